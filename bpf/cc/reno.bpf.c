@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reno with NewReno recovery: RFC 5681, RFC 6582.
+ *
+ *   slow start      cwnd += packets acked                     while cwnd < ssthresh
+ *   avoidance       cwnd += packets acked / cwnd              (+1 per RTT)
+ *   loss            ssthresh = max(cwnd / 2, 2)
+ *
+ * As native reno, and unlike the RFCs: growth counts packets, not ACKs, so delayed ACKs do not halve it (RFC 3465 with
+ * L = infinity), and a loss halves cwnd rather than FlightSize. Recovery itself (PRR, partial ACKs) is the kernel's.
+ */
+#include "cc.bpf.h"
+
+enum reno_mode {
+	RENO_SLOW_START,
+	RENO_AVOIDANCE,
+};
+
+static __always_inline void reno_publish(struct sock *sk)
+{
+	struct cca_trace *trace = cc_trace(sk);
+
+	if (!trace)
+		return;
+	trace->mode = tcp_in_slow_start(tcp_sk(sk)) ? RENO_SLOW_START : RENO_AVOIDANCE;
+	cc_trace_done(trace);
+}
+
+CC_OP(u32, reno_ssthresh, struct sock *sk)
+{
+	return tcp_reno_ssthresh(sk);
+}
+
+/* Does nothing unless the flow is cwnd-limited: the kfunc makes that test. */
+CC_OP(void, reno_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	tcp_reno_cong_avoid(sk, ack, acked);
+	reno_publish(sk);
+}
+
+CC_OP(u32, reno_undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+CC_OPS(bpf_reno) = {
+	.ssthresh = (void *)reno_ssthresh,
+	.cong_avoid = (void *)reno_cong_avoid,
+	.undo_cwnd = (void *)reno_undo_cwnd,
+	.name = "bpf_reno",
+};

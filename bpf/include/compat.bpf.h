@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The only place of the BPF side that knows kernel versions. */
+#ifndef CCACTL_COMPAT_BPF_H
+#define CCACTL_COMPAT_BPF_H
+
+/*
+ * cong_control has the arguments (sk, ack, flag, rs) from 6.10 on and (sk, rs) before. The loader counts the
+ * arguments in the running kernel's BTF and stores the result here before the load; the verifier then removes the
+ * other branch as dead code.
+ */
+const volatile u32 cc_cong_control_args = 4;
+
+/* CC_CONG_CONTROL(name, sk, ack, flag, rs) { body }: ack and flag are 0 on kernels that do not pass them. */
+#define CC_CONG_CONTROL(name, sk, ack, flag, rs)                                                                       \
+	static __always_inline void ____##name(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs);      \
+	SEC("struct_ops") void name(unsigned long long *ctx)                                                           \
+	{                                                                                                              \
+		if (cc_cong_control_args == 4)                                                                         \
+			____##name((void *)ctx[0], (u32)ctx[1], (int)ctx[2], (void *)ctx[3]);                          \
+		else                                                                                                   \
+			____##name((void *)ctx[0], 0, 0, (void *)ctx[1]);                                              \
+	}                                                                                                              \
+	static __always_inline void ____##name(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
+
+#endif /* CCACTL_COMPAT_BPF_H */

@@ -1,0 +1,77 @@
+//! Compiles every BPF source of `bpf/` with clang and writes the table that embeds the objects.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+fn main() {
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
+    let bpf = manifest.join("../../bpf").canonicalize().expect("bpf/ lies beside crates/");
+    println!("cargo:rerun-if-changed={}", bpf.display());
+    println!("cargo:rerun-if-env-changed=CLANG");
+
+    let libbpf_headers = write_libbpf_headers(&out);
+    let compile = |source: &Path| compile_bpf(source, &bpf, &libbpf_headers, &out);
+
+    let mut algorithms: Vec<PathBuf> = fs::read_dir(bpf.join("cc"))
+        .expect("bpf/cc exists")
+        .map(|entry| entry.expect("bpf/cc is readable").path())
+        .filter(|path| path.to_string_lossy().ends_with(".bpf.c"))
+        .collect();
+    algorithms.sort();
+
+    let mut table =
+        String::from("/// Objects of `bpf/cc/`, by file stem.\npub static ALGORITHM_OBJECTS: &[(&str, &[u8])] = &[\n");
+    for source in &algorithms {
+        table += &format!("    ({:?}, include_bytes!({:?})),\n", stem(source), compile(source));
+    }
+    table += "];\n";
+    for (name, doc, file) in [
+        ("ATTACH", "sockops policy for the new sockets of a cgroup.", "attach.bpf.c"),
+        ("COLLECT", "Samples and events into the ring buffer.", "collect.bpf.c"),
+    ] {
+        let object = compile(&bpf.join(file));
+        table += &format!("/// {doc}\npub static {name}: &[u8] = include_bytes!({object:?});\n");
+    }
+    fs::write(out.join("objects.rs"), table).expect("OUT_DIR is writable");
+}
+
+/// `bpf/cc/f-bbrv2.bpf.c` → `f-bbrv2`.
+fn stem(source: &Path) -> String {
+    let name = source.file_name().expect("a file").to_string_lossy().into_owned();
+    name.trim_end_matches(".bpf.c").to_owned()
+}
+
+/// The BPF-side headers of the very libbpf that loads the objects.
+fn write_libbpf_headers(out: &Path) -> PathBuf {
+    let include = out.join("include");
+    fs::create_dir_all(include.join("bpf")).expect("OUT_DIR is writable");
+    for (name, text) in libbpf_sys::API_HEADERS {
+        fs::write(include.join("bpf").join(name), text).expect("OUT_DIR is writable");
+    }
+    include
+}
+
+fn compile_bpf(source: &Path, bpf: &Path, libbpf_headers: &Path, out: &Path) -> PathBuf {
+    let clang = env::var("CLANG").unwrap_or_else(|_| "clang".to_owned());
+    let object = out.join(format!("{}.bpf.o", stem(source)));
+    // -mcpu=v3: understood by every clang since 9 and every kernel since 5.1; v4 would need kernel 6.6.
+    let status = Command::new(&clang)
+        .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-std=gnu11", "-Wall", "-Wextra", "-Werror"])
+        .args(["-Wno-unused-parameter", "-Wno-missing-declarations", "-fno-stack-protector"])
+        .arg("-I")
+        .arg(bpf.join("include"))
+        .arg("-I")
+        .arg(libbpf_headers)
+        .arg("-c")
+        .arg(source)
+        .arg("-o")
+        .arg(&object)
+        .status()
+        .unwrap_or_else(|error| panic!("cannot run {clang}: {error}; `cargo xtask setup` installs it"));
+    assert!(status.success(), "{clang} failed on {}", source.display());
+    // DWARF is of no use to the loader; BTF (.BTF, .BTF.ext) stays. Without llvm-strip the object is only larger.
+    let _ = Command::new("llvm-strip").arg("-g").arg(&object).status();
+    object
+}

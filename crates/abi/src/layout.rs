@@ -1,0 +1,242 @@
+//! Rust mirrors of the structs of `bpf/include/ccactl_abi.h`.
+//!
+//! The sizes asserted below stand in the header as well, so a change on one side alone does not compile.
+
+use bytemuck::{Pod, Zeroable};
+
+/// Length of a kernel congestion-control name with its terminating NUL (`TCP_CA_NAME_MAX`).
+pub const NAME_LEN: usize = 16;
+/// "No bound" in a 32-bit field of [`Trace`].
+pub const UNBOUNDED_U32: u32 = u32::MAX;
+/// "No bound" in a 64-bit field of [`Trace`].
+pub const UNBOUNDED_U64: u64 = u64::MAX;
+/// Values of ssthresh from here on mean "infinite" (`TCP_INFINITE_SSTHRESH`).
+pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+
+/// `event` of a [`Sample`]: a periodic or per-ACK row.
+pub const EVENT_SAMPLE: u8 = 0;
+/// `event` of a [`Sample`]: the connection was established.
+pub const EVENT_OPEN: u8 = 1;
+/// `event` of a [`Sample`]: the connection was closed; the row carries the final totals.
+pub const EVENT_CLOSE: u8 = 2;
+
+/// Bit of [`Sample::flags`]: the sender was application-limited.
+pub const FLAG_APP_LIMITED: u8 = 1;
+/// Bit of [`Sample::flags`]: the sender was limited by cwnd.
+pub const FLAG_CWND_LIMITED: u8 = 2;
+/// Bit of [`Sample::flags`]: [`Sample::trace`] is filled.
+pub const FLAG_TRACE: u8 = 4;
+
+/// [`RecordConfig::every`]: one row per ACK.
+pub const EVERY_ACK: u32 = 0;
+/// [`RecordConfig::every`]: one row per smoothed RTT.
+pub const EVERY_RTT: u32 = 1;
+/// [`RecordConfig::every`]: one row per [`RecordConfig::interval_ns`].
+pub const EVERY_INTERVAL: u32 = 2;
+
+/// Inner state of an algorithm (`struct cca_trace`).
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+pub struct Trace {
+    /// Bandwidth estimate in bit/s of payload.
+    pub bw_bps: u64,
+    /// Short-term bound in bit/s, [`UNBOUNDED_U64`] when there is none.
+    pub bw_lo_bps: u64,
+    /// Long-term bound in bit/s, [`UNBOUNDED_U64`] when there is none.
+    pub bw_hi_bps: u64,
+    /// Free value, named by the registry.
+    pub v0: i64,
+    /// Free value, named by the registry.
+    pub v1: i64,
+    /// Phase: index into [`crate::Algorithm::modes`].
+    pub mode: u32,
+    /// The algorithm's own propagation-delay estimate in µs.
+    pub min_rtt_us: u32,
+    /// Short-term inflight bound in packets.
+    pub inflight_lo_pkts: u32,
+    /// Long-term inflight bound in packets.
+    pub inflight_hi_pkts: u32,
+    /// Pacing gain × 1000.
+    pub pacing_gain_milli: u32,
+    /// Window gain × 1000.
+    pub cwnd_gain_milli: u32,
+    /// How often the algorithm has published; 0 = never.
+    pub updates: u32,
+    /// Explicit padding.
+    pub pad: u32,
+}
+
+/// One row of a recording as it comes from the ring buffer (`struct cca_sample`).
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+pub struct Sample {
+    /// `CLOCK_MONOTONIC` in ns.
+    pub time_ns: u64,
+    /// Socket cookie.
+    pub flow_id: u64,
+    /// cgroup2 id of the socket.
+    pub cgroup_id: u64,
+    /// Pacing rate in **bytes**/s; `u64::MAX` = unlimited.
+    pub pacing_rate_bytes_per_s: u64,
+    /// Interval of the kernel's last delivery-rate sample in µs.
+    pub delivery_interval_us: u64,
+    /// Payload bytes cumulatively acknowledged.
+    pub bytes_acked: u64,
+    /// Payload bytes sent, retransmissions included.
+    pub bytes_sent: u64,
+    /// Payload bytes retransmitted.
+    pub bytes_retrans: u64,
+    /// Packets delivered over `delivery_interval_us`.
+    pub delivery_pkts: u32,
+    /// Inode number of the network namespace.
+    pub netns: u32,
+    /// Congestion window in packets.
+    pub cwnd_pkts: u32,
+    /// Slow-start threshold in packets, [`INFINITE_SSTHRESH`] and above = infinite.
+    pub ssthresh_pkts: u32,
+    /// Packets in flight (`tcp_packets_in_flight`).
+    pub inflight_pkts: u32,
+    /// Smoothed RTT in µs.
+    pub srtt_us: u32,
+    /// Latest RTT sample in µs, 0 = none yet.
+    pub rtt_us: u32,
+    /// The kernel's windowed minimum RTT in µs, `u32::MAX` = none yet.
+    pub min_rtt_us: u32,
+    /// Sender MSS in bytes.
+    pub mss_bytes: u32,
+    /// Packets retransmitted over the life of the connection.
+    pub retrans_pkts: u32,
+    /// Packets ever marked lost.
+    pub lost_pkts: u32,
+    /// Packets ever delivered.
+    pub delivered_pkts: u32,
+    /// Packets ever delivered with an ECE mark.
+    pub delivered_ce_pkts: u32,
+    /// Local port.
+    pub sport: u16,
+    /// Remote port.
+    pub dport: u16,
+    /// One of the `EVENT_` constants.
+    pub event: u8,
+    /// 4 or 6.
+    pub family: u8,
+    /// `icsk_ca_state`: 0 open, 1 disorder, 2 cwr, 3 recovery, 4 loss.
+    pub ca_state: u8,
+    /// `FLAG_` bits.
+    pub flags: u8,
+    /// Local address, IPv4 in the first four bytes.
+    pub saddr: [u8; 16],
+    /// Remote address, IPv4 in the first four bytes.
+    pub daddr: [u8; 16],
+    /// Kernel name of the algorithm, NUL-padded.
+    pub algorithm: [u8; NAME_LEN],
+    /// Explicit padding.
+    pub pad: u32,
+    /// Explicit padding: `trace` is aligned to 8 bytes.
+    pub pad2: u32,
+    /// Inner state, meaningful with [`FLAG_TRACE`].
+    pub trace: Trace,
+}
+
+/// Filter and rate of a recorder (`struct cca_record_config`); zero means "any".
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Pod, Zeroable)]
+pub struct RecordConfig {
+    /// This cgroup and its descendants.
+    pub cgroup_id: u64,
+    /// Interval of [`EVERY_INTERVAL`] in ns.
+    pub interval_ns: u64,
+    /// Depth of `cgroup_id` below the cgroup2 root.
+    pub cgroup_level: u32,
+    /// Inode number of a network namespace.
+    pub netns: u32,
+    /// Local or remote port.
+    pub port: u32,
+    /// One of the `EVERY_` constants.
+    pub every: u32,
+}
+
+/// What the new sockets of a cgroup get (`struct cca_policy`).
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+pub struct Policy {
+    /// NUL-padded kernel name.
+    pub kernel_name: [u8; NAME_LEN],
+    /// Wall clock of the attachment in ns since the epoch.
+    pub attached_unix_ns: u64,
+    /// Depth of the cgroup below the cgroup2 root.
+    pub level: u32,
+    /// Explicit padding.
+    pub pad: u32,
+}
+
+/// Which policy gave a socket its algorithm (`struct cca_mark`).
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+pub struct Mark {
+    /// cgroup id of the policy.
+    pub cgroup_id: u64,
+    /// NUL-padded kernel name that was set.
+    pub kernel_name: [u8; NAME_LEN],
+}
+
+/// Most tunables that one load may set.
+pub const MAX_TUNABLES: usize = 32;
+/// Length of a tunable's or registry name with its terminating NUL.
+pub const TUNABLE_NAME_LEN: usize = 32;
+
+/// One value set by the user (`struct cca_tunable_value`).
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+pub struct TunableValue {
+    /// NUL-padded name.
+    pub name: [u8; TUNABLE_NAME_LEN],
+    /// Value as stored in `.rodata`.
+    pub raw: i64,
+}
+
+/// What was loaded under a kernel name (`struct cca_loaded`).
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+pub struct Loaded {
+    /// Registry name, NUL-padded.
+    pub algorithm: [u8; TUNABLE_NAME_LEN],
+    /// Kernel name, NUL-padded.
+    pub kernel_name: [u8; NAME_LEN],
+    /// Wall clock of the load in ns since the epoch.
+    pub loaded_unix_ns: u64,
+    /// Kernel id of the struct_ops map.
+    pub struct_ops_map_id: u32,
+    /// How many of `tunables` are used.
+    pub n_tunables: u32,
+    /// Values set by the user.
+    pub tunables: [TunableValue; MAX_TUNABLES],
+}
+
+const _: () = {
+    assert!(size_of::<Trace>() == 72);
+    assert!(size_of::<Sample>() == 248);
+    assert!(size_of::<RecordConfig>() == 32);
+    assert!(size_of::<Policy>() == 32);
+    assert!(size_of::<Mark>() == 24);
+    assert!(size_of::<Loaded>() == 1344);
+    assert!(std::mem::offset_of!(Sample, trace) == 176);
+};
+
+/// A NUL-padded name as text; bytes that are not UTF-8 end it.
+#[must_use]
+pub fn name_str(bytes: &[u8]) -> &str {
+    let end = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
+    std::str::from_utf8(&bytes[..end]).unwrap_or("")
+}
+
+/// Text as a NUL-padded name, or `None` when it does not fit with its terminating NUL.
+#[must_use]
+pub fn name_bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
+    if text.len() >= N {
+        return None;
+    }
+    let mut out = [0; N];
+    out[..text.len()].copy_from_slice(text.as_bytes());
+    Some(out)
+}

@@ -1,0 +1,206 @@
+//! Types of the registry. The rows are in [`crate::algorithms`].
+
+use serde::Serialize;
+
+/// What an algorithm takes as its congestion signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Family {
+    /// Packet loss.
+    Loss,
+    /// Queueing delay.
+    Delay,
+    /// Loss and delay together.
+    Hybrid,
+    /// An explicit model of the path (bandwidth and propagation delay).
+    Model,
+    /// Explicit congestion notification.
+    Ecn,
+}
+
+/// A parameter that the user may set before the load: a `const volatile` of the BPF object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Tunable {
+    /// Name in `--set NAME=VALUE` and of the variable in `.rodata`.
+    pub name: &'static str,
+    /// Unit of the value as the user writes it; empty for a pure number.
+    pub unit: &'static str,
+    /// Stored integer = user value × `scale` (1 for integers, 1000 for three decimals).
+    pub scale: u32,
+    /// Default, as stored.
+    pub default_raw: i64,
+    /// Smallest accepted value, as stored.
+    pub min_raw: i64,
+    /// Largest accepted value, as stored.
+    pub max_raw: i64,
+    /// What it does, in one line.
+    pub doc: &'static str,
+    /// Paper, RFC section or kernel file that names it.
+    pub source: &'static str,
+}
+
+/// Why a value given by the user was not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TunableError {
+    /// The text is not a decimal number.
+    NotANumber,
+    /// More decimals than the tunable resolves.
+    TooFine {
+        /// Number of decimals that the tunable keeps.
+        decimals: u32,
+    },
+    /// Outside `min_raw..=max_raw`.
+    OutOfRange,
+}
+
+impl Tunable {
+    /// Parses a user's decimal text into the stored integer, exactly (no floating point).
+    ///
+    /// # Errors
+    /// [`TunableError`] when the text is not a number, is finer than the scale, or is out of range.
+    pub fn parse(&self, text: &str) -> Result<i64, TunableError> {
+        let (negative, digits) = match text.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        let all_digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+        if (whole.is_empty() && fraction.is_empty()) || !all_digits(whole) || !all_digits(fraction) {
+            return Err(TunableError::NotANumber);
+        }
+        let decimals = self.scale.ilog10();
+        let fraction = fraction.trim_end_matches('0');
+        if fraction.len() > decimals as usize {
+            return Err(TunableError::TooFine { decimals });
+        }
+        let padded = format!("{whole}{fraction:0<width$}", width = decimals as usize);
+        let magnitude: i64 = padded
+            .trim_start_matches('0')
+            .parse()
+            .or_else(|_| if padded.bytes().all(|b| b == b'0') { Ok(0) } else { Err(TunableError::OutOfRange) })?;
+        let raw = if negative { -magnitude } else { magnitude };
+        if (self.min_raw..=self.max_raw).contains(&raw) { Ok(raw) } else { Err(TunableError::OutOfRange) }
+    }
+
+    /// The stored integer as the user would write it.
+    #[must_use]
+    pub fn display(&self, raw: i64) -> String {
+        if self.scale == 1 {
+            return raw.to_string();
+        }
+        let decimals = self.scale.ilog10() as usize;
+        let scale = u64::from(self.scale);
+        let magnitude = raw.unsigned_abs();
+        let text = format!("{}.{:0decimals$}", magnitude / scale, magnitude % scale);
+        let text = text.trim_end_matches('0').trim_end_matches('.');
+        if raw < 0 { format!("-{text}") } else { text.to_owned() }
+    }
+}
+
+/// Name and meaning of one of the two free values of the trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct TraceValue {
+    /// Short name with its unit, such as `origin_pkts`.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub doc: &'static str,
+}
+
+/// One row of the registry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Algorithm {
+    /// User-facing name; also the file stem under `bpf/cc/`.
+    pub name: &'static str,
+    /// Name registered with the kernel: at most 15 bytes, never a native one.
+    pub kernel_name: &'static str,
+    /// Congestion signal.
+    pub family: Family,
+    /// One sentence.
+    pub summary: &'static str,
+    /// Paper, RFC or source that defines it.
+    pub reference: &'static str,
+    /// Members of `struct tcp_congestion_ops` that the object fills.
+    pub hooks: &'static [&'static str],
+    /// Parameters in the order in which they are shown.
+    pub tunables: &'static [Tunable],
+    /// Names of the values of `cca_trace.mode`, by index.
+    pub modes: &'static [&'static str],
+    /// Meaning of `cca_trace.v0`.
+    pub v0: Option<TraceValue>,
+    /// Meaning of `cca_trace.v1`.
+    pub v1: Option<TraceValue>,
+    /// Colour in every figure, from a colour-blind-safe set.
+    pub color: &'static str,
+}
+
+impl Algorithm {
+    /// Looks a row up by its user-facing name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<&'static Algorithm> {
+        crate::ALGORITHMS.iter().find(|a| a.name == name)
+    }
+
+    /// Looks a row up by its kernel name (the default one, not an `--as` name).
+    #[must_use]
+    pub fn by_kernel_name(name: &str) -> Option<&'static Algorithm> {
+        crate::ALGORITHMS.iter().find(|a| a.kernel_name == name)
+    }
+
+    /// Looks a tunable up by name.
+    #[must_use]
+    pub fn tunable(&self, name: &str) -> Option<&'static Tunable> {
+        self.tunables.iter().find(|t| t.name == name)
+    }
+
+    /// The compiled BPF object.
+    ///
+    /// # Panics
+    /// When the row has no file; the test `files_equal_rows` keeps that from happening.
+    #[must_use]
+    pub fn object(&self) -> &'static [u8] {
+        crate::objects::algorithm(self.name).expect("every row has a file under bpf/cc/")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GAIN: Tunable = Tunable {
+        name: "gain",
+        unit: "",
+        scale: 1000,
+        default_raw: 1200,
+        min_raw: 1000,
+        max_raw: 10_000,
+        doc: "",
+        source: "",
+    };
+
+    #[test]
+    fn a_decimal_value_is_scaled_exactly() {
+        assert_eq!(GAIN.parse("1.3"), Ok(1300));
+        assert_eq!(GAIN.parse("2"), Ok(2000));
+        assert_eq!(GAIN.parse("1.2340"), Ok(1234));
+        assert_eq!(GAIN.display(1300), "1.3");
+        assert_eq!(GAIN.display(2000), "2");
+    }
+
+    #[test]
+    fn what_is_not_a_number_too_fine_or_out_of_range_is_refused() {
+        for text in ["", ".", "abc", "1e3", "0x10", "1.2.3", " 1", "1 ", "--1"] {
+            assert_eq!(GAIN.parse(text), Err(TunableError::NotANumber), "{text:?}");
+        }
+        assert_eq!(GAIN.parse("1.2345"), Err(TunableError::TooFine { decimals: 3 }));
+        for text in ["0.9", "10.001", "-1.5", "99999999999999999999"] {
+            assert_eq!(GAIN.parse(text), Err(TunableError::OutOfRange), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn zero_is_a_number() {
+        let from_zero = Tunable { min_raw: 0, scale: 1, ..GAIN };
+        assert_eq!(from_zero.parse("0"), Ok(0));
+        assert_eq!(from_zero.parse("000"), Ok(0));
+    }
+}

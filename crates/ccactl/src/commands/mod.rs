@@ -1,0 +1,13 @@
+//! One file per subcommand: parse, call the library, print. No logic of their own.
+pub mod bench;
+pub mod demo;
+pub mod flow;
+pub mod list;
+pub mod load;
+pub mod probe;
+pub mod record;
+pub mod report;
+pub mod run;
+pub mod show;
+pub mod status;
+pub mod unload;

@@ -1,0 +1,71 @@
+//! `ccactl`: load, attach, record, report and test TCP congestion control written in BPF.
+
+mod commands;
+mod exit;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "ccactl", version, about, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Register an algorithm and give it to the new sockets of a cgroup
+    Load(commands::load::Args),
+    /// Take the policy of a cgroup back and unregister what nobody uses
+    Unload(commands::unload::Args),
+    /// List the algorithms that ccactl carries
+    List(commands::list::Args),
+    /// Show one algorithm: paper, tunables with units, kernel hooks
+    Show(commands::show::Args),
+    /// Show which cgroups have which algorithm
+    Status(commands::status::Args),
+    /// Run a command in a transient cgroup with an algorithm
+    Run(commands::run::Args),
+    /// Say for each algorithm whether this kernel loads it, or why not
+    Probe(commands::probe::Args),
+    /// Record the sockets of a cgroup, namespace or port
+    Record(commands::record::Args),
+    /// Tables and an HTML page from recordings
+    Report(commands::report::Args),
+    /// Run a scenario on the testbed
+    Bench(commands::bench::Args),
+    /// BBRv2 and F-BBRv2 against CUBIC, with one table at the end
+    Demo(commands::demo::Args),
+    /// One end of a bench flow (started by `bench` itself)
+    #[command(name = "__flow", hide = true)]
+    Flow(commands::flow::Args),
+}
+
+fn main() -> ExitCode {
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_env_filter(tracing_subscriber::EnvFilter::try_from_env("CCACTL_LOG").unwrap_or_else(|_| "warn".into()))
+        .init();
+    let result = match Cli::parse().command {
+        Command::Load(args) => commands::load::run(args),
+        Command::Unload(args) => commands::unload::run(args),
+        Command::List(args) => commands::list::run(args),
+        Command::Show(args) => commands::show::run(args),
+        Command::Status(args) => commands::status::run(args),
+        Command::Run(args) => commands::run::run(args),
+        Command::Probe(args) => commands::probe::run(args),
+        Command::Record(args) => commands::record::run(args),
+        Command::Report(args) => commands::report::run(args),
+        Command::Bench(args) => commands::bench::run(args),
+        Command::Demo(args) => commands::demo::run(args),
+        Command::Flow(args) => commands::flow::run(args),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("ccactl: {error:#}");
+            ExitCode::from(exit::code_of(&error))
+        }
+    }
+}
