@@ -132,8 +132,6 @@ pub struct Sample {
     pub algorithm: [u8; NAME_LEN],
     /// Explicit padding.
     pub pad: u32,
-    /// Explicit padding: `trace` is aligned to 8 bytes.
-    pub pad2: u32,
     /// Inner state, meaningful with [`FLAG_TRACE`].
     pub trace: Trace,
 }
