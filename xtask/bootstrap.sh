@@ -23,7 +23,7 @@ if ! links; then
 	fi
 	echo "xtask: no working C compiler \`cc\`, which rustc needs to link: installing gcc and libc6-dev with apt-get" >&2
 	export DEBIAN_FRONTEND=noninteractive
-	if ! { $root apt-get update -qq && $root apt-get install -y -qq --no-install-recommends gcc libc6-dev; } >&2 </dev/null; then
+	if ! { $root apt-get update -qq && $root apt-get install -y -qq --no-install-recommends gcc libc6-dev; } >/dev/null </dev/null; then
 		echo "xtask: apt-get could not install gcc and libc6-dev; its message is above" >&2
 		exit 1
 	fi

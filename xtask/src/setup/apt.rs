@@ -43,10 +43,11 @@ pub fn install(packages: &[&str]) -> Result {
 
 fn shown(command: &mut Command) -> Result {
     println!("$ {}", line(command));
-    run(command.stdin(Stdio::null()))
+    // dpkg tells hundreds of lines of each package; what goes wrong is on stderr.
+    run(command.stdin(Stdio::null()).stdout(Stdio::null()))
 }
 
-/// apt-get as root, quiet but for its progress, and never asking; waits for another apt instead of failing.
+/// apt-get as root, quiet and never asking; waits for another apt instead of failing.
 fn apt_get(privilege: Privilege, arguments: &[&str]) -> Option<Command> {
     // Through env, because sudo passes on only the variables of its own list.
     let mut command = privilege.command("env")?;
