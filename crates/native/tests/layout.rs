@@ -135,7 +135,8 @@ fn rust_layout() -> Layout {
         trace,
         hz,
         recording,
-        storage_fails
+        storage_fails,
+        app_limited_fixed
     );
     all
 }
