@@ -510,7 +510,7 @@ static __always_inline u32 bbr_recovery_cwnd(struct sock *sk, const struct rate_
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 in_flight_and_acked = tcp_packets_in_flight(tp) + rs->acked_sacked;
 	u32 cwnd = tp->snd_cwnd;
-	u8 state = inet_csk(sk)->icsk_ca_state;
+	u8 state = cc_ca_state(sk);
 	u8 prev_state = bbr->prev_ca_state;
 
 	/* What was lost is not to be sent at once: at most two packets leave per delivered one. */

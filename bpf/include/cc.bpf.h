@@ -40,6 +40,9 @@ char LICENSE[] SEC("license") = "GPL";
 #define cc_storage_get(map, sk)	   bpf_sk_storage_get(&map, sk, NULL, 0)
 #define cc_storage_create(map, sk) bpf_sk_storage_get(&map, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE)
 
+/* A bit field of a kernel struct: its place within the byte differs between kernels, which a plain access would ignore. */
+#define cc_bitfield(ptr, field) BPF_CORE_READ_BITFIELD(ptr, field)
+
 extern unsigned long CONFIG_HZ __kconfig;
 #define HZ ((u32)CONFIG_HZ)
 
@@ -123,10 +126,16 @@ static __always_inline int tcp_in_slow_start(const struct tcp_sock *tp)
 	return tp->snd_cwnd < tp->snd_ssthresh;
 }
 
-/* tcp_is_cwnd_limited(), net/ipv4/tcp.h, 6.1+: in slow start cwnd may grow to twice what was used. */
+/* enum tcp_ca_state */
+static __always_inline u8 cc_ca_state(const struct sock *sk)
+{
+	return cc_bitfield(inet_csk(sk), icsk_ca_state);
+}
+
+/* tcp_is_cwnd_limited(), include/net/tcp.h, 6.1+: in slow start cwnd may grow to twice what was used. */
 static __always_inline int tcp_is_cwnd_limited(const struct tcp_sock *tp)
 {
-	if (tp->is_cwnd_limited)
+	if (cc_bitfield(tp, is_cwnd_limited))
 		return 1;
 	if (tcp_in_slow_start(tp))
 		return tp->snd_cwnd < 2 * tp->max_packets_out;

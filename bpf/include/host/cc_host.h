@@ -14,6 +14,7 @@
 #define __hidden   __attribute__((visibility("hidden")))
 #define SEC(name)
 
+#define cc_bitfield(ptr, field) ((ptr)->field)
 /* Everything that the host can have is there. */
 #define bpf_core_field_exists(field) 1
 #define bpf_core_type_exists(type)   1
