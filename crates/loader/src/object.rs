@@ -6,7 +6,7 @@ use crate::preflight::Kernel;
 use ccactl_abi::layout::NAME_LEN;
 use ccactl_abi::{Algorithm, Tunable};
 use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct, Var};
-use libbpf_rs::{AsRawLibbpf, Btf, MapCore, MapType, Object, ObjectBuilder, OpenObject};
+use libbpf_rs::{AsRawLibbpf, Btf, MapType, Object, ObjectBuilder, OpenObject};
 use std::path::Path;
 use std::ptr;
 
