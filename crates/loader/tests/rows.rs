@@ -49,3 +49,23 @@ fn tunables_of_a_row_are_the_constants_of_its_file_with_the_same_defaults() {
         }
     }
 }
+
+#[test]
+fn hooks_of_a_row_are_the_callbacks_of_its_file() {
+    for algorithm in ALGORITHMS {
+        let mut builder = ObjectBuilder::default();
+        let object = builder.open_memory(algorithm.object()).expect("libbpf opens the object");
+        let callbacks: Vec<String> =
+            object.progs().map(|program| program.name().to_string_lossy().into_owned()).collect();
+        // bbr2_cong_control is the callback cong_control.
+        let fills = |callback: &str, hook: &str| callback.ends_with(&format!("_{hook}"));
+        for callback in &callbacks {
+            let known = algorithm.hooks.iter().any(|hook| fills(callback, hook));
+            assert!(known, "{}.bpf.c has {callback}, which no hook of its row explains", algorithm.name);
+        }
+        for hook in algorithm.hooks {
+            let filled = callbacks.iter().any(|callback| fills(callback, hook));
+            assert!(filled, "{}: the row has the hook {hook}, the file no callback for it", algorithm.name);
+        }
+    }
+}
