@@ -125,7 +125,8 @@ impl Recording {
     /// Records until told to stop, then makes the file.
     pub(crate) async fn run(self, stop: watch::Receiver<bool>, progress: watch::Sender<Progress>) -> Result<Summary> {
         let Recording { probe, ring, presence, target, writer, options, metadata, attached } = self;
-        let ring = AsyncFd::with_interest(ring, Interest::READABLE)
+        // SAFETY: the ring owns its map's descriptor, always gives the same one, and closes it only in its own drop.
+        let ring = unsafe { AsyncFd::register_with_interest(ring, Interest::READABLE) }
             .map_err(|error| Error::Bpf { doing: "poll the ring buffer", reason: error.to_string() })?;
         let (sender, receiver) = mpsc::channel(CHUNKS_IN_FLIGHT);
         let writer = spawn_blocking(move || writer.run(receiver));
