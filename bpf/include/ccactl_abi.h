@@ -109,7 +109,11 @@ struct cca_policy {
 	char kernel_name[CCA_NAME_LEN];
 	unsigned long long attached_unix_ns;
 	unsigned int level;                /* depth of the cgroup: the nearest policy wins */
-	unsigned int pad;
+	unsigned int flags;                /* enum cca_policy_flags */
+};
+
+enum cca_policy_flags {
+	CCA_POLICY_BEFORE_SYN = 1, /* negotiates ECN, which the SYN carries */
 };
 
 /* Which policy gave a socket its algorithm; inherited by accepted children. */

@@ -169,9 +169,12 @@ pub struct Policy {
     pub attached_unix_ns: u64,
     /// Depth of the cgroup below the cgroup2 root.
     pub level: u32,
-    /// Explicit padding.
-    pub pad: u32,
+    /// `POLICY_` bits.
+    pub flags: u32,
 }
+
+/// Bit of [`Policy::flags`]: the algorithm negotiates ECN, so it must be there before the SYN leaves.
+pub const POLICY_BEFORE_SYN: u32 = 1;
 
 /// Which policy gave a socket its algorithm (`struct cca_mark`).
 #[repr(C)]
