@@ -17,6 +17,7 @@
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
 #include "compat.bpf.h"
+#include "trace_map.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -67,15 +68,6 @@ static __always_inline u32 cc_random(void)
 {
 	return bpf_get_prandom_u32();
 }
-
-/* Filled by the algorithms, created per socket by a recorder: without a recorder the lookup is all that it costs. */
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-	__type(key, int);
-	__type(value, struct cca_trace);
-} cca_trace_map SEC(".maps");
 
 /* The socket's trace, or NULL when nobody records it. */
 static __always_inline struct cca_trace *cc_trace(struct sock *sk)
