@@ -130,10 +130,8 @@ pub struct Sample {
     pub daddr: [u8; 16],
     /// Kernel name of the algorithm, NUL-padded.
     pub algorithm: [u8; NAME_LEN],
-    /// Explicit padding.
-    pub pad: u32,
     /// Explicit padding: `trace` is aligned to 8 bytes.
-    pub pad2: u32,
+    pub pad: u32,
     /// Inner state, meaningful with [`FLAG_TRACE`].
     pub trace: Trace,
 }
