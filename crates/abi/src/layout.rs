@@ -130,7 +130,7 @@ pub struct Sample {
     pub daddr: [u8; 16],
     /// Kernel name of the algorithm, NUL-padded.
     pub algorithm: [u8; NAME_LEN],
-    /// Explicit padding.
+    /// Explicit padding: `trace` is aligned to 8 bytes.
     pub pad: u32,
     /// Inner state, meaningful with [`FLAG_TRACE`].
     pub trace: Trace,
