@@ -39,6 +39,7 @@ char LICENSE[] SEC("license") = "GPL";
 	} map SEC(".maps")
 #define cc_storage_get(map, sk)	   bpf_sk_storage_get(&map, sk, NULL, 0)
 #define cc_storage_create(map, sk) bpf_sk_storage_get(&map, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE)
+#define cc_storage_delete(map, sk) bpf_sk_storage_delete(&map, sk)
 
 extern unsigned long CONFIG_HZ __kconfig;
 #define HZ ((u32)CONFIG_HZ)

@@ -63,6 +63,7 @@ extern __thread struct cc_host_sock *cc_host_current;
 
 void cc_host_enter(struct cc_host_sock *hs);
 void *cc_host_storage_get(const struct cc_host_map *map, struct sock *sk, int create);
+void cc_host_storage_delete(const struct cc_host_map *map, struct sock *sk);
 void cc_host_storage_free(struct cc_host_sock *hs);
 
 /* The kernel's own, net/ipv4/tcp_cong.c. */
@@ -88,27 +89,28 @@ static struct cc_host_tunable *cc_host_tunables;
 	static const struct tcp_congestion_ops kernel_name
 
 /* One copy per thread, so that tests and simulations with other values can run side by side. */
-#define CC_TUNABLE(type, name, default_value)                                                                          \
-	static __thread type name = default_value;                                                                     \
-	static void *cc_address_of_##name(void)                                                                        \
+#define CC_TUNABLE(type, variable, default_value)                                                                      \
+	static __thread type variable = default_value;                                                                 \
+	static void *cc_address_of_##variable(void)                                                                    \
 	{                                                                                                              \
-		return &name;                                                                                          \
+		return &variable;                                                                                      \
 	}                                                                                                              \
-	static struct cc_host_tunable cc_tunable_##name;                                                               \
-	__attribute__((constructor)) static void cc_register_##name(void)                                              \
+	static struct cc_host_tunable cc_tunable_##variable;                                                           \
+	__attribute__((constructor)) static void cc_register_##variable(void)                                          \
 	{                                                                                                              \
-		cc_tunable_##name.next = cc_host_tunables;                                                             \
-		cc_host_tunables = &cc_tunable_##name;                                                                 \
+		cc_tunable_##variable.next = cc_host_tunables;                                                         \
+		cc_host_tunables = &cc_tunable_##variable;                                                             \
 	}                                                                                                              \
-	static struct cc_host_tunable cc_tunable_##name = {.name = #name,                                              \
-							   .size = sizeof(type),                                       \
-							   .is_signed = (type)-1 < (type)1,                            \
-							   .value = default_value,                                     \
-							   .address = cc_address_of_##name}
+	static struct cc_host_tunable cc_tunable_##variable = {.name = #variable,                                      \
+							       .size = sizeof(type),                                   \
+							       .is_signed = (type)-1 < (type)1,                        \
+							       .value = default_value,                                 \
+							       .address = cc_address_of_##variable}
 
 #define CC_STORAGE(map, value_type) static const struct cc_host_map map = {.value_size = sizeof(value_type)}
 #define cc_storage_get(map, sk)     cc_host_storage_get(&map, sk, 0)
 #define cc_storage_create(map, sk)  cc_host_storage_get(&map, sk, 1)
+#define cc_storage_delete(map, sk)  cc_host_storage_delete(&map, sk)
 
 #define HZ (cc_host_current->hz)
 
