@@ -23,6 +23,12 @@ char LICENSE[] SEC("license") = "GPL";
 /* A callback: CC_OP(u32, reno_ssthresh, struct sock *sk) { ... } */
 #define CC_OP(ret, name, args...) SEC("struct_ops") ret BPF_PROG(name, args)
 
+/*
+ * A function that the verifier checks once, by itself, instead of at every call: CC_GLOBAL int f(struct state *s) { ... }.
+ * It may take pointers to plain memory and integers, must test its pointers for NULL, and returns int.
+ */
+#define CC_GLOBAL __attribute__((noinline))
+
 /* The table at the end of the file: CC_OPS(bpf_reno) = { .init = (void *)reno_init, ... , .name = "bpf_reno" }; */
 #define CC_OPS(kernel_name) SEC(".struct_ops.link") struct tcp_congestion_ops kernel_name
 

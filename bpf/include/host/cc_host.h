@@ -80,6 +80,8 @@ static struct cc_host_tunable *cc_host_tunables;
 
 #define CC_OP(ret, name, args...) static ret name(args)
 
+#define CC_GLOBAL static __noinline
+
 #define CC_CONG_CONTROL(name, sk, ack, flag, rs)                                                                       \
 	static void name(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
 
