@@ -62,35 +62,35 @@ enum fbbr2_bound {
 	BBR2_BOUND_RAISED = BBR2_BOUND_VARIANT << 1, /* CRUISE with the raised gain */
 };
 
-static __always_inline void fbbr2_anchor_at(struct bbr2_variant *v, const struct tcp_sock *tp, u32 rtt_us)
+static __always_inline void fbbr2_anchor_at(struct bbr2_variant *v, const struct bbr2_now *now, u32 rtt_us)
 {
 	v->rtprop_first_us = rtt_us;
-	v->anchor_stamp_us = tp->tcp_mstamp;
+	v->anchor_stamp_us = now->us;
 }
 
 /* The handshake has usually given a sample already. */
-static __always_inline void bbr2_variant_init(struct bbr2 *b, const struct tcp_sock *tp)
+static __always_inline void bbr2_variant_init(struct bbr2 *b, const struct bbr2_now *now)
 {
-	fbbr2_anchor_at(&b->variant, tp, b->min_rtt_us);
+	fbbr2_anchor_at(&b->variant, now, b->min_rtt_us);
 }
 
-static __always_inline void fbbr2_update_anchor(struct bbr2 *b, const struct tcp_sock *tp, u32 rtt_us, u32 current_us)
+static __always_inline void fbbr2_update_anchor(struct bbr2 *b, const struct bbr2_now *now, u32 rtt_us, u32 current_us)
 {
 	struct bbr2_variant *v = &b->variant;
 
 	if (rtt_us != BBR_NO_RTT &&
 	    (v->rtprop_first_us == BBR_NO_RTT || (rtprop_anchor == FBBR2_LOWEST_SAMPLE && rtt_us < v->rtprop_first_us)))
-		fbbr2_anchor_at(v, tp, rtt_us);
-	else if (reanchor_min && bbr2_elapsed(tp, v->anchor_stamp_us, reanchor_min * FBBR2_US_PER_MINUTE))
-		fbbr2_anchor_at(v, tp, current_us);
+		fbbr2_anchor_at(v, now, rtt_us);
+	else if (reanchor_min && bbr2_elapsed(now, v->anchor_stamp_us, reanchor_min * FBBR2_US_PER_MINUTE))
+		fbbr2_anchor_at(v, now, current_us);
 }
 
-static __always_inline void bbr2_variant_update(struct bbr2 *b, const struct tcp_sock *tp, const struct bbr2_sample *s)
+static __always_inline void bbr2_variant_update(struct bbr2 *b, const struct bbr2_now *now, const struct bbr2_sample *s)
 {
 	struct bbr2_variant *v = &b->variant;
 	u32 current_us = rtprop_estimator == FBBR2_PROBE_RTT_MIN ? b->probe_rtt_min_us : b->min_rtt_us;
 
-	fbbr2_update_anchor(b, tp, s->rtt_us, current_us);
+	fbbr2_update_anchor(b, now, s->rtt_us, current_us);
 	if (current_us == BBR_NO_RTT || (u64)current_us * BBR2_UNIT <= (u64)v->rtprop_first_us * alpha) {
 		v->rising = 0;
 		v->rising_rounds = 0;

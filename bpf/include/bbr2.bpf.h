@@ -24,61 +24,80 @@
 /* Taking in an ACK ----------------------------------------------------------------------------------------------------
  */
 
-static __always_inline void bbr2_take_sample(struct bbr2 *b, const struct rate_sample *rs, struct bbr2_sample *s)
+#define BBR2_FLAG_ECE 0x40 /* net/ipv4/tcp_input.c; in cong_control's flag from 6.10 on */
+
+static __always_inline void bbr2_look(const struct sock *sk, const struct bbr2 *b, struct bbr2_now *now)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u64 clock_ns = tp->tcp_clock_cache;
+	u64 departure_ns = max(tp->tcp_wstamp_ns, clock_ns);
+
+	now->us = tp->tcp_mstamp;
+	now->departure_us = (departure_ns - clock_ns) / NSEC_PER_USEC;
+	now->delivered = tp->delivered;
+	now->delivered_ce = tp->delivered_ce;
+	now->lost = tp->lost;
+	now->in_flight = tcp_packets_in_flight(tp);
+	now->cwnd = tp->snd_cwnd;
+	now->ssthresh = tp->snd_ssthresh;
+	now->cwnd_clamp = tp->snd_cwnd_clamp;
+	now->tso_goal = bbr2_tso_goal(sk, b->min_rtt_us);
+	now->ca_state = inet_csk(sk)->icsk_ca_state;
+	now->cwnd_limited = tp->is_cwnd_limited;
+	now->app_limited = tp->app_limited != 0;
+	now->pad = 0;
+}
+
+static __always_inline void bbr2_take_sample(struct bbr2 *b, const struct bbr2_now *now, const struct rate_sample *rs,
+					     int flag, struct bbr2_sample *s)
 {
 	s32 delivered = rs->delivered;
+	s32 delivered_ce = rs->delivered_ce;
 	s64 interval_us = rs->interval_us;
 	s64 rtt_us = rs->rtt_us;
-	s32 delivered_ce = rs->delivered_ce;
 	s32 losses = rs->losses;
-	struct bbr2_burst *burst;
-	u64 bw;
+	struct bbr2_burst *burst = NULL;
+	u64 bw = 0;
 
 	s->valid = delivered >= 0 && interval_us > 0;
+	if (s->valid)
+		bw = DIV_ROUND_UP((u64)delivered << BW_SCALE, (u64)interval_us);
+	s->bw = min(bw, (u64)BBR2_UNBOUNDED - 1);
 	s->delivered = s->valid ? delivered : 0;
-	s->delivered_ce = delivered_ce > 0 ? delivered_ce : 0;
+	s->delivered_ce = max(delivered_ce, 0);
 	s->acked = rs->acked_sacked;
-	s->losses = losses > 0 ? losses : 0;
+	s->losses = max(losses, 0);
 	s->prior_delivered = rs->prior_delivered;
 	s->prior_in_flight = rs->prior_in_flight;
 	s->rtt_us = rtt_us >= 0 && rtt_us < BBR_NO_RTT ? rtt_us : BBR_NO_RTT;
 	s->app_limited = rs->is_app_limited;
 	s->ack_delayed = rs->is_ack_delayed;
-	s->bw = 0;
-	if (s->valid) {
-		bw = DIV_ROUND_UP((u64)s->delivered << BW_SCALE, (u64)interval_us);
-		s->bw = min(bw, (u64)BBR2_UNBOUNDED - 1);
-	}
+	s->ece = flag & BBR2_FLAG_ECE;
 
 	/* prior_mstamp is 0 when the ACK acknowledged nothing new: then there is no packet to look up. */
-	burst = rs->prior_mstamp ? bbr2_ring_find(b, s->prior_delivered) : NULL;
+	if (rs->prior_mstamp)
+		burst = bbr2_ring_find(b, s->prior_delivered);
 	s->ring_hit = burst != NULL;
-	if (burst) {
-		s->tx_in_flight = burst->in_flight;
-		s->lost = burst->lost; /* the caller turns the count at sending into the losses since */
-		s->app_limited |= burst->limited;
-	} else {
-		s->tx_in_flight = b->inflight_latest;
-		s->lost = 0;
-	}
+	s->tx_in_flight = burst ? burst->in_flight : b->inflight_latest;
+	s->lost = burst ? now->lost - burst->lost : 0;
+	if (burst && burst->limited)
+		s->app_limited = 1;
 }
 
-static __always_inline void bbr2_update_round(struct sock *sk, struct bbr2 *b, const struct bbr2_sample *s, int flag)
+static __always_inline void bbr2_update_round(struct bbr2 *b, struct bbr2_now *now, const struct bbr2_sample *s)
 {
-	struct tcp_sock *tp = tcp_sk(sk);
-
 	b->round_start = s->valid && !before(s->prior_delivered, b->next_round_delivered);
 	if (b->round_start) {
-		bbr2_start_round(b, tp);
+		bbr2_start_round(b, now);
 		if (b->rounds_since_probe < BBR2_ROUNDS_CAP)
 			b->rounds_since_probe++;
-		bbr2_update_ecn_alpha(sk, b);
+		bbr2_update_ecn_alpha(b, now);
 	}
-	bbr2_note_ecn(b, tp, flag);
+	bbr2_note_ecn(b, now, s);
 }
 
 /* Bandwidth and inflight of this round trip; at the end of it, the short-term bounds. */
-static __always_inline void bbr2_update_signals(struct bbr2 *b, const struct tcp_sock *tp, const struct bbr2_sample *s)
+static __always_inline void bbr2_update_signals(struct bbr2 *b, const struct bbr2_now *now, const struct bbr2_sample *s)
 {
 	b->loss_round_start = 0;
 	if (!s->valid || !s->acked)
@@ -92,19 +111,45 @@ static __always_inline void bbr2_update_signals(struct bbr2 *b, const struct tcp
 	/* An ACK for a tail-loss probe ends no round: its loss belongs to the round that is under way. */
 	if (b->tlp_pending || before(s->prior_delivered, b->loss_round_delivered))
 		return;
-	b->loss_round_delivered = tp->delivered;
+	b->loss_round_delivered = now->delivered;
 	b->loss_round_start = 1;
-	bbr2_adapt_lower_bounds(b, tp);
+	bbr2_adapt_lower_bounds(b, now);
 	b->loss_in_round = 0;
 	b->ecn_in_round = 0;
 	b->bw_latest = s->bw;
 	b->inflight_latest = s->delivered;
 }
 
+/* The two halves of the model. Global functions return int and must look for NULL themselves. */
+CC_GLOBAL int bbr2_update_estimates(struct bbr2 *b, struct bbr2_now *now, struct bbr2_sample *s)
+{
+	if (!b || !now || !s)
+		return 0;
+	bbr2_note_ack_losses(b, now, s);
+	bbr2_update_round(b, now, s);
+	bbr2_update_signals(b, now, s);
+	bbr2_check_startup_loss(b, now, s);
+	bbr2_check_full_bw(b, s);
+	return 0;
+}
+
+CC_GLOBAL int bbr2_update_phase(struct bbr2 *b, struct bbr2_now *now, struct bbr2_sample *s)
+{
+	if (!b || !now || !s)
+		return 0;
+	bbr2_check_drain(b, now);
+	bbr2_update_cycle(b, now, s);
+	bbr2_update_min_rtt(b, now, s);
+	bbr2_variant_update(b, now, s);
+	bbr2_update_gains(b);
+	return 0;
+}
+
+/* ACK aggregation: until the pipe is full the window is one round, because the rate still doubles. */
 static __always_inline void bbr2_update_aggregation(struct bbr2 *b, const struct tcp_sock *tp,
 						    const struct rate_sample *rs)
 {
-	u32 rounds = b->full_pipe ? BBR_EXTRA_ACKED_WIN_ROUNDS : BBR2_STARTUP_AGGREGATION_ROUNDS;
+	u32 rounds = b->full_pipe ? BBR_EXTRA_ACKED_WIN_ROUNDS : 1;
 
 	bbr_aggregation_update(&b->aggregation, tp, rs, bbr2_bw(b), b->round_start, rounds);
 }
@@ -134,6 +179,7 @@ CC_CONG_CONTROL(bbr2_cong_control, sk, ack, flag, rs)
 {
 	struct bbr2 *b = bbr2_get(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
+	struct bbr2_now now;
 	struct bbr2_sample s;
 
 	if (!b) {
@@ -141,73 +187,70 @@ CC_CONG_CONTROL(bbr2_cong_control, sk, ack, flag, rs)
 		return;
 	}
 	bbr2_ring_close(b, rs->prior_in_flight);
-	bbr2_take_sample(b, rs, &s);
-	if (s.ring_hit)
-		s.lost = tp->lost - s.lost;
+	bbr2_look(sk, b, &now);
+	bbr2_take_sample(b, &now, rs, flag, &s);
 
-	bbr2_note_ack_losses(sk, b, &s);
-	bbr2_update_round(sk, b, &s, flag);
-	bbr2_update_signals(b, tp, &s);
+	bbr2_update_estimates(b, &now, &s);
 	bbr2_update_aggregation(b, tp, rs);
-	bbr2_check_startup_loss(sk, b, &s);
-	bbr2_check_full_bw(b, &s);
-	bbr2_check_drain(sk, b);
-	bbr2_update_cycle(sk, b, &s);
-	bbr2_update_min_rtt(b, tp, &s);
-	bbr2_variant_update(b, tp, &s);
+	bbr2_update_phase(b, &now, &s);
 
-	bbr2_update_gains(b);
 	bbr2_set_pacing_rate(sk, b, b->pacing_gain);
-	bbr2_set_cwnd(sk, b, s.acked);
+	bbr2_set_cwnd(b, &now, s.acked);
+	tp->snd_cwnd = now.cwnd;
+	tp->snd_ssthresh = now.ssthresh;
 
 	if (s.lost)
 		b->loss_in_cycle = 1;
-	b->prev_ca_state = bbr2_ca_state(sk);
+	b->prev_ca_state = now.ca_state;
 	b->tlp_pending = 0;
-	bbr2_ring_open(b, tp);
+	bbr2_ring_open(b, &now);
 	bbr2_publish(sk, b, &s);
 }
 
 /* Other events
  * ---------------------------------------------------------------------------------------------------------- */
 
+static __always_inline void bbr2_reset(struct bbr2 *b, const struct bbr2_now *now, u32 min_rtt_us)
+{
+	/* All but the ring: new storage is zeroed, and release() returns it. */
+	__builtin_memset(b, 0, __builtin_offsetof(struct bbr2, ring));
+	b->min_rtt_us = min_rtt_us;
+	b->probe_rtt_min_us = min_rtt_us;
+	b->min_rtt_stamp_us = now->us;
+	b->probe_rtt_min_stamp_us = now->us;
+	bbr_aggregation_init(&b->aggregation, now->us);
+	b->next_round_delivered = now->delivered;
+	b->loss_round_delivered = now->delivered + 1;
+	b->round_delivered = now->delivered;
+	b->round_delivered_ce = now->delivered_ce;
+	b->seen_delivered_ce = now->delivered_ce;
+	b->seen_lost = now->lost;
+	b->inflight_hi = BBR2_UNBOUNDED;
+	bbr2_reset_lower_bounds(b);
+	b->probe_up_count = BBR2_UNBOUNDED;
+	b->init_cwnd = min(now->cwnd, (u32)BBR2_MAX_INIT_CWND);
+	b->ecn_alpha = BBR2_UNIT;
+	bbr2_variant_init(b, now);
+	bbr2_update_gains(b);
+	bbr2_ring_open(b, now);
+}
+
 CC_OP(void, bbr2_init, struct sock *sk)
 {
 	struct bbr2_priv *priv = inet_csk_ca(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
-	u32 rtt_us = tp->rtt_min.s[0].v;
 	struct bbr2 *b = cc_storage_create(bbr2_storage, sk);
+	u32 min_rtt_us = tp->rtt_min.s[0].v;
+	struct bbr2_now now;
 
 	if (!b) {
 		priv->presence = BBR2_NO_MEMORY;
 		return;
 	}
 	priv->presence = BBR2_RUNNING;
-
-	/* All but the ring: new storage is zeroed, and release() returns it. */
-	__builtin_memset(b, 0, __builtin_offsetof(struct bbr2, ring));
-	b->min_rtt_us = rtt_us ? rtt_us : BBR_NO_RTT;
-	b->probe_rtt_min_us = b->min_rtt_us;
-	b->min_rtt_stamp_us = tp->tcp_mstamp;
-	b->probe_rtt_min_stamp_us = tp->tcp_mstamp;
-	bbr_aggregation_init(&b->aggregation, tp->tcp_mstamp);
-	b->next_round_delivered = tp->delivered;
-	b->loss_round_delivered = tp->delivered + 1;
-	b->round_delivered = tp->delivered;
-	b->round_delivered_ce = tp->delivered_ce;
-	b->seen_delivered_ce = tp->delivered_ce;
-	b->seen_lost = tp->lost;
-	b->inflight_hi = BBR2_UNBOUNDED;
-	bbr2_reset_lower_bounds(b);
-	b->probe_up_count = BBR2_UNBOUNDED;
+	bbr2_look(sk, b, &now);
+	bbr2_reset(b, &now, min_rtt_us ? min_rtt_us : BBR_NO_RTT);
 	b->prior_cwnd = tp->prior_cwnd;
-	b->init_cwnd = min(tp->snd_cwnd, (u32)BBR2_MAX_INIT_CWND);
-	b->ecn_alpha = BBR2_UNIT;
-	b->prev_ca_state = TCP_CA_Open;
-	bbr2_update_gains(b);
-	bbr2_variant_init(b, tp);
-	bbr2_ring_open(b, tp);
-
 	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
 	bbr2_init_pacing_rate(sk, b);
 	bbr_need_pacing(sk);
@@ -229,7 +272,7 @@ CC_OP(u32, bbr2_ssthresh, struct sock *sk)
 
 	if (!b)
 		return bbr2_fell_back(sk) ? tcp_reno_ssthresh(sk) : tp->snd_ssthresh;
-	bbr2_save_cwnd(b, tp);
+	bbr2_save_cwnd(b, tp->snd_cwnd);
 	b->undo_bw_lo = b->bw_lo;
 	b->undo_inflight_lo = b->inflight_lo;
 	b->undo_inflight_hi = b->inflight_hi;
@@ -240,10 +283,9 @@ CC_OP(u32, bbr2_ssthresh, struct sock *sk)
 CC_OP(u32, bbr2_undo_cwnd, struct sock *sk)
 {
 	struct bbr2 *b = bbr2_get(sk);
-	struct tcp_sock *tp = tcp_sk(sk);
 
 	if (!b)
-		return bbr2_fell_back(sk) ? tcp_reno_undo_cwnd(sk) : tp->snd_cwnd;
+		return bbr2_fell_back(sk) ? tcp_reno_undo_cwnd(sk) : tcp_sk(sk)->snd_cwnd;
 	b->full_bw = 0;
 	b->full_bw_count = 0;
 	b->loss_in_round = 0;
@@ -253,6 +295,19 @@ CC_OP(u32, bbr2_undo_cwnd, struct sock *sk)
 	return max(b->prior_cwnd, 1U);
 }
 
+static __always_inline void bbr2_enter_loss(struct sock *sk, struct bbr2 *b)
+{
+	struct bbr2_now now;
+
+	bbr2_look(sk, b, &now);
+	bbr2_note_timeout_losses(b, &now);
+	b->prev_ca_state = TCP_CA_Loss;
+	b->full_bw = 0;
+	/* The end of the round lowers it from here; cwnd itself says nothing after a timeout. */
+	if (!bbr2_is_probing(b) && b->inflight_lo == BBR2_UNBOUNDED)
+		b->inflight_lo = max(now.cwnd, b->prior_cwnd);
+}
+
 CC_OP(void, bbr2_set_state, struct sock *sk, u8 new_state)
 {
 	struct bbr2 *b = bbr2_get(sk);
@@ -260,35 +315,33 @@ CC_OP(void, bbr2_set_state, struct sock *sk, u8 new_state)
 
 	if (!b)
 		return;
-	if (new_state == TCP_CA_Loss) {
-		bbr2_note_timeout_losses(sk, b);
-		b->prev_ca_state = TCP_CA_Loss;
-		b->full_bw = 0;
-		/* The end of the round lowers it from here; cwnd itself says nothing after a timeout. */
-		if (!bbr2_is_probing(b) && b->inflight_lo == BBR2_UNBOUNDED)
-			b->inflight_lo = max(tp->snd_cwnd, b->prior_cwnd);
-	} else if (b->prev_ca_state == TCP_CA_Loss) {
+	if (new_state == TCP_CA_Loss)
+		bbr2_enter_loss(sk, b);
+	else if (b->prev_ca_state == TCP_CA_Loss)
 		tp->snd_cwnd = max(tp->snd_cwnd, b->prior_cwnd);
-	} else if (new_state == TCP_CA_CWR && tlp_is_loss && !ecn_enable) {
+	else if (new_state == TCP_CA_CWR && tlp_is_loss && !ecn_enable)
 		/* Without ECN the kernel enters CWR within an ACK only when a tail-loss probe has repaired a loss. */
 		b->tlp_pending = 1;
-	}
 }
 
 CC_OP(void, bbr2_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
 	struct bbr2 *b = bbr2_get(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
+	struct bbr2_now now;
 
 	if (!b || event != CA_EVENT_TX_START || !tp->app_limited)
 		return;
 	b->idle_restart = 1;
 	bbr_aggregation_restart_epoch(&b->aggregation, tp->tcp_mstamp);
-	/* The pipe is empty: the estimated rate fills it, more would only queue. */
-	if (bbr2_in_probe_bw(b))
+	if (bbr2_in_probe_bw(b)) {
+		/* The pipe is empty: the estimated rate fills it, more would only queue. */
 		bbr2_set_pacing_rate(sk, b, BBR2_UNIT);
-	else if (b->phase == BBR2_PROBE_RTT)
-		bbr2_check_probe_rtt_done(b, tp);
+	} else if (b->phase == BBR2_PROBE_RTT) {
+		bbr2_look(sk, b, &now);
+		bbr2_check_probe_rtt_done(b, &now);
+		tp->snd_cwnd = now.cwnd;
+	}
 }
 
 /* A factor: the send buffer must hold the window, what is retransmitted, and what the application adds meanwhile. */

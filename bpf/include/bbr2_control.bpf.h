@@ -36,6 +36,20 @@ static __always_inline void bbr2_update_gains(struct bbr2 *b)
 	}
 }
 
+/* Packets that leave in one burst: as tcp_tso_autosize(). */
+static __always_inline u32 bbr2_tso_goal(const struct sock *sk, u32 min_rtt_us)
+{
+	u64 bytes = sk->sk_pacing_rate >> (sk->sk_pacing_shift & 63);
+	u32 halvings = min_rtt_us >> BBR2_TSO_RTT_SHIFT;
+	u32 mss = max(tcp_sk(sk)->mss_cache, 1U);
+	u32 segments;
+
+	if (halvings < 32)
+		bytes += sk->sk_gso_max_size >> halvings;
+	segments = (u32)min(bytes, (u64)sk->sk_gso_max_size) / mss;
+	return max(segments, bbr_min_burst_pkts(sk));
+}
+
 /* bytes/s of payload. With 100 Gbit/s of 1500-byte packets and a gain of 3 the products stay below 2^60. */
 static __always_inline u64 bbr2_pacing_rate(const struct sock *sk, u64 bw, u32 gain)
 {
@@ -68,16 +82,16 @@ static __always_inline void bbr2_set_pacing_rate(struct sock *sk, struct bbr2 *b
 }
 
 /* Where the ACKs alone would take the window. */
-static __always_inline u32 bbr2_grow_cwnd(const struct sock *sk, const struct bbr2 *b, u32 acked)
+static __always_inline u32 bbr2_grow_cwnd(const struct bbr2 *b, const struct bbr2_now *now, u32 acked)
 {
-	u32 cwnd = tcp_sk(sk)->snd_cwnd;
+	u32 cwnd = now->cwnd;
 	u32 target, extra;
 
 	if (!acked)
 		return cwnd;
 	target = bbr2_bdp(b, bbr2_bw(b), b->cwnd_gain);
 	extra = bbr_aggregation_pkts(&b->aggregation, bbr2_bw(b), BBR_UNIT);
-	target = bbr2_quantize(sk, b, min((u64)target + extra, (u64)BBR2_UNBOUNDED - 1));
+	target = bbr2_quantize(b, now, min((u64)target + extra, (u64)BBR2_UNBOUNDED - 1));
 	if (b->full_pipe)
 		cwnd = min(cwnd + acked, target);
 	else if (cwnd < target || cwnd < 2 * b->init_cwnd)
@@ -104,10 +118,9 @@ static __always_inline u32 bbr2_inflight_cap(const struct bbr2 *b, u32 *bound)
 	return max(cap, min_cwnd);
 }
 
-static __always_inline void bbr2_set_cwnd(struct sock *sk, struct bbr2 *b, u32 acked)
+static __always_inline void bbr2_set_cwnd(struct bbr2 *b, struct bbr2_now *now, u32 acked)
 {
-	struct tcp_sock *tp = tcp_sk(sk);
-	u32 cwnd = min(bbr2_grow_cwnd(sk, b, acked), tp->snd_cwnd_clamp);
+	u32 cwnd = min(bbr2_grow_cwnd(b, now, acked), now->cwnd_clamp);
 	u32 bound = 0;
 	u32 cap = bbr2_inflight_cap(b, &bound);
 
@@ -120,9 +133,9 @@ static __always_inline void bbr2_set_cwnd(struct sock *sk, struct bbr2 *b, u32 a
 	}
 	if (b->bw_lo < bbr2_max_bw(b))
 		b->bounds |= BBR2_BOUND_BW_LO;
-	if (tp->is_cwnd_limited)
+	if (now->cwnd_limited)
 		b->bounds |= BBR2_BOUND_CWND_LIMITED;
-	tp->snd_cwnd = max(cwnd, 1U);
+	now->cwnd = max(cwnd, 1U);
 }
 
 #endif /* CCACTL_BBR2_CONTROL_BPF_H */

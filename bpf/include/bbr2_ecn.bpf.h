@@ -9,38 +9,35 @@
 
 #include "bbr2_path.bpf.h"
 
-#define BBR2_FLAG_ECE 0x40 /* net/ipv4/tcp_input.c, in cong_control's flag from 6.10 on */
-
 /* Full pipe by the signs of congestion: remember how much was in it. */
-static __always_inline void bbr2_startup_too_high(struct sock *sk, struct bbr2 *b)
+static __always_inline void bbr2_startup_too_high(struct bbr2 *b, struct bbr2_now *now)
 {
 	b->full_pipe = 1;
-	b->inflight_hi = bbr2_inflight(sk, b, bbr2_max_bw(b), BBR2_UNIT);
+	b->inflight_hi = bbr2_inflight(b, now, bbr2_max_bw(b), BBR2_UNIT);
 }
 
-static __always_inline void bbr2_note_ecn(struct bbr2 *b, const struct tcp_sock *tp, int flag)
+static __always_inline void bbr2_note_ecn(struct bbr2 *b, const struct bbr2_now *now, const struct bbr2_sample *s)
 {
 	if (!ecn_enable)
 		return;
-	if (tp->delivered_ce != b->seen_delivered_ce || flag & BBR2_FLAG_ECE) {
+	if (now->delivered_ce != b->seen_delivered_ce || s->ece) {
 		b->ecn_in_round = 1;
 		b->ecn_in_cycle = 1;
 	}
-	b->seen_delivered_ce = tp->delivered_ce;
+	b->seen_delivered_ce = now->delivered_ce;
 }
 
 /* Start of a round: alpha follows the share of marked packets in the round before. */
-static __always_inline void bbr2_update_ecn_alpha(struct sock *sk, struct bbr2 *b)
+static __always_inline void bbr2_update_ecn_alpha(struct bbr2 *b, struct bbr2_now *now)
 {
-	struct tcp_sock *tp = tcp_sk(sk);
-	u32 delivered = tp->delivered - b->round_delivered;
-	u32 marked = tp->delivered_ce - b->round_delivered_ce;
+	u32 delivered = now->delivered - b->round_delivered;
+	u32 marked = now->delivered_ce - b->round_delivered_ce;
 	u32 share;
 
 	if (!ecn_enable || !delivered)
 		return;
-	b->round_delivered = tp->delivered;
-	b->round_delivered_ce = tp->delivered_ce;
+	b->round_delivered = now->delivered;
+	b->round_delivered_ce = now->delivered_ce;
 	if (b->min_rtt_us <= ecn_max_rtt_us)
 		b->ecn_eligible = 1;
 	if (!b->ecn_eligible)
@@ -53,7 +50,7 @@ static __always_inline void bbr2_update_ecn_alpha(struct sock *sk, struct bbr2 *
 		return;
 	b->startup_ecn_rounds = share >= ecn_thresh ? b->startup_ecn_rounds + 1 : 0;
 	if (b->startup_ecn_rounds >= BBR2_ECN_FULL_ROUNDS)
-		bbr2_startup_too_high(sk, b);
+		bbr2_startup_too_high(b, now);
 }
 
 #endif /* CCACTL_BBR2_ECN_BPF_H */

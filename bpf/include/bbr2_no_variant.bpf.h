@@ -8,12 +8,12 @@ struct bbr2_variant {
 
 #include "bbr2_state.bpf.h"
 
-static __always_inline void bbr2_variant_init(struct bbr2 *b, const struct tcp_sock *tp)
+static __always_inline void bbr2_variant_init(struct bbr2 *b, const struct bbr2_now *now)
 {
 }
 
 /* After the model has taken in an ACK, before the gains are chosen. */
-static __always_inline void bbr2_variant_update(struct bbr2 *b, const struct tcp_sock *tp, const struct bbr2_sample *s)
+static __always_inline void bbr2_variant_update(struct bbr2 *b, const struct bbr2_now *now, const struct bbr2_sample *s)
 {
 }
 

@@ -65,9 +65,6 @@ CC_TUNABLE(u32, ecn_max_rtt_us, 5000);
 /* Saturating counter of loss events in a STARTUP round. */
 #define BBR2_LOSS_EVENTS_CAP 15
 
-/* ACK aggregation until the pipe is full: the window is that of the doubling rate, one round. */
-#define BBR2_STARTUP_AGGREGATION_ROUNDS 1
-
 /* ECN alpha moves by 1/16 per round; STARTUP ends after two rounds above ecn_thresh. */
 #define BBR2_ECN_ALPHA_SHIFT 4
 #define BBR2_ECN_FULL_ROUNDS 2

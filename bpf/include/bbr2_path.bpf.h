@@ -28,25 +28,10 @@ static __always_inline u32 bbr2_bdp(const struct bbr2 *b, u32 bw, u32 gain)
 	return min(bdp, (u64)BBR2_UNBOUNDED - 1);
 }
 
-/* Packets of one burst: as tcp_tso_autosize(), so that the window leaves room for what the kernel sends at once. */
-static __always_inline u32 bbr2_tso_goal(const struct sock *sk, const struct bbr2 *b)
-{
-	u64 rate = sk->sk_pacing_rate;
-	u64 bytes = rate >> (sk->sk_pacing_shift & 63);
-	u32 halvings = b->min_rtt_us >> BBR2_TSO_RTT_SHIFT;
-	u32 mss = max(tcp_sk(sk)->mss_cache, 1U);
-	u32 segments;
-
-	if (halvings < 32)
-		bytes += sk->sk_gso_max_size >> halvings;
-	segments = (u32)min(bytes, (u64)sk->sk_gso_max_size) / mss;
-	return max(segments, bbr_min_burst_pkts(sk));
-}
-
 /* The least window with which a target in packets can be kept up. */
-static __always_inline u32 bbr2_quantize(const struct sock *sk, const struct bbr2 *b, u32 cwnd)
+static __always_inline u32 bbr2_quantize(const struct bbr2 *b, const struct bbr2_now *now, u32 cwnd)
 {
-	cwnd = max(cwnd, BBR2_CWND_TSO_BUDGET * bbr2_tso_goal(sk, b));
+	cwnd = max(cwnd, BBR2_CWND_TSO_BUDGET * now->tso_goal);
 	cwnd = max(cwnd, min_cwnd);
 	/* A gain of 5/4 on a BDP of a few packets must still add some. */
 	if (b->phase == BBR2_UP && cwnd < BBR2_UNBOUNDED - 2)
@@ -55,15 +40,15 @@ static __always_inline u32 bbr2_quantize(const struct sock *sk, const struct bbr
 }
 
 /* Packets in flight that correspond to a rate and a gain. */
-static __always_inline u32 bbr2_inflight(const struct sock *sk, const struct bbr2 *b, u32 bw, u32 gain)
+static __always_inline u32 bbr2_inflight(const struct bbr2 *b, const struct bbr2_now *now, u32 bw, u32 gain)
 {
-	return bbr2_quantize(sk, b, bbr2_bdp(b, bw, gain));
+	return bbr2_quantize(b, now, bbr2_bdp(b, bw, gain));
 }
 
 /* What the flow would like to have in flight: the BDP, as far as cwnd allows it. */
-static __always_inline u32 bbr2_target_inflight(const struct sock *sk, const struct bbr2 *b, u32 cwnd)
+static __always_inline u32 bbr2_target_inflight(const struct bbr2 *b, const struct bbr2_now *now, u32 cwnd)
 {
-	return min(bbr2_inflight(sk, b, bbr2_bw(b), BBR2_UNIT), cwnd);
+	return min(bbr2_inflight(b, now, bbr2_bw(b), BBR2_UNIT), cwnd);
 }
 
 /* inflight_hi less the share that is left to others. */
@@ -83,13 +68,15 @@ static __always_inline u32 bbr2_probe_rtt_cwnd(const struct bbr2 *b)
 	return max(bbr2_bdp(b, bbr2_bw(b), probe_rtt_cwnd_gain), min_cwnd);
 }
 
-/* Packets in the network at the moment when the next one may leave. */
-static __always_inline u32 bbr2_in_net_at_departure(const struct sock *sk, const struct bbr2 *b, u32 inflight)
+/* Packets in the network at the moment when the next one may leave: until then the network delivers at bw. */
+static __always_inline u32 bbr2_in_net_at_departure(const struct bbr2 *b, const struct bbr2_now *now, u32 inflight)
 {
-	/* While probing, the burst about to leave counts: it decides whether the aim is reached. */
-	u32 to_send = b->pacing_gain > BBR2_UNIT ? bbr2_tso_goal(sk, b) : 0;
+	u64 delivered = (u64)bbr2_bw(b) * now->departure_us >> BW_SCALE;
 
-	return bbr_in_net_at_departure_pkts(tcp_sk(sk), inflight, to_send, bbr2_bw(b));
+	/* While probing, the burst about to leave counts: it decides whether the aim is reached. */
+	if (b->pacing_gain > BBR2_UNIT)
+		inflight += now->tso_goal;
+	return delivered >= inflight ? 0 : inflight - (u32)delivered;
 }
 
 #endif /* CCACTL_BBR2_PATH_BPF_H */

@@ -32,18 +32,18 @@ static __always_inline int bbr2_ring_matches(const struct bbr2_burst *burst, u32
 }
 
 /* Packets leave from now on with this key. */
-static __always_inline void bbr2_ring_open(struct bbr2 *b, const struct tcp_sock *tp)
+static __always_inline void bbr2_ring_open(struct bbr2 *b, const struct bbr2_now *now)
 {
-	u32 key = tp->delivered;
+	u32 key = now->delivered;
 	struct bbr2_burst *burst;
 	u32 shift = b->ring_shift;
 
-	if (((u64)BBR2_RING_SLOTS << shift) < 2ULL * tp->snd_cwnd && shift < BBR2_RING_MAX_SHIFT)
+	if (((u64)BBR2_RING_SLOTS << shift) < 2ULL * now->cwnd && shift < BBR2_RING_MAX_SHIFT)
 		b->ring_shift = ++shift;
 	burst = bbr2_ring_slot(b, key, shift);
 	b->ring_key = key;
 	if (!bbr2_ring_matches(burst, key, shift))
-		burst->lost = tp->lost;
+		burst->lost = now->lost;
 	/* A duplicate ACK leaves tp->delivered as it was: still the same burst, whose largest flight counts. */
 	if (!burst->used || burst->key != key)
 		burst->in_flight = 0;
@@ -62,12 +62,12 @@ static __always_inline void bbr2_ring_close(struct bbr2 *b, u32 in_flight)
 }
 
 /* A timer has marked losses: packets that leave after it must not inherit them. */
-static __always_inline void bbr2_ring_skip_losses(struct bbr2 *b, const struct tcp_sock *tp)
+static __always_inline void bbr2_ring_skip_losses(struct bbr2 *b, const struct bbr2_now *now)
 {
 	struct bbr2_burst *burst = bbr2_ring_slot(b, b->ring_key, b->ring_shift);
 
 	if (burst->used && burst->key == b->ring_key)
-		burst->lost = tp->lost;
+		burst->lost = now->lost;
 }
 
 /*

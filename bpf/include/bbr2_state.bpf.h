@@ -148,6 +148,28 @@ struct bbr2_priv {
 };
 CC_PRIV_FITS(struct bbr2_priv);
 
+/*
+ * The socket at the moment of a callback. The model reads and writes this copy instead of the socket itself: so it can
+ * be split into global functions, which the verifier checks one by one, and which older kernels do not let take a
+ * socket.
+ */
+struct bbr2_now {
+	u64 us;
+	u64 departure_us; /* until the next packet may leave */
+	u32 delivered;
+	u32 delivered_ce;
+	u32 lost;
+	u32 in_flight;
+	u32 cwnd;     /* in and out */
+	u32 ssthresh; /* in and out */
+	u32 cwnd_clamp;
+	u32 tso_goal; /* packets that leave in one burst */
+	u32 ca_state;
+	u32 cwnd_limited;
+	u32 app_limited;
+	u32 pad;
+};
+
 /* What one ACK says, after looking up when the acknowledged packets were sent. */
 struct bbr2_sample {
 	u32 bw;           /* 0: the ACK gives no rate */
@@ -164,6 +186,7 @@ struct bbr2_sample {
 	u8 app_limited;
 	u8 ack_delayed;
 	u8 ring_hit; /* tx_in_flight and lost are from the send ring */
+	u32 ece;     /* the ACK carried an ECN echo */
 };
 
 static __always_inline struct bbr2 *bbr2_get(struct sock *sk)
@@ -173,11 +196,6 @@ static __always_inline struct bbr2 *bbr2_get(struct sock *sk)
 	if (priv->presence != BBR2_RUNNING)
 		return NULL;
 	return cc_storage_get(bbr2_storage, sk);
-}
-
-static __always_inline u32 bbr2_ca_state(const struct sock *sk)
-{
-	return inet_csk(sk)->icsk_ca_state;
 }
 
 /* value x gain; values stay below 2^52. */
@@ -197,9 +215,9 @@ static __always_inline int bbr2_is_probing(const struct bbr2 *b)
 	return b->phase == BBR2_STARTUP || b->phase == BBR2_REFILL || b->phase == BBR2_UP;
 }
 
-static __always_inline int bbr2_elapsed(const struct tcp_sock *tp, u64 since_us, u64 interval_us)
+static __always_inline int bbr2_elapsed(const struct bbr2_now *now, u64 since_us, u64 interval_us)
 {
-	return tp->tcp_mstamp > since_us + interval_us;
+	return now->us > since_us + interval_us;
 }
 
 #endif /* CCACTL_BBR2_STATE_BPF_H */
