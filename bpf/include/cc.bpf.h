@@ -24,6 +24,12 @@ char LICENSE[] SEC("license") = "GPL";
 /* A callback: CC_OP(u32, reno_ssthresh, struct sock *sk) { ... } */
 #define CC_OP(ret, name, args...) SEC("struct_ops") ret BPF_PROG(name, args)
 
+/*
+ * A function that the verifier checks once, by itself, instead of at every call: CC_GLOBAL int f(struct state *s) { ... }.
+ * It may take pointers to plain memory and integers, must test its pointers for NULL, and returns int.
+ */
+#define CC_GLOBAL __attribute__((noinline))
+
 /* The table at the end of the file: CC_OPS(bpf_reno) = { .init = (void *)reno_init, ... , .name = "bpf_reno" }; */
 #define CC_OPS(kernel_name) SEC(".struct_ops.link") struct tcp_congestion_ops kernel_name
 
@@ -40,6 +46,7 @@ char LICENSE[] SEC("license") = "GPL";
 	} map SEC(".maps")
 #define cc_storage_get(map, sk)	   bpf_sk_storage_get(&map, sk, NULL, 0)
 #define cc_storage_create(map, sk) bpf_sk_storage_get(&map, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE)
+#define cc_storage_delete(map, sk) bpf_sk_storage_delete(&map, sk)
 
 /* A bit field of a kernel struct: its place within the byte differs between kernels, which a plain access would ignore. */
 #define cc_bitfield(ptr, field) BPF_CORE_READ_BITFIELD(ptr, field)
