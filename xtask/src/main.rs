@@ -1,2 +1,81 @@
-//! placeholder
-fn main() {}
+//! `cargo xtask`: the only door for developers. CI calls the same commands as people do.
+//!
+//! One module per subcommand. No dependencies, so that it builds in a second on a machine that has nothing but Rust.
+
+mod demo;
+mod error;
+mod generate;
+mod lint;
+mod setup;
+mod shell;
+mod test;
+
+use error::{Error, Result};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Usage: cargo xtask COMMAND
+
+  setup                 Install what the build, the tests and the gates need; say what this kernel offers
+  demo [ARGS…]          setup, build, then `ccactl demo ARGS…` (as root, through sudo where needed)
+  test [--sudo] [-- ARGS…]
+                        setup, then `cargo test --release` on the workspace, ARGS handed to cargo test;
+                        --sudo starts the test binaries as root
+  lint [--deny]         fmt, clippy, rustdoc, clang-format, generated text, cargo-deny (--deny installs it)
+  gen [--check]         Write the algorithm table of README.md from the registry; --check only compares
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&args) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::from(error.code)
+        }
+    }
+}
+
+fn dispatch(args: &[String]) -> Result<ExitCode> {
+    let Some((command, rest)) = args.split_first() else {
+        return Err(Error::new(error::USAGE, format!("no command given\n\n{USAGE}")));
+    };
+    let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
+    match (command.as_str(), rest.as_slice()) {
+        // ccactl demo has a help of its own.
+        ("demo", args) => return demo::run(args),
+        ("-h" | "--help" | "help", _) | (_, ["-h" | "--help"]) => print!("{USAGE}"),
+        ("setup", []) => setup::run(setup::Scope::Lint)?,
+        ("test", []) => test::run(false, &[])?,
+        ("test", ["--sudo"]) => test::run(true, &[])?,
+        ("test", ["--", args @ ..]) => test::run(false, args)?,
+        ("test", ["--sudo", "--", args @ ..]) => test::run(true, args)?,
+        ("lint", []) => lint::run(false)?,
+        ("lint", ["--deny"]) => lint::run(true)?,
+        ("gen", []) => generate::run(false)?,
+        ("gen", ["--check"]) => generate::run(true)?,
+        ("setup" | "test" | "lint" | "gen", _) => {
+            return Err(Error::new(error::USAGE, format!("{command} does not take `{}`\n\n{USAGE}", rest.join(" "))));
+        }
+        _ => return Err(Error::new(error::USAGE, format!("no command `{command}`\n\n{USAGE}"))),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(args: &[&str]) -> u8 {
+        let args: Vec<String> = args.iter().map(ToString::to_string).collect();
+        dispatch(&args).expect_err("bad usage").code
+    }
+
+    #[test]
+    fn bad_usage_is_refused_before_anything_is_done() {
+        for args in [&[][..], &["frobnicate"], &["setup", "now"], &["test", "x"], &["lint", "--fix"], &["gen", "check"]]
+        {
+            assert_eq!(code(args), error::USAGE, "{args:?}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! `cargo xtask lint`: the gates. All of them run, so that one call names everything that is wrong.
+
+use crate::error::{Error, FAILURE, Result};
+use crate::setup::{self, Scope};
+use crate::shell::{self, cargo, heading, program, root, succeeds};
+use std::path::{Path, PathBuf};
+
+/// A check that prints what it finds.
+type Gate = fn() -> Result;
+
+/// Runs every gate; `install_deny` fetches cargo-deny when it is not there.
+pub fn run(install_deny: bool) -> Result {
+    setup::tools(Scope::Lint)?;
+    rust_components()?;
+    let gates: [(&str, Gate); 5] = [
+        ("rustfmt", rustfmt),
+        ("clippy", clippy),
+        ("rustdoc", rustdoc),
+        ("clang-format", clang_format),
+        ("generated text", || crate::generate::run(true)),
+    ];
+    let mut failed = Vec::new();
+    for (name, gate) in gates {
+        heading(name);
+        if let Err(error) = gate() {
+            eprintln!("xtask: {error}");
+            failed.push(name);
+        }
+    }
+    heading("cargo-deny");
+    if let Err(error) = deny(install_deny) {
+        eprintln!("xtask: {error}");
+        failed.push("cargo-deny");
+    }
+    if failed.is_empty() {
+        println!("\nlint: ok");
+        return Ok(());
+    }
+    Err(Error::new(FAILURE, format!("lint failed: {}", failed.join(", "))))
+}
+
+/// rustfmt and clippy come with rustup's default profile, but not with its minimal one.
+fn rust_components() -> Result {
+    let missing = |tool: &str| !succeeds(cargo().args([tool, "--version"]));
+    let components: Vec<&str> = [("fmt", "rustfmt"), ("clippy", "clippy")]
+        .into_iter()
+        .filter(|(tool, _)| missing(tool))
+        .map(|(_, c)| c)
+        .collect();
+    if components.is_empty() {
+        return Ok(());
+    }
+    println!("installing with rustup: {}", components.join(" "));
+    shell::run(program("rustup").args(["component", "add"]).args(components))
+}
+
+fn rustfmt() -> Result {
+    shell::run(cargo().args(["fmt", "--all", "--check"]))
+}
+
+fn clippy() -> Result {
+    shell::run(cargo().args(["clippy", "--release", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+}
+
+fn rustdoc() -> Result {
+    shell::run(cargo().args(["doc", "--release", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+fn clang_format() -> Result {
+    let mut files = Vec::new();
+    c_files(&root().join("bpf"), &mut files).map_err(|error| Error::io("bpf/", &error))?;
+    files.sort();
+    shell::run(program("clang-format").args(["--dry-run", "-Werror"]).args(&files))?;
+    println!("{} files of bpf/ are laid out as .clang-format says", files.len());
+    Ok(())
+}
+
+fn c_files(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            c_files(&path, files)?;
+        } else if path.extension().is_some_and(|extension| extension == "c" || extension == "h") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Licences, duplicates and sources of the dependencies. Advisories are left out: they need a database from the net, and a
+/// gate must say the same tomorrow as today.
+fn deny(install: bool) -> Result {
+    if !succeeds(cargo().args(["deny", "--version"])) {
+        if !install {
+            println!("NOT CHECKED: cargo-deny is not installed; `cargo xtask lint --deny` installs it");
+            return Ok(());
+        }
+        shell::run(cargo().args(["install", "--locked", "cargo-deny"]))?;
+    }
+    shell::run(cargo().args(["deny", "--locked", "check", "--hide-inclusion-graph", "bans", "licenses", "sources"]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_c_file_of_bpf_is_checked() {
+        let mut files = Vec::new();
+        c_files(&root().join("bpf"), &mut files).expect("bpf/ is readable");
+        let has = |end: &str| files.iter().any(|file| file.ends_with(end));
+        assert!(has("attach.bpf.c") && has("cc/reno.bpf.c") && has("include/cc.bpf.h"), "{files:?}");
+        assert!(!files.iter().any(|file| file.ends_with("LICENSE")));
+    }
+}

@@ -1,0 +1,96 @@
+//! Running other programs: always from the root of the workspace, always with the command line shown.
+
+use crate::error::{Error, FAILURE, Result};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Root of the workspace: the folder above `xtask/`.
+pub fn root() -> PathBuf {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().expect("xtask/ lies in the workspace").to_owned()
+}
+
+/// The cargo that started xtask, in the root of the workspace.
+pub fn cargo() -> Command {
+    let mut command = cargo_here();
+    command.current_dir(root());
+    command
+}
+
+/// The cargo that started xtask, in the folder where the user is.
+pub fn cargo_here() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// A program that will run in the root of the workspace.
+pub fn program(name: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(name);
+    command.current_dir(root());
+    command
+}
+
+/// Heading of a step.
+pub fn heading(text: &str) {
+    println!("\n== {text}");
+}
+
+/// Runs a command with its output visible; not ending with 0 is an error.
+pub fn run(command: &mut Command) -> Result {
+    let status = command.status().map_err(|error| Error::io(&format!("cannot run {}", name(command)), &error))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(Error::new(exit_code(status), format!("`{}` failed ({status})", line(command))))
+    }
+}
+
+/// Whether a command runs and ends with 0, its output unseen.
+pub fn succeeds(command: &mut Command) -> bool {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success())
+}
+
+/// The command as one would type it.
+pub fn line(command: &Command) -> String {
+    let mut words = vec![name(command)];
+    words.extend(command.get_args().map(|arg| {
+        let arg = arg.to_string_lossy();
+        if arg.is_empty() || arg.contains([' ', '\'']) { format!("'{arg}'") } else { arg.into_owned() }
+    }));
+    words.join(" ")
+}
+
+/// File name of the program, which is all that a reader wants to see of `/home/…/bin/cargo`.
+fn name(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// The child's own code, so that `cargo xtask demo` ends as `ccactl demo` did.
+fn exit_code(status: std::process::ExitStatus) -> u8 {
+    status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(FAILURE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exit_code_of_a_child_is_kept() {
+        let error = run(Command::new("sh").args(["-c", "exit 6"])).expect_err("6 is a failure");
+        assert_eq!(error.code, 6);
+        assert!(error.message.starts_with("`sh -c 'exit 6'` failed"), "{}", error.message);
+    }
+
+    #[test]
+    fn a_program_that_does_not_exist_is_named() {
+        let error = run(&mut Command::new("/nonexistent/frobnicate")).expect_err("there is no such program");
+        assert!(error.message.starts_with("cannot run frobnicate"), "{}", error.message);
+    }
+
+    #[test]
+    fn the_root_is_the_workspace() {
+        assert!(root().join("Cargo.lock").is_file());
+        assert!(root().join("bpf/cc").is_dir());
+    }
+}
