@@ -34,6 +34,11 @@ pub const EVERY_RTT: u32 = 1;
 /// [`RecordConfig::every`]: one row per [`RecordConfig::interval_ns`].
 pub const EVERY_INTERVAL: u32 = 2;
 
+/// Index of the per-CPU drop counts: user space did not keep up.
+pub const DROP_RING_FULL: u32 = 0;
+/// Index of the per-CPU drop counts: no memory for the rate state of a socket.
+pub const DROP_NO_STORAGE: u32 = 1;
+
 /// Inner state of an algorithm (`struct cca_trace`).
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]

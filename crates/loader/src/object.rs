@@ -58,9 +58,7 @@ pub(crate) fn open(name: &str, elf: &[u8]) -> Result<OpenObject> {
 /// Loads an opened object into the kernel.
 pub(crate) fn finish(object: OpenObject, name: &str) -> Result<Object> {
     libbpf_log::forget();
-    object
-        .load()
-        .map_err(|error| Error::Load { object: name.to_owned(), detail: libbpf_log::last_words(&error) })
+    object.load().map_err(|error| Error::Load { object: name.to_owned(), detail: libbpf_log::last_words(&error) })
 }
 
 /// Stores a value in a `const volatile` of the object, found by BTF name, in the width that it has there.
