@@ -10,9 +10,12 @@
  */
 const volatile u32 cc_cong_control_args = 4;
 
-/* CC_CONG_CONTROL(name, sk, ack, flag, rs) { body }: ack and flag are 0 on kernels that do not pass them. */
+/*
+ * CC_CONG_CONTROL(name, sk, ack, flag, rs) { body }: ack and flag are 0 on kernels that do not pass them. The body is a
+ * function of its own, or both branches would hold a copy of it.
+ */
 #define CC_CONG_CONTROL(name, sk, ack, flag, rs)                                                                       \
-	static __always_inline void ____##name(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs);      \
+	static __noinline void ____##name(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs);           \
 	SEC("struct_ops") void name(unsigned long long *ctx)                                                           \
 	{                                                                                                              \
 		if (cc_cong_control_args == 4)                                                                         \
@@ -20,7 +23,7 @@ const volatile u32 cc_cong_control_args = 4;
 		else                                                                                                   \
 			____##name((void *)ctx[0], 0, 0, (void *)ctx[1]);                                              \
 	}                                                                                                              \
-	static __always_inline void ____##name(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
+	static __noinline void ____##name(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
 
 /* Resolved by libbpf at load time, hence a constant for the verifier: branches for other kernels are dead code. */
 extern int LINUX_KERNEL_VERSION __kconfig;

@@ -43,6 +43,9 @@ enum {
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_SK_STORAGE = 24,
 	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_RB_NO_WAKEUP = 1U << 0,
+	BPF_RB_FORCE_WAKEUP = 1U << 1,
+	BPF_RB_AVAIL_DATA = 0,
 	BPF_F_NO_PREALLOC = 1U << 0,
 	BPF_F_CLONE = 1U << 9,
 	BPF_ANY = 0,
@@ -100,6 +103,7 @@ struct sock_common {
 
 struct sock {
 	struct sock_common __sk_common;
+	u16 sk_protocol;
 	u32 sk_pacing_status; /* enum sk_pacing */
 	unsigned long sk_pacing_rate; /* bytes/s */
 	unsigned long sk_max_pacing_rate;

@@ -32,6 +32,21 @@ void *cc_host_storage_get(const struct cc_host_map *map, struct sock *sk, int cr
 	return slot->value;
 }
 
+void cc_host_storage_delete(const struct cc_host_map *map, struct sock *sk)
+{
+	struct cc_host_storage **link = &((struct cc_host_sock *)sk)->storage;
+
+	for (; *link; link = &(*link)->next) {
+		struct cc_host_storage *slot = *link;
+
+		if (slot->map != map)
+			continue;
+		*link = slot->next;
+		free(slot);
+		return;
+	}
+}
+
 void cc_host_storage_free(struct cc_host_sock *hs)
 {
 	while (hs->storage) {

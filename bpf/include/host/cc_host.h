@@ -65,6 +65,7 @@ extern __thread struct cc_host_sock *cc_host_current;
 
 void cc_host_enter(struct cc_host_sock *hs);
 void *cc_host_storage_get(const struct cc_host_map *map, struct sock *sk, int create);
+void cc_host_storage_delete(const struct cc_host_map *map, struct sock *sk);
 void cc_host_storage_free(struct cc_host_sock *hs);
 
 /* The kernel's own, net/ipv4/tcp_cong.c. */
@@ -80,6 +81,8 @@ void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked);
 static struct cc_host_tunable *cc_host_tunables;
 
 #define CC_OP(ret, name, args...) static ret name(args)
+
+#define CC_GLOBAL static __noinline
 
 #define CC_CONG_CONTROL(name, sk, ack, flag, rs)                                                                       \
 	static void name(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
@@ -111,6 +114,7 @@ static struct cc_host_tunable *cc_host_tunables;
 #define CC_STORAGE(map, value_type) static const struct cc_host_map map = {.value_size = sizeof(value_type)}
 #define cc_storage_get(map, sk)     cc_host_storage_get(&map, sk, 0)
 #define cc_storage_create(map, sk)  cc_host_storage_get(&map, sk, 1)
+#define cc_storage_delete(map, sk)  cc_host_storage_delete(&map, sk)
 
 #define HZ (cc_host_current->hz)
 
