@@ -90,7 +90,7 @@ const BBR: Algorithm = Algorithm {
     modes: &["startup", "drain", "probe-bw", "probe-rtt"],
     v0: Some(TraceValue { name: "phase", doc: "phase of the PROBE_BW cycle, 0 = up, 1 = down, 2 to 7 = steady" }),
     v1: Some(TraceValue { name: "policed_bps", doc: "rate of the policer that replaces the bandwidth, 0 = none" }),
-    color: "#CC79A7",
+    color: "#D55E00",
 };
 const TCP_BBR: &str = "net/ipv4/tcp_bbr.c";
 
