@@ -120,18 +120,19 @@ static __always_inline u64 bbr_elapsed_us(u64 now_us, u64 then_us)
 }
 
 /*
- * ACK aggregation: how many packets arrive in excess of bw * time since the start of an epoch, as maximum over two
- * alternating windows of some rounds each. cwnd gets that much more, so that the pipe stays full between bunches of
- * ACKs.
+ * ACK aggregation: how many packets arrive in excess of bw * time since the start of an epoch, as maximum over the
+ * running window of some rounds and the one before. cwnd gets that much more, so that the pipe stays full between
+ * bunches of ACKs.
  */
 #define BBR_EXTRA_ACKED_MAX_US     100000  /* allowance: at most bw * 100 ms */
 #define BBR_EXTRA_ACKED_EPOCH_PKTS 0xfffff /* an epoch that counts more is old: start a new one */
-#define BBR_EXTRA_ACKED_WIN_ROUNDS 5       /* length of one of the two windows */
+#define BBR_EXTRA_ACKED_WIN_ROUNDS 5       /* length of a window */
 
 struct bbr_aggregation {
-	u64 epoch_us;      /* start of the epoch, tp->delivered_mstamp */
-	u16 extra_pkts[2]; /* maximum of each window */
-	u32 epoch_acked_pkts : 20, win_rounds : 5, win_index : 1, unused : 6;
+	u64 epoch_us;         /* start of the epoch, tp->delivered_mstamp */
+	u16 extra_pkts;       /* maximum of the running window */
+	u16 prior_extra_pkts; /* and of the one before; not an array: BPF may not index private state by a variable */
+	u32 epoch_acked_pkts : 20, win_rounds : 5, unused : 7;
 };
 
 static __always_inline void bbr_aggregation_restart_epoch(struct bbr_aggregation *agg, u64 now_us)
@@ -143,10 +144,9 @@ static __always_inline void bbr_aggregation_restart_epoch(struct bbr_aggregation
 static __always_inline void bbr_aggregation_init(struct bbr_aggregation *agg, u64 now_us)
 {
 	bbr_aggregation_restart_epoch(agg, now_us);
-	agg->extra_pkts[0] = 0;
-	agg->extra_pkts[1] = 0;
+	agg->extra_pkts = 0;
+	agg->prior_extra_pkts = 0;
 	agg->win_rounds = 0;
-	agg->win_index = 0;
 	agg->unused = 0;
 }
 
@@ -165,8 +165,8 @@ static __always_inline void bbr_aggregation_update(struct bbr_aggregation *agg, 
 		agg->win_rounds = min(agg->win_rounds + 1, 31);
 		if (agg->win_rounds >= win_rounds_max) {
 			agg->win_rounds = 0;
-			agg->win_index = !agg->win_index;
-			agg->extra_pkts[agg->win_index] = 0;
+			agg->prior_extra_pkts = agg->extra_pkts;
+			agg->extra_pkts = 0;
 		}
 	}
 
@@ -180,14 +180,14 @@ static __always_inline void bbr_aggregation_update(struct bbr_aggregation *agg, 
 	acked_pkts = min(agg->epoch_acked_pkts + rs->acked_sacked, (u32)BBR_EXTRA_ACKED_EPOCH_PKTS);
 	agg->epoch_acked_pkts = acked_pkts;
 	extra_pkts = min(acked_pkts - (u32)expected_pkts, tp->snd_cwnd);
-	if (extra_pkts > agg->extra_pkts[agg->win_index])
-		agg->extra_pkts[agg->win_index] = extra_pkts;
+	if (extra_pkts > agg->extra_pkts)
+		agg->extra_pkts = extra_pkts;
 }
 
 /* The allowance on top of the flight: gain * the larger maximum. */
 static __always_inline u32 bbr_aggregation_pkts(const struct bbr_aggregation *agg, u64 bw, u32 gain)
 {
-	u32 extra_pkts = max(agg->extra_pkts[0], agg->extra_pkts[1]);
+	u32 extra_pkts = max(agg->extra_pkts, agg->prior_extra_pkts);
 	u32 limit_pkts = bw * BBR_EXTRA_ACKED_MAX_US >> BW_SCALE;
 
 	extra_pkts = gain * extra_pkts >> BBR_SCALE;

@@ -17,6 +17,7 @@
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
 #include "compat.bpf.h"
+#include "trace_map.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -47,6 +48,9 @@ char LICENSE[] SEC("license") = "GPL";
 #define cc_storage_create(map, sk) bpf_sk_storage_get(&map, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE)
 #define cc_storage_delete(map, sk) bpf_sk_storage_delete(&map, sk)
 
+/* A bit field of a kernel struct: its place within the byte differs between kernels, which a plain access would ignore. */
+#define cc_bitfield(ptr, field) BPF_CORE_READ_BITFIELD(ptr, field)
+
 extern unsigned long CONFIG_HZ __kconfig;
 #define HZ ((u32)CONFIG_HZ)
 
@@ -71,15 +75,6 @@ static __always_inline u32 cc_random(void)
 {
 	return bpf_get_prandom_u32();
 }
-
-/* Filled by the algorithms, created per socket by a recorder: without a recorder the lookup is all that it costs. */
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-	__type(key, int);
-	__type(value, struct cca_trace);
-} cca_trace_map SEC(".maps");
 
 /* The socket's trace, or NULL when nobody records it. */
 static __always_inline struct cca_trace *cc_trace(struct sock *sk)
@@ -130,10 +125,16 @@ static __always_inline int tcp_in_slow_start(const struct tcp_sock *tp)
 	return tp->snd_cwnd < tp->snd_ssthresh;
 }
 
-/* tcp_is_cwnd_limited(), net/ipv4/tcp.h, 6.1+: in slow start cwnd may grow to twice what was used. */
+/* enum tcp_ca_state */
+static __always_inline u8 cc_ca_state(const struct sock *sk)
+{
+	return cc_bitfield(inet_csk(sk), icsk_ca_state);
+}
+
+/* tcp_is_cwnd_limited(), include/net/tcp.h, 6.1+: in slow start cwnd may grow to twice what was used. */
 static __always_inline int tcp_is_cwnd_limited(const struct tcp_sock *tp)
 {
-	if (tp->is_cwnd_limited)
+	if (cc_bitfield(tp, is_cwnd_limited))
 		return 1;
 	if (tcp_in_slow_start(tp))
 		return tp->snd_cwnd < 2 * tp->max_packets_out;

@@ -25,4 +25,20 @@ const volatile u32 cc_cong_control_args = 4;
 	}                                                                                                              \
 	static __noinline void ____##name(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
 
+/* Resolved by libbpf at load time, hence a constant for the verifier: branches for other kernels are dead code. */
+extern int LINUX_KERNEL_VERSION __kconfig;
+#define CC_KERNEL_VERSION(major, minor) (((major) << 16) + ((minor) << 8))
+
+/*
+ * tp->app_limited may be written from 6.4 on (net/ipv4/bpf_tcp_ca.c). Returns 0 where it may not: the algorithm then
+ * keeps its own account.
+ */
+static __always_inline int cc_set_app_limited(struct tcp_sock *tp, u32 value)
+{
+	if (LINUX_KERNEL_VERSION < CC_KERNEL_VERSION(6, 4))
+		return 0;
+	tp->app_limited = value;
+	return 1;
+}
+
 #endif /* CCACTL_COMPAT_BPF_H */

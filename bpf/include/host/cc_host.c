@@ -226,5 +226,6 @@ const struct cc_host_field cc_host_fields[] = {
     FIELD(cc_host_sock, hz),
     FIELD(cc_host_sock, recording),
     FIELD(cc_host_sock, storage_fails),
+    FIELD(cc_host_sock, app_limited_fixed),
     {NULL, 0, 0},
 };

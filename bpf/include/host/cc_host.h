@@ -14,6 +14,7 @@
 #define __hidden   __attribute__((visibility("hidden")))
 #define SEC(name)
 
+#define cc_bitfield(ptr, field) ((ptr)->field)
 /* Everything that the host can have is there. */
 #define bpf_core_field_exists(field) 1
 #define bpf_core_type_exists(type)   1
@@ -38,9 +39,10 @@ struct cc_host_sock {
 	struct cc_host_storage *storage;
 	struct cca_trace trace;
 	u32 hz;
-	u8 recording;     /* cc_trace() finds the trace */
-	u8 storage_fails; /* cc_storage_create() finds no memory */
-	u8 pad[2];
+	u8 recording;         /* cc_trace() finds the trace */
+	u8 storage_fails;     /* cc_storage_create() finds no memory */
+	u8 app_limited_fixed; /* cc_set_app_limited() is refused, as before Linux 6.4 */
+	u8 pad;
 };
 
 struct cc_host_tunable {
@@ -141,6 +143,14 @@ static __always_inline struct cca_trace *cc_trace(struct sock *sk)
 	struct cc_host_sock *hs = (struct cc_host_sock *)sk;
 
 	return hs->recording ? &hs->trace : NULL;
+}
+
+static __always_inline int cc_set_app_limited(struct tcp_sock *tp, u32 value)
+{
+	if (cc_host_current->app_limited_fixed)
+		return 0;
+	tp->app_limited = value;
+	return 1;
 }
 
 #endif /* CCA_UNIT */

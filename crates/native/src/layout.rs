@@ -244,7 +244,8 @@ pub struct HostSock {
     pub hz: u32,
     pub recording: u8,
     pub storage_fails: u8,
-    pub pad: [u8; 2],
+    pub app_limited_fixed: u8,
+    pub pad: u8,
 }
 
 /// `struct cc_host_field`

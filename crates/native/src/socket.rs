@@ -196,6 +196,11 @@ impl Socket {
         self.hs.storage_fails = u8::from(fails);
     }
 
+    /// From now on the algorithm may not write `app_limited`, as on kernels before 6.4, or may again.
+    pub fn refuse_app_limited(&mut self, refuse: bool) {
+        self.hs.app_limited_fixed = u8::from(refuse);
+    }
+
     /// Removes the socket storage, so that lookups find none.
     pub fn drop_storage(&mut self) {
         // SAFETY: the list belongs to this socket and no callback runs.
