@@ -97,12 +97,23 @@ enum cca_every {
 	CCA_EVERY_INTERVAL = 2,
 };
 
+/* Why a recorder has lost a row: index into its per-CPU array of counts. */
+enum cca_drop {
+	CCA_DROP_RING_FULL = 0,  /* user space did not keep up */
+	CCA_DROP_NO_STORAGE = 1, /* no memory for the rate state of a socket */
+	CCA_DROP_REASONS,
+};
+
 /* Policy of one cgroup: what its new sockets get. Key: cgroup id. */
 struct cca_policy {
 	char kernel_name[CCA_NAME_LEN];
 	unsigned long long attached_unix_ns;
 	unsigned int level;                /* depth of the cgroup: the nearest policy wins */
-	unsigned int pad;
+	unsigned int flags;                /* enum cca_policy_flags */
+};
+
+enum cca_policy_flags {
+	CCA_POLICY_BEFORE_SYN = 1, /* negotiates ECN, which the SYN carries */
 };
 
 /* Which policy gave a socket its algorithm; inherited by accepted children. */

@@ -34,6 +34,11 @@ pub const EVERY_RTT: u32 = 1;
 /// [`RecordConfig::every`]: one row per [`RecordConfig::interval_ns`].
 pub const EVERY_INTERVAL: u32 = 2;
 
+/// Index of the per-CPU drop counts: user space did not keep up.
+pub const DROP_RING_FULL: u32 = 0;
+/// Index of the per-CPU drop counts: no memory for the rate state of a socket.
+pub const DROP_NO_STORAGE: u32 = 1;
+
 /// Inner state of an algorithm (`struct cca_trace`).
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
@@ -164,9 +169,12 @@ pub struct Policy {
     pub attached_unix_ns: u64,
     /// Depth of the cgroup below the cgroup2 root.
     pub level: u32,
-    /// Explicit padding.
-    pub pad: u32,
+    /// `POLICY_` bits.
+    pub flags: u32,
 }
+
+/// Bit of [`Policy::flags`]: the algorithm negotiates ECN, so it must be there before the SYN leaves.
+pub const POLICY_BEFORE_SYN: u32 = 1;
 
 /// Which policy gave a socket its algorithm (`struct cca_mark`).
 #[repr(C)]

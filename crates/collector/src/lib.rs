@@ -1,1 +1,36 @@
-//! placeholder
+//! Records TCP sockets: a BPF ring buffer becomes an Arrow IPC stream while it runs and a Parquet file at the end.
+//!
+//! ```text
+//! collect.bpf.c ──ring buffer──▶ recorder (async) ──bounded channel──▶ writer thread ──▶ FILE.partial.arrows ──▶ FILE
+//! ```
+//!
+//! The columns are those of `docs/schema.md` and stand in [`schema`], one row of a table each. A recording is
+//! [`record`] (async, on the caller's runtime) or [`Recorder`] (a thread of its own).
+
+mod clock;
+mod error;
+mod feed;
+mod host;
+mod metadata;
+mod options;
+mod output;
+mod parquet_file;
+mod probe;
+mod recorder;
+pub mod schema;
+mod sorter;
+mod stream;
+mod thread;
+mod units;
+mod writer;
+
+pub use clock::{Clock, utc_compact};
+pub use error::{Error, Result};
+pub use metadata::{KnownAlgorithm, SCHEMA_VERSION};
+pub use options::{CgroupFilter, Every, Output, RecordOptions, Resolver};
+pub use output::partial_path;
+pub use probe::Drops;
+pub use recorder::{Phase, Progress, Summary, record};
+pub use stream::StreamFile;
+pub use thread::Recorder;
+pub use units::{UnitError, parse_bytes, parse_duration};

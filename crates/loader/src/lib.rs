@@ -1,1 +1,45 @@
-//! placeholder
+//! Registers algorithms with the kernel and gives them to cgroups.
+//!
+//! All state lives in the kernel and in bpffs (`docs/architecture.md`, "State on the host"): the policies are the
+//! roots, and whatever no policy refers to is garbage. Every operation that changes something collects the garbage
+//! before and after its own work, so a `ccactl` that was killed between two steps is cleaned up by the next one.
+//!
+//! ```no_run
+//! use ccactl_loader::{LoadRequest, Loader};
+//!
+//! # fn main() -> Result<(), ccactl_loader::Error> {
+//! let loader = Loader::open()?;
+//! let outcome = loader.load(&LoadRequest::new("f-bbrv2", "/bench").create(true))?;
+//! println!("{} has {}", outcome.cgroup.display(), outcome.kernel_name);
+//! loader.unload("/bench".as_ref())?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod bpffs;
+pub mod cgroup;
+mod error;
+mod libbpf_log;
+mod loader;
+mod lock;
+mod names;
+mod object;
+mod paths;
+mod policy;
+mod preflight;
+mod probe;
+mod request;
+mod run;
+mod status;
+mod struct_ops;
+mod time;
+mod transient;
+
+pub use error::{Error, NameProblem};
+pub use loader::{Change, LoadOutcome, Loader, UnloadOutcome};
+pub use names::{nearest, pick_algorithm};
+pub use paths::Paths;
+pub use probe::ProbeResult;
+pub use request::{Choice, LoadRequest};
+pub use status::{PolicyStatus, State, TunableSetting};
+pub use transient::TransientCgroup;

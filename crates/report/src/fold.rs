@@ -82,7 +82,8 @@ impl Fold {
                 let schema = self.partials[0].schema();
                 schema.iter_names().take(self.keys.len()).map(|name| col(name.clone())).collect()
             };
-            let merged: Vec<Expr> = self.columns.iter().map(|(name, agg, _)| agg.apply(col(*name)).alias(*name)).collect();
+            let merged: Vec<Expr> =
+                self.columns.iter().map(|(name, agg, _)| agg.apply(col(*name)).alias(*name)).collect();
             let partials: Vec<LazyFrame> = self.partials.drain(..).map(IntoLazy::lazy).collect();
             let frame = concat(partials, UnionArgs::default())?.group_by_stable(keys).agg(merged).collect()?;
             self.partials.push(frame);

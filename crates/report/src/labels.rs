@@ -113,7 +113,8 @@ mod tests {
 
     #[test]
     fn algorithms_of_one_name_are_told_apart_by_kernel_name() {
-        let algorithms = vec![info("bpf_cubic", "cubic", None), info("f_bbrv2", "f-bbrv2", None), info("fbbr-a13", "f-bbrv2", None)];
+        let algorithms =
+            vec![info("bpf_cubic", "cubic", None), info("f_bbrv2", "f-bbrv2", None), info("fbbr-a13", "f-bbrv2", None)];
         let metadata = Metadata { algorithms, ..Default::default() };
         let labels = Algorithms::new(&metadata, &names(&["bpf_cubic", "cubic", "f_bbrv2", "fbbr-a13"]));
         assert_eq!(labels.name("bpf_cubic"), "cubic [bpf_cubic]");

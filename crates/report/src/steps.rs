@@ -53,8 +53,13 @@ impl Joiner {
             .map(|name| col(name.clone()).last())
             .collect();
         let order: Vec<Expr> = rows.get_column_names().into_iter().map(|name| col(name.clone())).collect();
-        let last_rows =
-            rows.clone().lazy().group_by_stable(flow()).agg(others).with_column(lit(false).alias("fresh")).select(order);
+        let last_rows = rows
+            .clone()
+            .lazy()
+            .group_by_stable(flow())
+            .agg(others)
+            .with_column(lit(false).alias("fresh"))
+            .select(order);
         self.last_rows = Some(last_rows.collect()?);
         rows.lazy().with_columns(previous()?).with_columns(increases()).filter(col("fresh")).collect()
     }

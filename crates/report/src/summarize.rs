@@ -154,7 +154,8 @@ fn join(
     let mut flows: BTreeMap<FlowKey, Flow> = BTreeMap::new();
     for totals in totals {
         let key = (totals.flow, totals.kernel_name.clone());
-        let part = Part { rtt: rtt.remove(&key).unwrap_or_default(), phases: phases.remove(&key).unwrap_or_default(), totals };
+        let part =
+            Part { rtt: rtt.remove(&key).unwrap_or_default(), phases: phases.remove(&key).unwrap_or_default(), totals };
         let flow = flows.entry(key.0).or_insert_with(|| Flow { key: key.0, parts: Vec::new(), changes: Vec::new() });
         flow.parts.push(part);
     }
@@ -183,7 +184,9 @@ fn check_not_empty(
             let to_s = (to_us as f64 / US_PER_S).min(last_s.max(from_us as f64 / US_PER_S));
             Err(Error::EmptyWindow { path, from_s: from_us as f64 / US_PER_S, to_s, first_s, last_s })
         }
-        Some(_) => Err(Error::NoFlow { path, found: format!("{} rows of {} flows, all idle", folded.rows, folded.all_flows) }),
+        Some(_) => {
+            Err(Error::NoFlow { path, found: format!("{} rows of {} flows, all idle", folded.rows, folded.all_flows) })
+        }
     }
 }
 
@@ -197,7 +200,9 @@ fn warnings(metadata: &Metadata, extent: Option<Extent>, truncated: bool) -> Vec
         ));
     }
     if truncated {
-        warnings.push(format!("the recording ends early (the recorder was killed or is still running): {rows} whole rows were read"));
+        warnings.push(format!(
+            "the recording ends early (the recorder was killed or is still running): {rows} whole rows were read"
+        ));
     }
     if let Some(written) = metadata.rows.filter(|&written| written != rows) {
         warnings.push(format!("the recorder wrote {written} rows, the file has {rows}"));
@@ -251,7 +256,12 @@ fn algorithm_chain(flow: &Flow, algorithms: &Algorithms) -> String {
     std::iter::once(first).chain(later).map(|name| algorithms.name(name)).collect::<Vec<_>>().join(" → ")
 }
 
-fn algorithm_summaries(metadata: &Metadata, flows: &[Flow], algorithms: &Algorithms, run_us: u64) -> Vec<AlgorithmSummary> {
+fn algorithm_summaries(
+    metadata: &Metadata,
+    flows: &[Flow],
+    algorithms: &Algorithms,
+    run_us: u64,
+) -> Vec<AlgorithmSummary> {
     let mut order: Vec<&str> = Vec::new();
     let mut parts: HashMap<&str, Vec<(&Part, u64)>> = HashMap::new();
     for flow in flows {
@@ -370,8 +380,7 @@ fn link_summary(metadata: &Metadata, flows: &[Flow], run_us: u64) -> Option<Link
         base_rtt_us: link.base_rtt_us,
         buffer_bytes: link.buffer_bytes,
         buffer_bdp: link.buffer_bytes.zip(bdp_bytes.filter(|&bdp| bdp > 0.0)).map(|(buffer, bdp)| buffer / bdp),
-        utilisation: (run_us > 0)
-            .then(|| wire_bytes * BITS_PER_BYTE * US_PER_S / (link.rate_bps * run_us as f64)),
+        utilisation: (run_us > 0).then(|| wire_bytes * BITS_PER_BYTE * US_PER_S / (link.rate_bps * run_us as f64)),
     })
 }
 

@@ -4,6 +4,7 @@ pub mod demo;
 pub mod flow;
 pub mod list;
 pub mod load;
+pub mod output;
 pub mod probe;
 pub mod record;
 pub mod report;

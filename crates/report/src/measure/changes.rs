@@ -22,7 +22,8 @@ pub fn find(steps: &DataFrame) -> PolarsResult<Vec<Change>> {
     let changed = col("prev_bytes_sent").gt(lit(0)).and(col("algorithm").neq(col("prev_algorithm")));
     let wanted = ["netns", "flow_id", "t_us", "prev_algorithm", "algorithm"].map(col);
     let found = steps.clone().lazy().filter(changed).select(wanted).collect()?;
-    let columns = (flow_keys(&found)?, counts(&found, "t_us")?, texts(&found, "prev_algorithm")?, texts(&found, "algorithm")?);
+    let columns =
+        (flow_keys(&found)?, counts(&found, "t_us")?, texts(&found, "prev_algorithm")?, texts(&found, "algorithm")?);
     let (flows, times, from, to) = columns;
     let names = from.into_iter().zip(to);
     Ok(flows

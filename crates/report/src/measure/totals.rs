@@ -88,7 +88,11 @@ pub fn fold() -> Fold {
             increase("lost_pkts"),
             increase("delivered_pkts"),
             increase("delivered_ce_pkts"),
-            ("cwnd_pkts_us", Agg::Sum, col("prev_cwnd_pkts").cast(DataType::Float64) * col("dt_us").cast(DataType::Float64)),
+            (
+                "cwnd_pkts_us",
+                Agg::Sum,
+                col("prev_cwnd_pkts").cast(DataType::Float64) * col("dt_us").cast(DataType::Float64),
+            ),
             ("cwnd_time_us", Agg::Sum, when(cwnd_known).then(col("dt_us")).otherwise(lit(0i64))),
         ],
     )

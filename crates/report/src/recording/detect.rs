@@ -24,11 +24,8 @@ const SMALLEST_PARQUET_BYTES: u64 = 12;
 /// Recognises the format, or says what the file is instead.
 pub fn kind(path: &Path, file: &mut File) -> Result<Kind, Error> {
     let io = |source| Error::io(path, source);
-    let truncated = |found: String, remedy: &str| Error::Truncated {
-        path: path.to_owned(),
-        found,
-        remedy: remedy.to_owned(),
-    };
+    let truncated =
+        |found: String, remedy: &str| Error::Truncated { path: path.to_owned(), found, remedy: remedy.to_owned() };
     let length = file.metadata().map_err(io)?.len();
     let mut head = Vec::new();
     file.by_ref().take(8).read_to_end(&mut head).map_err(io)?;

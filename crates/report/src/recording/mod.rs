@@ -43,7 +43,11 @@ impl Recording {
     /// When the file is missing, unreadable, truncated, not a recording or of another schema version.
     pub fn open(path: impl AsRef<Path>) -> Result<Recording, Error> {
         let path = path.as_ref();
-        if path == Path::new("-") { Recording::from_reader(std::io::stdin().lock()) } else { Recording::from_file(path, None) }
+        if path == Path::new("-") {
+            Recording::from_reader(std::io::stdin().lock())
+        } else {
+            Recording::from_file(path, None)
+        }
     }
 
     /// Reads a recording from a pipe to its end, through a temporary file.
@@ -109,7 +113,10 @@ fn stream_header(path: &Path, file: &mut File) -> Result<Header, Error> {
     file.seek(SeekFrom::Start(0)).map_err(|source| Error::io(path, source))?;
     let header = read_stream_metadata(file).map_err(|error| Error::Truncated {
         path: path.to_owned(),
-        found: format!("the schema of its Arrow stream does not parse ({})", error.to_string().lines().next().unwrap_or_default()),
+        found: format!(
+            "the schema of its Arrow stream does not parse ({})",
+            error.to_string().lines().next().unwrap_or_default()
+        ),
         remedy: "record again".to_owned(),
     })?;
     let raw = header.custom_schema_metadata.unwrap_or_default();

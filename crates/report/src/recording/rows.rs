@@ -33,7 +33,11 @@ impl Recording {
     /// # Errors
     /// When the rows cannot be read.
     pub fn extent(&self) -> Result<Option<Extent>, Error> {
-        let span = [len().cast(DataType::Int64).alias("rows"), col("t_us").cast(DataType::Int64).min().alias("first"), col("t_us").cast(DataType::Int64).max().alias("last")];
+        let span = [
+            len().cast(DataType::Int64).alias("rows"),
+            col("t_us").cast(DataType::Int64).min().alias("first"),
+            col("t_us").cast(DataType::Int64).max().alias("last"),
+        ];
         let mut total: Option<Extent> = None;
         let mut batches = self.batches(|rows| rows.select([col("t_us")]))?;
         for batch in batches.by_ref() {
@@ -123,9 +127,7 @@ impl Batches {
             Source::Stream { truncated: true, .. } => Ok(None),
             Source::Stream { reader, query, truncated, .. } => match reader.next() {
                 None => Ok(None),
-                Some(Ok(StreamState::Some(batch))) => {
-                    query(DataFrame::from(batch).lazy()).collect().map(Some)
-                }
+                Some(Ok(StreamState::Some(batch))) => query(DataFrame::from(batch).lazy()).collect().map(Some),
                 // The file ends without its end mark, or inside a batch: what came before is whole.
                 Some(Ok(StreamState::Waiting) | Err(_)) => {
                     *truncated = true;

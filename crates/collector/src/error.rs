@@ -1,0 +1,153 @@
+//! Why a recording did not start or did not end well.
+
+use ccactl_abi::exit;
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Every error names the object, what was found, and what to do.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The target exists and `force` was not given.
+    #[error("{} exists: choose another file, or --force to replace it at the end of the recording", path.display())]
+    Exists {
+        /// The target.
+        path: PathBuf,
+    },
+    /// Another process records to the same file.
+    #[error("{} is being written by another recording: choose another file, or end that recording", path.display())]
+    Busy {
+        /// The target.
+        path: PathBuf,
+    },
+    /// A killed recording left its stream behind.
+    #[error(
+        "{} is what a killed recording left: `ccactl report` reads it; move it away, or --force to discard it",
+        path.display()
+    )]
+    Leftover {
+        /// The stream.
+        path: PathBuf,
+    },
+    /// The target cannot be made, before anything was recorded.
+    #[error("cannot write {}: {source}; choose a file in an existing, writable folder", path.display())]
+    Target {
+        /// The target or the stream beside it.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The target is neither a file nor absent.
+    #[error("{} is not a regular file: name a file, or -o - for standard output", path.display())]
+    NotAFile {
+        /// The target.
+        path: PathBuf,
+    },
+    /// Writing failed during the recording; the stream is kept.
+    #[error("writing {} failed after {rows} rows: {source}; these rows are kept in it and `ccactl report` reads them", path.display())]
+    Write {
+        /// The stream.
+        path: PathBuf,
+        /// Rows that are safe in it.
+        rows: u64,
+        /// What the system said, such as "No space left on device".
+        source: io::Error,
+    },
+    /// The Parquet file could not be made; the stream is kept.
+    #[error("cannot write {}: {reason}; the {rows} rows are kept in {}, which `ccactl report` reads", path.display(), stream.display())]
+    Convert {
+        /// The target.
+        path: PathBuf,
+        /// The stream that is kept.
+        stream: PathBuf,
+        /// Rows in the stream.
+        rows: u64,
+        /// What went wrong.
+        reason: String,
+    },
+    /// A stream that cannot be read at all.
+    #[error("{} is not an Arrow IPC stream: {reason}", path.display())]
+    NotAStream {
+        /// The file.
+        path: PathBuf,
+        /// What the reader said.
+        reason: String,
+    },
+    /// An option outside its range.
+    #[error("{option}: {found} is out of range, expected {expected}")]
+    Option {
+        /// The option as the user wrote it.
+        option: &'static str,
+        /// The value found.
+        found: String,
+        /// The range.
+        expected: String,
+    },
+    /// Not root and a capability is missing.
+    #[error("recording needs {missing}: run it as root")]
+    Permission {
+        /// Names of the missing capabilities.
+        missing: String,
+    },
+    /// The kernel lacks what the collector needs.
+    #[error("this kernel cannot record: {what}; needed are Linux 6.1 or newer with CONFIG_DEBUG_INFO_BTF=y")]
+    Kernel {
+        /// What is missing.
+        what: String,
+    },
+    /// A BPF call failed.
+    #[error("collector: cannot {doing}: {reason}")]
+    Bpf {
+        /// What was being done.
+        doing: &'static str,
+        /// What the kernel or the BPF library said.
+        reason: String,
+    },
+    /// The state folders of ccactl could not be used.
+    #[error("cannot {doing} {}: {source}; {remedy}", path.display())]
+    State {
+        /// What was being done.
+        doing: &'static str,
+        /// File or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The pinned trace map has another layout.
+    #[error("{} was made by another version of ccactl ({found}, expected {expected}): unload everything with that version first", path.display())]
+    TraceMap {
+        /// The pin.
+        path: PathBuf,
+        /// Type and sizes found.
+        found: String,
+        /// Type and sizes expected.
+        expected: String,
+    },
+}
+
+impl Error {
+    /// Exit code of the binary for this error.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::Exists { .. } | Error::Leftover { .. } | Error::NotAFile { .. } | Error::Option { .. } => {
+                exit::USAGE
+            }
+            Error::Target { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,
+            Error::Target { .. } | Error::NotAStream { .. } => exit::USAGE,
+            Error::Permission { .. } => exit::PERMISSION,
+            Error::Kernel { .. } => exit::KERNEL,
+            Error::Busy { .. }
+            | Error::Write { .. }
+            | Error::Convert { .. }
+            | Error::Bpf { .. }
+            | Error::State { .. }
+            | Error::TraceMap { .. } => exit::FAILURE,
+        }
+    }
+}

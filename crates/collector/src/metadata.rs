@@ -1,0 +1,145 @@
+//! The `ccactl.` keys of a recording (docs/architecture.md).
+
+use crate::clock::Clock;
+use crate::options::RecordOptions;
+use ccactl_abi::{Algorithm, TraceValue};
+use nix::sys::utsname::uname;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Version of the columns and keys; a reader refuses what it does not know.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// A kernel name and what stands behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownAlgorithm {
+    /// Name in the kernel, which `load --as` may have changed.
+    pub kernel_name: String,
+    /// Row of the registry.
+    pub algorithm: &'static Algorithm,
+    /// Values as the user would write them, by name.
+    pub tunables: BTreeMap<String, String>,
+}
+
+impl KnownAlgorithm {
+    /// Looks a default kernel name up in the registry; its tunables are the defaults.
+    #[must_use]
+    pub fn from_registry(kernel_name: &str) -> Option<KnownAlgorithm> {
+        Algorithm::by_kernel_name(kernel_name).map(Self::with_defaults)
+    }
+
+    /// A row of the registry under its own kernel name with its default tunables.
+    #[must_use]
+    pub fn with_defaults(algorithm: &'static Algorithm) -> KnownAlgorithm {
+        let tunables = algorithm
+            .tunables
+            .iter()
+            .map(|t| (t.name.to_owned(), t.display(t.default_raw)))
+            .collect::<BTreeMap<_, _>>();
+        KnownAlgorithm { kernel_name: algorithm.kernel_name.to_owned(), algorithm, tunables }
+    }
+}
+
+/// One element of `ccactl.algorithms`. Of a native algorithm only the kernel name is known.
+#[derive(Serialize)]
+struct AlgorithmEntry<'a> {
+    kernel_name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    algorithm: Option<&'a str>,
+    color: Option<&'a str>,
+    modes: &'a [&'a str],
+    v0: Option<TraceValue>,
+    v1: Option<TraceValue>,
+    tunables: &'a BTreeMap<String, String>,
+}
+
+static NO_TUNABLES: BTreeMap<String, String> = BTreeMap::new();
+
+/// `ccactl.algorithms` for these algorithms and for kernel names that nobody knows.
+pub(crate) fn algorithms_json<'a>(
+    known: impl Iterator<Item = &'a KnownAlgorithm>,
+    unknown: impl Iterator<Item = &'a str>,
+) -> String {
+    let known = known.map(|k| AlgorithmEntry {
+        kernel_name: &k.kernel_name,
+        algorithm: Some(k.algorithm.name),
+        color: Some(k.algorithm.color),
+        modes: k.algorithm.modes,
+        v0: k.algorithm.v0,
+        v1: k.algorithm.v1,
+        tunables: &k.tunables,
+    });
+    let unknown = unknown.map(|kernel_name| AlgorithmEntry {
+        kernel_name,
+        algorithm: None,
+        color: None,
+        modes: &[],
+        v0: None,
+        v1: None,
+        tunables: &NO_TUNABLES,
+    });
+    to_json(&known.chain(unknown).collect::<Vec<_>>())
+}
+
+#[derive(Serialize)]
+struct FilterEntry<'a> {
+    cgroup: Option<&'a str>,
+    cgroup_id: Option<u64>,
+    netns: Option<u32>,
+    port: Option<u16>,
+}
+
+/// The keys known at the start, beside those of the caller.
+pub(crate) fn at_start(options: &RecordOptions, clock: &Clock) -> BTreeMap<String, String> {
+    let filter = FilterEntry {
+        cgroup: options.cgroup.as_ref().map(|cgroup| cgroup.path.as_str()),
+        cgroup_id: options.cgroup.as_ref().map(|cgroup| cgroup.id),
+        netns: options.netns,
+        port: options.port,
+    };
+    let kernel = uname().map(|u| u.release().to_string_lossy().into_owned()).unwrap_or_default();
+    let mut keys = options.metadata.clone();
+    for (key, value) in [
+        ("ccactl.schema_version", SCHEMA_VERSION.to_string()),
+        ("ccactl.version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("ccactl.kernel", kernel),
+        ("ccactl.started", clock.started_rfc3339()),
+        ("ccactl.every", options.every.to_string()),
+        ("ccactl.filter", to_json(&filter)),
+        ("ccactl.algorithms", stream_algorithms(options)),
+    ] {
+        keys.insert(key.to_owned(), value);
+    }
+    keys
+}
+
+/// Which algorithms will be seen is not known when a stream begins: it lists the loaded ones and the whole registry.
+fn stream_algorithms(options: &RecordOptions) -> String {
+    let is_loaded = |name: &str| options.loaded.iter().any(|known| known.kernel_name == name);
+    let registry: Vec<_> = ccactl_abi::ALGORITHMS
+        .iter()
+        .filter(|algorithm| !is_loaded(algorithm.kernel_name))
+        .map(KnownAlgorithm::with_defaults)
+        .collect();
+    algorithms_json(options.loaded.iter().chain(&registry), std::iter::empty())
+}
+
+/// The keys that only the end knows.
+pub(crate) fn at_end(
+    mut keys: BTreeMap<String, String>,
+    algorithms: String,
+    duration: Duration,
+    rows: u64,
+    drops: u64,
+) -> BTreeMap<String, String> {
+    keys.insert("ccactl.algorithms".to_owned(), algorithms);
+    keys.insert("ccactl.duration_us".to_owned(), duration.as_micros().to_string());
+    keys.insert("ccactl.rows".to_owned(), rows.to_string());
+    keys.insert("ccactl.drops".to_owned(), drops.to_string());
+    keys
+}
+
+fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("strings, numbers and maps with string keys are JSON")
+}

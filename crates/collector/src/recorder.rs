@@ -1,0 +1,207 @@
+//! One recording from its start to its file.
+
+use crate::clock::Clock;
+use crate::error::{Error, Result};
+use crate::feed::{Feed, Meter};
+use crate::host::{self, Presence};
+use crate::metadata::{self, KnownAlgorithm};
+use crate::options::{Every, Output, RecordOptions, Resolver};
+use crate::output::Target;
+use crate::parquet_file;
+use crate::probe::{Drops, Probe, Ring};
+use crate::schema::{self, Context};
+use crate::stream::Sink;
+use crate::writer::{Writer, Written};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::sync::{mpsc, watch};
+use tokio::task::spawn_blocking;
+
+/// Chunks that wait for the writer at most; then the ring fills, and then rows are dropped and counted.
+const CHUNKS_IN_FLIGHT: usize = 8;
+
+/// Where a recording stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Phase {
+    /// Not attached yet.
+    #[default]
+    Starting,
+    /// Rows are taken.
+    Recording,
+    /// Detached; the file is being made.
+    Finishing,
+}
+
+/// What a progress line shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Progress {
+    /// Where the recording stands.
+    pub phase: Phase,
+    /// Time since the attachment.
+    pub elapsed: Duration,
+    /// Sockets seen so far.
+    pub flows: u64,
+    /// Rows taken so far.
+    pub rows: u64,
+    /// Over the time since the last change of this progress, a quarter of a second.
+    pub rows_per_s: f64,
+    /// Rows lost so far.
+    pub drops: Drops,
+}
+
+/// What a recording has become.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// Rows in the recording.
+    pub rows: u64,
+    /// Sockets seen.
+    pub flows: u64,
+    /// Rows lost.
+    pub drops: Drops,
+    /// From the attachment to the detachment.
+    pub duration: Duration,
+    /// The file, unless the rows went to standard output.
+    pub path: Option<PathBuf>,
+}
+
+/// Records until `stop` holds `true` (or its sender is gone), the duration is over, or writing fails.
+///
+/// # Errors
+/// [`Error`]; rows that were written before the error are kept and named in it.
+pub async fn record(
+    options: RecordOptions,
+    stop: watch::Receiver<bool>,
+    progress: watch::Sender<Progress>,
+) -> Result<Summary> {
+    Recording::attach(options)?.run(stop, progress).await
+}
+
+/// A recording whose programs are attached.
+///
+/// The order of the fields is the order in which an unwinding drops them: detach first, then give the host's state back.
+pub(crate) struct Recording {
+    probe: Probe,
+    ring: Ring,
+    presence: Presence,
+    target: Option<Target>,
+    writer: Writer,
+    options: RecordOptions,
+    metadata: BTreeMap<String, String>,
+    attached: Instant,
+}
+
+impl Recording {
+    /// Checks everything that can be wrong, claims the file, and attaches last: an error leaves nothing behind.
+    pub(crate) fn attach(options: RecordOptions) -> Result<Recording> {
+        check(&options)?;
+        let mut target = match &options.output {
+            Output::File(path) => Some(Target::claim(path, options.force)?),
+            Output::Stdout => None,
+        };
+        host::preflight()?;
+        let (presence, (mut probe, ring)) =
+            Presence::enter(|trace_map| Probe::load(&options.config(), options.buffer_bytes, trace_map))?;
+
+        let clock = Clock::now();
+        let metadata = metadata::at_start(&options, &clock);
+        let (sink, path) = match &target {
+            Some(target) => (Sink::File(target.stream_file()?, 0), target.stream_path().to_owned()),
+            None => (Sink::Stdout, PathBuf::from("standard output")),
+        };
+        let context = Context::new(clock, resolver(&options));
+        let writer = Writer::start(schema::schema(&metadata), context, sink, path)?;
+
+        probe.attach()?;
+        if let Some(target) = &mut target {
+            target.keep_stream();
+        }
+        Ok(Recording { probe, ring, presence, target, writer, options, metadata, attached: Instant::now() })
+    }
+
+    /// Records until told to stop, then makes the file.
+    pub(crate) async fn run(self, stop: watch::Receiver<bool>, progress: watch::Sender<Progress>) -> Result<Summary> {
+        let Recording { probe, ring, presence, target, writer, options, metadata, attached } = self;
+        // SAFETY: the ring owns its map's descriptor, always gives the same one, and closes it only in its own drop.
+        let ring = unsafe { AsyncFd::register_with_interest(ring, Interest::READABLE) }
+            .map_err(|error| Error::Bpf { doing: "poll the ring buffer", reason: error.to_string() })?;
+        let (sender, receiver) = mpsc::channel(CHUNKS_IN_FLIGHT);
+        let writer = spawn_blocking(move || writer.run(receiver));
+
+        let mut feed = Feed::new(ring, sender);
+        let mut meter = Meter::new(attached, progress);
+        let deadline = options.duration.map(|duration| attached + duration);
+        feed.pump(&probe, stop, deadline, &mut meter).await;
+
+        let drop_counts = probe.detach();
+        let duration = attached.elapsed();
+        meter.finishing();
+        let flows = feed.finish().await;
+        let written = writer.await.expect("the writer does not panic");
+        let drops = drop_counts.read();
+        drop(presence);
+
+        let written = written?;
+        let rows = written.rows;
+        let metadata = metadata::at_end(metadata, algorithms_json(&options, &written), duration, rows, drops.total());
+        let path = match target {
+            Some(target) => {
+                let file = spawn_blocking(move || make_file(target, &metadata, &written));
+                Some(file.await.expect("the conversion does not panic")?)
+            }
+            None => None,
+        };
+        Ok(Summary { rows, flows, drops, duration, path })
+    }
+}
+
+/// Turns the complete stream into what was asked for.
+fn make_file(target: Target, metadata: &BTreeMap<String, String>, written: &Written) -> Result<PathBuf> {
+    let path = target.path().to_owned();
+    let stream = target.stream_path().to_owned();
+    let made = if target.is_stream() {
+        target.rename_stream().map_err(|error| error.to_string())
+    } else {
+        parquet_file::convert(&stream, &path, metadata, written.is_sorted)
+    };
+    match made {
+        Ok(()) => {
+            target.remove_stream();
+            Ok(path)
+        }
+        Err(reason) => Err(Error::Convert { path, stream, rows: written.rows, reason }),
+    }
+}
+
+fn check(options: &RecordOptions) -> Result<()> {
+    let bytes = options.buffer_bytes;
+    if !(RecordOptions::MIN_BUFFER_BYTES..=RecordOptions::MAX_BUFFER_BYTES).contains(&bytes) {
+        let expected =
+            format!("{} bytes to {} MiB", RecordOptions::MIN_BUFFER_BYTES, RecordOptions::MAX_BUFFER_BYTES >> 20);
+        return Err(Error::Option { option: "--buffer", found: format!("{bytes} bytes"), expected });
+    }
+    if let Every::Interval(interval) = options.every
+        && !(Duration::from_micros(1)..=Duration::from_secs(3600)).contains(&interval)
+    {
+        let expected = "1us to 1h".to_owned();
+        return Err(Error::Option { option: "--every", found: options.every.to_string(), expected });
+    }
+    Ok(())
+}
+
+/// The algorithms that the caller knows to be loaded, before its resolver is asked.
+fn resolver(options: &RecordOptions) -> Resolver {
+    let loaded = options.loaded.clone();
+    let resolve = Arc::clone(&options.resolve);
+    Arc::new(move |name| loaded.iter().find(|known| known.kernel_name == name).cloned().or_else(|| resolve(name)))
+}
+
+/// Algorithms loaded at the start or seen in a row.
+fn algorithms_json(options: &RecordOptions, written: &Written) -> String {
+    let is_loaded = |known: &&KnownAlgorithm| options.loaded.iter().any(|l| l.kernel_name == known.kernel_name);
+    let seen = written.context.known().filter(|known| !is_loaded(known));
+    metadata::algorithms_json(options.loaded.iter().chain(seen), written.context.unknown())
+}

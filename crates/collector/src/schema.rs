@@ -1,0 +1,244 @@
+//! The columns of a recording: one line of [`COLUMNS`] each, in the order of `docs/schema.md`.
+
+use crate::clock::Clock;
+use crate::metadata::KnownAlgorithm;
+use crate::options::Resolver;
+use arrow_array::builder::StringBuilder;
+use arrow_array::types::{ArrowPrimitiveType, Float32Type, Int64Type, UInt16Type, UInt32Type, UInt64Type};
+use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, RecordBatch, StringArray, TimestampNanosecondArray};
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use ccactl_abi::layout::{self, Sample, Trace, name_str};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+
+/// What turns samples into columns besides the samples: the clock and the algorithms seen so far.
+pub struct Context {
+    clock: Clock,
+    resolve: Resolver,
+    /// Few names, asked for per row: a list is faster than a map. `None` = asked, nobody knows it.
+    seen: Vec<([u8; layout::NAME_LEN], Option<KnownAlgorithm>)>,
+}
+
+impl Context {
+    /// A context that has seen nothing yet.
+    #[must_use]
+    pub fn new(clock: Clock, resolve: Resolver) -> Context {
+        Context { clock, resolve, seen: Vec::new() }
+    }
+
+    /// Looks up the names that are new in these samples; to be called before [`batch`].
+    pub fn learn(&mut self, samples: &[Sample]) {
+        for sample in samples {
+            if !self.seen.iter().any(|(name, _)| *name == sample.algorithm) {
+                self.seen.push((sample.algorithm, (self.resolve)(name_str(&sample.algorithm))));
+            }
+        }
+    }
+
+    /// Algorithms seen that somebody knows.
+    pub fn known(&self) -> impl Iterator<Item = &KnownAlgorithm> {
+        self.seen.iter().filter_map(|(_, known)| known.as_ref())
+    }
+
+    /// Kernel names seen that nobody knows: the native algorithms and those of others.
+    pub fn unknown(&self) -> impl Iterator<Item = &str> {
+        self.seen.iter().filter(|(_, known)| known.is_none()).map(|(name, _)| name_str(name))
+    }
+
+    fn algorithm(&self, sample: &Sample) -> Option<&KnownAlgorithm> {
+        self.seen.iter().find(|(name, _)| *name == sample.algorithm).and_then(|(_, known)| known.as_ref())
+    }
+}
+
+/// One column: name, type, and how its values come from samples.
+struct Column {
+    name: &'static str,
+    data_type: fn() -> DataType,
+    nullable: bool,
+    values: fn(&[Sample], &Context) -> ArrayRef,
+}
+
+macro_rules! columns {
+    ($($name:literal: $ty:expr, $nullable:ident, $values:expr;)*) => {
+        &[$(Column { name: $name, data_type: || $ty, nullable: columns!(@ $nullable), values: $values },)*]
+    };
+    (@ required) => { false };
+    (@ optional) => { true };
+}
+
+#[rustfmt::skip]
+static COLUMNS: &[Column] = columns! {
+    "time":                   timestamp(),        required, |s, cx| times(s, cx);
+    "t_us":                   DataType::UInt64,   required, |s, cx| num::<UInt64Type>(s, |s| cx.clock.elapsed_us(s.time_ns));
+    "event":                  DataType::Utf8,     required, |s, _| text(s, |s| EVENTS[usize::from(s.event) % EVENTS.len()]);
+    "flow_id":                DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.flow_id);
+    "cgroup_id":              DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.cgroup_id);
+    "netns":                  DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.netns);
+    "src":                    DataType::Utf8,     required, |s, _| addresses(s, |s| &s.saddr);
+    "dst":                    DataType::Utf8,     required, |s, _| addresses(s, |s| &s.daddr);
+    "sport":                  DataType::UInt16,   required, |s, _| num::<UInt16Type>(s, |s| s.sport);
+    "dport":                  DataType::UInt16,   required, |s, _| num::<UInt16Type>(s, |s| s.dport);
+    "algorithm":              DataType::Utf8,     required, |s, _| text(s, |s| name_str(&s.algorithm));
+    "ca_state":               DataType::Utf8,     required, |s, _| text(s, |s| CA_STATES[usize::from(s.ca_state) % CA_STATES.len()]);
+    "cwnd_pkts":              DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.cwnd_pkts);
+    "ssthresh_pkts":          DataType::UInt32,   optional, |s, _| opt::<UInt32Type>(s, |s| Some(s.ssthresh_pkts).filter(|&v| v < layout::INFINITE_SSTHRESH));
+    "inflight_pkts":          DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.inflight_pkts);
+    "srtt_us":                DataType::UInt32,   optional, |s, _| opt::<UInt32Type>(s, |s| nonzero(s.srtt_us));
+    "rtt_us":                 DataType::UInt32,   optional, |s, _| opt::<UInt32Type>(s, |s| nonzero(s.rtt_us));
+    "min_rtt_us":             DataType::UInt32,   optional, |s, _| opt::<UInt32Type>(s, |s| Some(s.min_rtt_us).filter(|&v| v != u32::MAX));
+    "mss_bytes":              DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.mss_bytes);
+    "pacing_rate_bps":        DataType::UInt64,   optional, |s, _| opt::<UInt64Type>(s, pacing_rate_bps);
+    "delivery_rate_bps":      DataType::UInt64,   optional, |s, _| opt::<UInt64Type>(s, delivery_rate_bps);
+    "bytes_acked":            DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.bytes_acked);
+    "bytes_sent":             DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.bytes_sent);
+    "bytes_retrans":          DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.bytes_retrans);
+    "retrans_pkts":           DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.retrans_pkts);
+    "lost_pkts":              DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.lost_pkts);
+    "delivered_pkts":         DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.delivered_pkts);
+    "delivered_ce_pkts":      DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.delivered_ce_pkts);
+    "app_limited":            DataType::Boolean,  required, |s, _| flag(s, layout::FLAG_APP_LIMITED);
+    "cwnd_limited":           DataType::Boolean,  required, |s, _| flag(s, layout::FLAG_CWND_LIMITED);
+    "trace_mode":             DataType::Utf8,     optional, modes;
+    "trace_bw_bps":           DataType::UInt64,   optional, |s, _| traced::<UInt64Type>(s, |t| bound_bps(t.bw_bps));
+    "trace_bw_lo_bps":        DataType::UInt64,   optional, |s, _| traced::<UInt64Type>(s, |t| bound_bps(t.bw_lo_bps));
+    "trace_bw_hi_bps":        DataType::UInt64,   optional, |s, _| traced::<UInt64Type>(s, |t| bound_bps(t.bw_hi_bps));
+    "trace_min_rtt_us":       DataType::UInt32,   optional, |s, _| traced::<UInt32Type>(s, |t| bound(t.min_rtt_us));
+    "trace_inflight_lo_pkts": DataType::UInt32,   optional, |s, _| traced::<UInt32Type>(s, |t| bound(t.inflight_lo_pkts));
+    "trace_inflight_hi_pkts": DataType::UInt32,   optional, |s, _| traced::<UInt32Type>(s, |t| bound(t.inflight_hi_pkts));
+    "trace_pacing_gain":      DataType::Float32,  optional, |s, _| traced::<Float32Type>(s, |t| gain(t.pacing_gain_milli));
+    "trace_cwnd_gain":        DataType::Float32,  optional, |s, _| traced::<Float32Type>(s, |t| gain(t.cwnd_gain_milli));
+    "trace_v0":               DataType::Int64,    optional, |s, cx| free_value(s, cx, |t| t.v0, |a| a.v0.is_some());
+    "trace_v1":               DataType::Int64,    optional, |s, cx| free_value(s, cx, |t| t.v1, |a| a.v1.is_some());
+};
+
+const EVENTS: [&str; 3] = ["sample", "open", "close"];
+const CA_STATES: [&str; 5] = ["open", "disorder", "cwr", "recovery", "loss"];
+
+/// The schema with these metadata.
+#[must_use]
+pub fn schema(metadata: &BTreeMap<String, String>) -> SchemaRef {
+    let fields: Vec<Field> = COLUMNS.iter().map(|c| Field::new(c.name, (c.data_type)(), c.nullable)).collect();
+    let metadata: HashMap<String, String> = metadata.clone().into_iter().collect();
+    Arc::new(Schema::new_with_metadata(fields, metadata))
+}
+
+/// Samples as a batch of `schema` (of [`schema`]).
+///
+/// # Panics
+/// When `schema` is not one of [`schema`].
+#[must_use]
+pub fn batch(schema: &SchemaRef, samples: &[Sample], context: &Context) -> RecordBatch {
+    let columns = COLUMNS.iter().map(|column| (column.values)(samples, context)).collect();
+    RecordBatch::try_new(Arc::clone(schema), columns).expect("schema and values come from one table")
+}
+
+fn timestamp() -> DataType {
+    DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()))
+}
+
+fn times(samples: &[Sample], context: &Context) -> ArrayRef {
+    let times = samples.iter().map(|s| context.clock.unix_ns_of(s.time_ns));
+    Arc::new(TimestampNanosecondArray::from_iter_values(times).with_timezone("UTC"))
+}
+
+fn num<T: ArrowPrimitiveType>(samples: &[Sample], value: impl Fn(&Sample) -> T::Native) -> ArrayRef {
+    Arc::new(PrimitiveArray::<T>::from_iter_values(samples.iter().map(value)))
+}
+
+fn opt<T: ArrowPrimitiveType>(samples: &[Sample], value: impl Fn(&Sample) -> Option<T::Native>) -> ArrayRef {
+    Arc::new(samples.iter().map(value).collect::<PrimitiveArray<T>>())
+}
+
+fn traced<T: ArrowPrimitiveType>(samples: &[Sample], value: impl Fn(&Trace) -> Option<T::Native>) -> ArrayRef {
+    opt::<T>(samples, |sample| trace(sample).and_then(&value))
+}
+
+fn text<'a>(samples: &'a [Sample], value: impl Fn(&'a Sample) -> &'a str) -> ArrayRef {
+    Arc::new(StringArray::from_iter_values(samples.iter().map(value)))
+}
+
+fn flag(samples: &[Sample], bit: u8) -> ArrayRef {
+    Arc::new(samples.iter().map(|s| Some(s.flags & bit != 0)).collect::<BooleanArray>())
+}
+
+fn addresses(samples: &[Sample], bytes: impl Fn(&Sample) -> &[u8; 16]) -> ArrayRef {
+    let mut builder = StringBuilder::with_capacity(samples.len(), samples.len() * 16);
+    for sample in samples {
+        write!(builder, "{}", address(sample.family, bytes(sample))).expect("writing into memory");
+        builder.append_value("");
+    }
+    Arc::new(builder.finish())
+}
+
+/// IPv4 over an IPv6 socket is IPv4 on the wire and shown as such.
+fn address(family: u8, bytes: &[u8; 16]) -> IpAddr {
+    let v6 = Ipv6Addr::from(*bytes);
+    if family == 4 {
+        return Ipv4Addr::new(bytes[0], bytes[1], bytes[2], bytes[3]).into();
+    }
+    v6.to_ipv4_mapped().map_or(IpAddr::V6(v6), IpAddr::V4)
+}
+
+fn trace(sample: &Sample) -> Option<&Trace> {
+    (sample.flags & layout::FLAG_TRACE != 0).then_some(&sample.trace)
+}
+
+/// A mode without a name is shown by number: an algorithm of others, or a registry that lags behind its file.
+fn modes(samples: &[Sample], context: &Context) -> ArrayRef {
+    let mut builder = StringBuilder::with_capacity(samples.len(), samples.len() * 12);
+    for sample in samples {
+        let Some(trace) = trace(sample) else {
+            builder.append_null();
+            continue;
+        };
+        let names = context.algorithm(sample).map_or(&[][..], |known| known.algorithm.modes);
+        match names.get(trace.mode as usize) {
+            Some(name) => builder.append_value(name),
+            None => builder.append_value(trace.mode.to_string()),
+        }
+    }
+    Arc::new(builder.finish())
+}
+
+/// A free value is there when the registry names it; of an algorithm that it does not know both are shown.
+fn free_value(
+    samples: &[Sample],
+    context: &Context,
+    value: fn(&Trace) -> i64,
+    is_named: fn(&ccactl_abi::Algorithm) -> bool,
+) -> ArrayRef {
+    opt::<Int64Type>(samples, |sample| {
+        let is_named = context.algorithm(sample).is_none_or(|known| is_named(known.algorithm));
+        trace(sample).filter(|_| is_named).map(value)
+    })
+}
+
+fn nonzero(value: u32) -> Option<u32> {
+    (value != 0).then_some(value)
+}
+
+fn bound(value: u32) -> Option<u32> {
+    nonzero(value).filter(|&v| v != layout::UNBOUNDED_U32)
+}
+
+fn bound_bps(value: u64) -> Option<u64> {
+    (value != 0 && value != layout::UNBOUNDED_U64).then_some(value)
+}
+
+fn gain(milli: u32) -> Option<f32> {
+    nonzero(milli).map(|milli| milli as f32 / 1000.0)
+}
+
+fn pacing_rate_bps(sample: &Sample) -> Option<u64> {
+    (sample.pacing_rate_bytes_per_s != u64::MAX).then(|| sample.pacing_rate_bytes_per_s.saturating_mul(8))
+}
+
+fn delivery_rate_bps(sample: &Sample) -> Option<u64> {
+    if sample.delivery_interval_us == 0 || sample.delivery_pkts == 0 {
+        return None;
+    }
+    let bits = u128::from(sample.delivery_pkts) * u128::from(sample.mss_bytes) * 8 * 1_000_000;
+    u64::try_from(bits / u128::from(sample.delivery_interval_us)).ok()
+}

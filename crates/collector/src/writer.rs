@@ -1,0 +1,102 @@
+//! The writer: samples in, stream out. It runs on a thread of its own, so that a slow disk or pipe does not keep the ring
+//! buffer from being emptied until the bounded channel between them is full.
+
+use crate::error::{Error, Result};
+use crate::schema::{self, Context};
+use crate::sorter::{HOLD_NS, Sorter};
+use crate::stream::{Sink, StreamEncoder};
+use arrow_schema::SchemaRef;
+use ccactl_abi::layout::Sample;
+use std::io;
+use std::path::PathBuf;
+use tokio::sync::mpsc;
+
+/// A batch is written when this many rows wait, if not before by [`Message::Flush`].
+const BATCH_ROWS: usize = 32 * 1024;
+
+/// What the recorder tells the writer.
+pub(crate) enum Message {
+    /// Rows, in the order in which the ring gave them.
+    Rows(Vec<Sample>),
+    /// Write what is old enough to be in order; `now_ns` is the monotonic clock.
+    Flush { now_ns: u64 },
+}
+
+pub(crate) struct Writer {
+    schema: SchemaRef,
+    context: Context,
+    encoder: StreamEncoder,
+    sink: Sink,
+    /// For messages.
+    path: PathBuf,
+    sorter: Sorter,
+    rows: u64,
+}
+
+/// What is known when the stream is complete.
+pub(crate) struct Written {
+    pub(crate) context: Context,
+    pub(crate) rows: u64,
+    pub(crate) is_sorted: bool,
+}
+
+impl Writer {
+    /// Writes the header.
+    pub(crate) fn start(schema: SchemaRef, context: Context, mut sink: Sink, path: PathBuf) -> Result<Writer> {
+        let (encoder, header) = StreamEncoder::new(&schema);
+        match sink.append(&header) {
+            Ok(()) => {}
+            Err(source) => return Err(Error::Target { path, source }),
+        }
+        Ok(Writer { schema, context, encoder, sink, path, sorter: Sorter::default(), rows: 0 })
+    }
+
+    /// Works until the channel is closed, then writes the rest and the end mark.
+    ///
+    /// Standard output that is closed by its reader ends the recording as if it had been stopped.
+    pub(crate) fn run(mut self, mut messages: mpsc::Receiver<Message>) -> Result<Written> {
+        let result = self.pump(&mut messages);
+        // Closing the channel tells the recorder, whatever the reason.
+        drop(messages);
+        let is_sorted = self.sorter.late_rows() == 0;
+        if !is_sorted {
+            tracing::warn!(rows = self.sorter.late_rows(), "rows came too late to be put in order of time");
+        }
+        let written = Written { context: self.context, rows: self.rows, is_sorted };
+        match result.and_then(|()| self.sink.append(&self.encoder.end())) {
+            Err(error) if is_closed_pipe(&self.sink, &error) => Ok(written),
+            Err(source) => Err(Error::Write { path: self.path, rows: self.rows, source }),
+            Ok(()) => Ok(written),
+        }
+    }
+
+    fn pump(&mut self, messages: &mut mpsc::Receiver<Message>) -> io::Result<()> {
+        while let Some(message) = messages.blocking_recv() {
+            match message {
+                Message::Rows(rows) => {
+                    self.sorter.push(&rows);
+                    if let Some(newest) = rows.last().filter(|_| self.sorter.len() >= BATCH_ROWS) {
+                        self.write(newest.time_ns.saturating_sub(HOLD_NS))?;
+                    }
+                }
+                Message::Flush { now_ns } => self.write(now_ns.saturating_sub(HOLD_NS))?,
+            }
+        }
+        self.write(u64::MAX)
+    }
+
+    fn write(&mut self, until_ns: u64) -> io::Result<()> {
+        let rows = self.sorter.release(until_ns);
+        for rows in rows.chunks(BATCH_ROWS) {
+            self.context.learn(rows);
+            let batch = schema::batch(&self.schema, rows, &self.context);
+            self.sink.append(&self.encoder.batch(&batch))?;
+            self.rows += rows.len() as u64;
+        }
+        Ok(())
+    }
+}
+
+fn is_closed_pipe(sink: &Sink, error: &io::Error) -> bool {
+    matches!(sink, Sink::Stdout) && error.kind() == io::ErrorKind::BrokenPipe
+}

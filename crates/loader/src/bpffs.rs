@@ -1,0 +1,115 @@
+//! The folder of pins: on a BPF file system, there when needed, gone when empty.
+
+use crate::error::{Error, Result};
+use crate::paths::Paths;
+use nix::fcntl::{Flock, FlockArg};
+use nix::mount::{MsFlags, mount};
+use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+/// The one place where a BPF file system is mounted by us.
+const MOUNT_POINT: &str = "/sys/fs/bpf";
+
+/// Makes the folder, and mounts bpffs when `/sys/fs/bpf` is not one yet.
+pub(crate) fn ensure(paths: &Paths) -> Result<()> {
+    let root = &paths.bpffs;
+    if !is_bpffs(root) {
+        if !root.starts_with(MOUNT_POINT) {
+            let reason = "it is not below a mounted one".to_owned();
+            return Err(Error::NoBpffs { path: root.clone(), reason });
+        }
+        mount(Some("bpf"), MOUNT_POINT, Some("bpf"), MsFlags::empty(), None::<&str>)
+            .map_err(|errno| Error::NoBpffs { path: root.clone(), reason: format!("mounting it failed: {errno}") })?;
+        tracing::info!("mounted bpffs at {MOUNT_POINT}");
+    }
+    for folder in [root, &paths.algorithms(), &paths.cgroups()] {
+        fs::create_dir_all(folder).map_err(Error::io(format!("cannot make {}", folder.display())))?;
+    }
+    Ok(())
+}
+
+/// Whether `path`, or its nearest existing ancestor, is on a BPF file system.
+fn is_bpffs(path: &Path) -> bool {
+    path.ancestors()
+        .find(|ancestor| ancestor.exists())
+        .is_some_and(|ancestor| statfs(ancestor).is_ok_and(|fs| fs.filesystem_type() == BPF_FS_MAGIC))
+}
+
+/// Removes what is left of the folder once no policy is there. The trace map stays while a recorder holds its lock.
+pub(crate) fn remove_all(paths: &Paths) -> Result<()> {
+    for pin in [paths.policies(), paths.marks()] {
+        remove_pin(&pin)?;
+    }
+    if no_recorder(paths) {
+        remove_pin(&paths.trace_map())?;
+    }
+    for folder in [paths.algorithms(), paths.cgroups(), paths.bpffs.clone()] {
+        remove_dir(&folder)?;
+    }
+    Ok(())
+}
+
+/// Removes a pin; that it was not there is fine.
+pub(crate) fn remove_pin(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Error::Io { what: format!("cannot remove {}", path.display()), source: error })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Removes a folder; that it was not there, or is not empty, is fine.
+pub(crate) fn remove_dir(path: &Path) -> Result<()> {
+    use io::ErrorKind::{DirectoryNotEmpty, NotFound};
+    match fs::remove_dir(path) {
+        Err(error) if !matches!(error.kind(), NotFound | DirectoryNotEmpty) => {
+            Err(Error::Io { what: format!("cannot remove {}", path.display()), source: error })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Names in a folder; an absent folder has none.
+pub(crate) fn names(folder: &Path) -> Result<Vec<String>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::Io { what: format!("cannot read {}", folder.display()), source: error }),
+    };
+    Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect())
+}
+
+/// A recorder holds its lock shared, so the exclusive one is to be had only when there is none.
+fn no_recorder(paths: &Paths) -> bool {
+    let Ok(file) = File::open(paths.recorder_lock()) else {
+        return true;
+    };
+    Flock::lock(file, FlockArg::LockExclusiveNonblock).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_outside_every_bpffs_is_refused_and_not_made() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = Paths { bpffs: dir.path().join("ccactl"), ..Paths::default() };
+        assert!(matches!(ensure(&paths), Err(Error::NoBpffs { .. })));
+        assert!(!paths.bpffs.exists());
+    }
+
+    #[test]
+    fn a_running_recorder_is_seen() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = Paths { run: dir.path().to_owned(), ..Paths::default() };
+        assert!(no_recorder(&paths));
+        let held = Flock::lock(File::create(paths.recorder_lock()).unwrap(), FlockArg::LockShared).unwrap();
+        assert!(!no_recorder(&paths));
+        drop(held);
+        assert!(no_recorder(&paths));
+    }
+}

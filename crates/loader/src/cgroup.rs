@@ -1,0 +1,242 @@
+//! The cgroup2 hierarchy: where it is mounted, and which directory a user means.
+
+use crate::error::{Error, Result};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+/// The cgroup2 mount of this host. Hybrid hierarchies have it beside those of cgroup1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mount {
+    path: PathBuf,
+    v1: Vec<PathBuf>,
+}
+
+impl Mount {
+    /// Finds the mount in a table in the format of `/proc/mounts`.
+    ///
+    /// # Errors
+    /// [`Error::NoCgroup2`] when there is none, or the table cannot be read.
+    pub fn find(mounts: &Path) -> Result<Self> {
+        let table = fs::read(mounts).map_err(Error::io(format!("cannot read {}", mounts.display())))?;
+        Self::parse(&table).ok_or_else(|| Error::NoCgroup2 { mounts: mounts.to_owned() })
+    }
+
+    fn parse(table: &[u8]) -> Option<Self> {
+        let mut path = None;
+        let mut v1 = Vec::new();
+        for line in table.split(|&b| b == b'\n') {
+            let mut fields = line.split(|&b| b == b' ');
+            let (Some(_), Some(point), Some(kind)) = (fields.next(), fields.next(), fields.next()) else {
+                continue;
+            };
+            match kind {
+                b"cgroup2" if path.is_none() => path = Some(unescape(point)),
+                b"cgroup" => v1.push(unescape(point)),
+                _ => {}
+            }
+        }
+        path.map(|path| Self { path, v1 })
+    }
+
+    /// The mount point.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The directory that the user means, whether or not it exists: `given` is relative to the mount, or absolute
+    /// below it.
+    ///
+    /// # Errors
+    /// A path on cgroup1, the root, or one that leaves the mount.
+    pub fn locate(&self, given: &Path) -> Result<PathBuf> {
+        if let Some(v1) = self.v1.iter().find(|v1| given.starts_with(v1) && !given.starts_with(&self.path)) {
+            return Err(Error::CgroupOnV1 { path: given.to_owned(), v1: v1.clone(), v2: self.path.clone() });
+        }
+        let elsewhere = || Error::CgroupElsewhere { path: given.to_owned(), v2: self.path.clone() };
+        let relative = match given.strip_prefix(&self.path) {
+            Ok(relative) => relative,
+            // Nobody has a cgroup of that name: it is a path below another mount.
+            Err(_) if given.starts_with("/sys/fs/cgroup") => return Err(elsewhere()),
+            Err(_) => given,
+        };
+        let mut path = self.path.clone();
+        for component in relative.components() {
+            match component {
+                Component::Normal(name) => path.push(name),
+                Component::RootDir | Component::CurDir => {}
+                Component::ParentDir | Component::Prefix(_) => return Err(elsewhere()),
+            }
+        }
+        if path == self.path {
+            return Err(Error::CgroupIsRoot { v2: self.path.clone() });
+        }
+        Ok(path)
+    }
+
+    /// The existing cgroup that the user means.
+    ///
+    /// # Errors
+    /// Those of [`Mount::locate`], and a missing cgroup.
+    pub fn resolve(&self, given: &Path) -> Result<PathBuf> {
+        let path = self.locate(given)?;
+        if !path.exists() {
+            return Err(Error::CgroupMissing { path });
+        }
+        if !path.join("cgroup.procs").exists() {
+            return Err(Error::NotACgroup { path });
+        }
+        Ok(path)
+    }
+
+    /// Makes the cgroup and its missing ancestors; returns its path and what was made, outermost first.
+    ///
+    /// # Errors
+    /// Those of [`Mount::locate`], and a directory that cannot be made; what was made before that is removed again.
+    pub fn create(&self, given: &Path) -> Result<(PathBuf, Vec<PathBuf>)> {
+        let path = self.locate(given)?;
+        let missing: Vec<PathBuf> =
+            path.ancestors().take_while(|ancestor| !ancestor.exists()).map(Path::to_owned).collect();
+        let mut made = Vec::new();
+        for folder in missing.into_iter().rev() {
+            if let Err(source) = fs::create_dir(&folder) {
+                remove_made(&made);
+                return Err(Error::Io { what: format!("cannot make the cgroup {}", folder.display()), source });
+            }
+            made.push(folder);
+        }
+        Ok((self.resolve(&path)?, made))
+    }
+
+    /// How deep a cgroup lies below the mount: 1 for `/bench`.
+    #[must_use]
+    pub fn level(&self, path: &Path) -> u32 {
+        let depth = path.strip_prefix(&self.path).map_or(0, |relative| relative.components().count());
+        u32::try_from(depth).unwrap_or(u32::MAX)
+    }
+
+    /// The cgroup as the user writes it: `/bench`.
+    #[must_use]
+    pub fn display(&self, path: &Path) -> String {
+        path.strip_prefix(&self.path)
+            .map_or_else(|_| path.display().to_string(), |relative| format!("/{}", relative.display()))
+    }
+
+    /// Paths of all cgroups with one of these ids.
+    #[must_use]
+    pub fn find_ids(&self, ids: &[u64]) -> Vec<(u64, PathBuf)> {
+        let mut found = Vec::new();
+        let mut pending = vec![self.path.clone()];
+        while let Some(folder) = pending.pop() {
+            if found.len() == ids.len() {
+                break;
+            }
+            // A cgroup may vanish while we walk.
+            let Ok(entries) = fs::read_dir(&folder) else { continue };
+            for entry in entries.flatten() {
+                if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    continue;
+                }
+                let path = entry.path();
+                if let Some(id) = id(&path).ok().filter(|id| ids.contains(id)) {
+                    found.push((id, path.clone()));
+                }
+                pending.push(path);
+            }
+        }
+        found
+    }
+}
+
+/// The kernel's id of a cgroup: the inode number of its directory (on 64-bit kernels).
+///
+/// # Errors
+/// When the directory cannot be looked at.
+pub fn id(path: &Path) -> Result<u64> {
+    let meta = fs::metadata(path).map_err(Error::io(format!("cannot look at the cgroup {}", path.display())))?;
+    Ok(meta.ino())
+}
+
+/// Takes back what [`Mount::create`] made, innermost first; a cgroup in use stays.
+pub(crate) fn remove_made(made: &[PathBuf]) {
+    for folder in made.iter().rev() {
+        if let Err(error) = fs::remove_dir(folder) {
+            tracing::warn!("cannot remove the cgroup {}: {error}", folder.display());
+        }
+    }
+}
+
+/// `/proc/mounts` writes space, tab, newline and backslash as three octal digits.
+fn unescape(field: &[u8]) -> PathBuf {
+    let mut out = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((&first, tail)) = rest.split_first() {
+        let octal = tail.get(..3).filter(|digits| first == b'\\' && digits.iter().all(|b| (b'0'..=b'7').contains(b)));
+        match octal {
+            Some(digits) => {
+                out.push(digits.iter().fold(0_u8, |value, digit| value.wrapping_mul(8) + (digit - b'0')));
+                rest = &tail[3..];
+            }
+            None => {
+                out.push(first);
+                rest = tail;
+            }
+        }
+    }
+    PathBuf::from(OsStr::from_bytes(&out))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HYBRID: &[u8] = b"tmpfs /sys/fs/cgroup tmpfs rw 0 0\n\
+        cgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0\n\
+        cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
+    const UNIFIED: &[u8] = b"cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid 0 0\n";
+
+    fn hybrid() -> Mount {
+        Mount::parse(HYBRID).unwrap()
+    }
+
+    #[test]
+    fn the_mount_is_found_in_hybrid_and_unified_hierarchies() {
+        assert_eq!(hybrid().path(), Path::new("/sys/fs/cgroup/unified"));
+        assert_eq!(Mount::parse(UNIFIED).unwrap().path(), Path::new("/sys/fs/cgroup"));
+        assert_eq!(Mount::parse(b"cgroup2 /a\\040b\\134 cgroup2 rw 0 0\n").unwrap().path(), Path::new("/a b\\"));
+        assert_eq!(Mount::parse(b"proc /proc proc rw 0 0\n"), None);
+    }
+
+    #[test]
+    fn a_path_may_be_relative_or_start_with_the_mount_point() {
+        let bench = Path::new("/sys/fs/cgroup/unified/bench/a");
+        for given in ["/bench/a", "bench/a", "/sys/fs/cgroup/unified/bench/a", "/bench//a/", "/bench/./a"] {
+            assert_eq!(hybrid().locate(Path::new(given)).unwrap(), bench, "{given}");
+        }
+        let unified = Mount::parse(UNIFIED).unwrap();
+        assert_eq!(unified.locate(Path::new("/sys/fs/cgroup/bench")).unwrap(), Path::new("/sys/fs/cgroup/bench"));
+    }
+
+    #[test]
+    fn cgroup1_the_root_and_paths_that_leave_the_mount_are_refused() {
+        let locate = |given: &str| hybrid().locate(Path::new(given));
+        assert!(matches!(locate("/sys/fs/cgroup/memory/bench"), Err(Error::CgroupOnV1 { .. })));
+        assert!(matches!(locate("/sys/fs/cgroup/bench"), Err(Error::CgroupElsewhere { .. })));
+        for root in ["/", "", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/unified/"] {
+            assert!(matches!(locate(root), Err(Error::CgroupIsRoot { .. })), "{root}");
+        }
+        for outside in ["/bench/../..", "../x", "/sys/fs/cgroup/unified/../memory"] {
+            assert!(matches!(locate(outside), Err(Error::CgroupElsewhere { .. })), "{outside}");
+        }
+    }
+
+    #[test]
+    fn the_level_counts_from_the_mount() {
+        assert_eq!(hybrid().level(Path::new("/sys/fs/cgroup/unified/bench")), 1);
+        assert_eq!(hybrid().level(Path::new("/sys/fs/cgroup/unified/bench/a")), 2);
+        assert_eq!(hybrid().display(Path::new("/sys/fs/cgroup/unified/bench/a")), "/bench/a");
+    }
+}

@@ -1,0 +1,181 @@
+//! What can go wrong, each with the object, what was expected and what to do.
+
+use ccactl_abi::{Tunable, TunableError, exit};
+use std::io;
+use std::path::PathBuf;
+
+/// Result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a kernel name was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameProblem {
+    /// Nothing but the empty string.
+    Empty,
+    /// More than 15 bytes.
+    TooLong,
+    /// A character outside `a-z0-9_-`.
+    Characters,
+    /// The name of an algorithm that is part of the kernel.
+    Native,
+    /// The kernel name of another algorithm of the registry.
+    OtherAlgorithm(&'static str),
+}
+
+/// Any failure of the loader.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages document the variants")]
+pub enum Error {
+    #[error("unknown algorithm '{name}'{}; `ccactl list` shows all of them", nearest_hint(nearest))]
+    UnknownAlgorithm { name: String, nearest: Vec<String> },
+    #[error("the kernel has no algorithm '{name}' and no module tcp_{name}; it has {available}")]
+    UnknownNative { name: String, available: String },
+    #[error("native:{name} is the kernel's own algorithm and takes no {option}")]
+    NativeTakesNo { name: String, option: &'static str },
+    #[error("{algorithm} has no tunable '{name}'{}", tunable_hint(algorithm, nearest))]
+    UnknownTunable { algorithm: &'static str, name: String, nearest: Vec<String> },
+    #[error("{}", bad_tunable(algorithm, tunable, value, reason))]
+    BadTunable { algorithm: &'static str, tunable: &'static Tunable, value: String, reason: TunableError },
+    #[error("{algorithm}: tunable '{name}' is set twice")]
+    RepeatedTunable { algorithm: &'static str, name: String },
+    #[error("{}", bad_name(name, problem))]
+    BadName { name: String, problem: NameProblem },
+    #[error(
+        "{kernel_name} is already loaded as {loaded}, not as {asked}; choose another name with --as, or unload the \
+         cgroups that use it (`ccactl status`)"
+    )]
+    OtherTunables { kernel_name: String, loaded: String, asked: String },
+    #[error(
+        "the kernel already has a congestion control '{kernel_name}' that is not in {}; choose another name with --as, \
+         or unregister that one", bpffs.display()
+    )]
+    NameTaken { kernel_name: String, bpffs: PathBuf },
+
+    #[error("missing {}: run as root, for example with sudo", capabilities.join(", "))]
+    MissingCapabilities { capabilities: Vec<&'static str> },
+    #[error("no kernel type information at {}: expected a kernel built with CONFIG_DEBUG_INFO_BTF=y", path.display())]
+    NoBtf { path: PathBuf },
+    #[error(
+        "the kernel cannot take congestion control from BPF: no bpf_struct_ops_tcp_congestion_ops in {}; expected \
+         Linux 6.4 or later with CONFIG_BPF_JIT=y", path.display()
+    )]
+    NoStructOps { path: PathBuf },
+    #[error("no BPF file system for {}: {reason}; mount it with `mount -t bpf bpf /sys/fs/bpf`", path.display())]
+    NoBpffs { path: PathBuf, reason: String },
+
+    #[error("no cgroup2 mount in {}; mount one with `mount -t cgroup2 none /sys/fs/cgroup/unified`", mounts.display())]
+    NoCgroup2 { mounts: PathBuf },
+    #[error("no cgroup {}: create it first, or add --create", path.display())]
+    CgroupMissing { path: PathBuf },
+    #[error(
+        "{} is on the cgroup1 hierarchy {}: expected a path on cgroup2, relative to {}",
+        path.display(), v1.display(), v2.display()
+    )]
+    CgroupOnV1 { path: PathBuf, v1: PathBuf, v2: PathBuf },
+    #[error("{} is not below the cgroup2 mount {}: give the path relative to it", path.display(), v2.display())]
+    CgroupElsewhere { path: PathBuf, v2: PathBuf },
+    #[error("the root cgroup covers the whole host: choose a cgroup below {}", v2.display())]
+    CgroupIsRoot { v2: PathBuf },
+    #[error("{} is not a cgroup: expected a directory with cgroup.procs", path.display())]
+    NotACgroup { path: PathBuf },
+    #[error("no policy with cgroup id {id}; `ccactl status` shows all of them")]
+    NoSuchPolicy { id: u64 },
+
+    #[error("{object} does not load on this kernel: {detail}")]
+    Load { object: String, detail: String },
+    #[error("{what}")]
+    Bpf { what: String, source: libbpf_rs::Error },
+    #[error("{what}")]
+    Io { what: String, source: io::Error },
+    #[error("another ccactl has held {} for {seconds} s; try again when it is done", path.display())]
+    Locked { path: PathBuf, seconds: u64 },
+}
+
+impl Error {
+    /// Exit code of the binary for this error (`ccactl_abi::exit`).
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::UnknownAlgorithm { .. }
+            | Self::UnknownNative { .. }
+            | Self::NativeTakesNo { .. }
+            | Self::UnknownTunable { .. }
+            | Self::BadTunable { .. }
+            | Self::RepeatedTunable { .. }
+            | Self::BadName { .. }
+            | Self::OtherTunables { .. }
+            | Self::NameTaken { .. }
+            | Self::CgroupMissing { .. }
+            | Self::CgroupOnV1 { .. }
+            | Self::CgroupElsewhere { .. }
+            | Self::CgroupIsRoot { .. }
+            | Self::NotACgroup { .. }
+            | Self::NoSuchPolicy { .. } => exit::USAGE,
+            Self::NoBtf { .. }
+            | Self::NoStructOps { .. }
+            | Self::NoBpffs { .. }
+            | Self::NoCgroup2 { .. }
+            | Self::Load { .. } => exit::KERNEL,
+            Self::MissingCapabilities { .. } => exit::PERMISSION,
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,
+            Self::Bpf { source, .. } if source.kind() == libbpf_rs::ErrorKind::PermissionDenied => exit::PERMISSION,
+            Self::Bpf { .. } | Self::Io { .. } | Self::Locked { .. } => exit::FAILURE,
+        }
+    }
+
+    /// For `map_err`: an I/O error with what was being done.
+    pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let what = what.into();
+        move |source| Self::Io { what, source }
+    }
+
+    /// For `map_err`: a libbpf error with what was being done.
+    pub(crate) fn bpf(what: impl Into<String>) -> impl FnOnce(libbpf_rs::Error) -> Self {
+        let what = what.into();
+        move |source| Self::Bpf { what, source }
+    }
+}
+
+fn nearest_hint(nearest: &[String]) -> String {
+    if nearest.is_empty() { String::new() } else { format!("; nearest: {}", nearest.join(", ")) }
+}
+
+fn tunable_hint(algorithm: &str, nearest: &[String]) -> String {
+    if nearest.is_empty() {
+        format!("; `ccactl show {algorithm}` lists what it has")
+    } else {
+        format!("{}; `ccactl show {algorithm}` lists all of them", nearest_hint(nearest))
+    }
+}
+
+fn bad_tunable(algorithm: &str, tunable: &Tunable, value: &str, reason: &TunableError) -> String {
+    let found = match reason {
+        TunableError::NotANumber => "which is not a decimal number".to_owned(),
+        TunableError::TooFine { decimals: 0 } => "but it takes whole numbers only".to_owned(),
+        TunableError::TooFine { decimals } => format!("but it keeps only {decimals} decimals"),
+        TunableError::OutOfRange => "which is out of range".to_owned(),
+    };
+    let unit = if tunable.unit.is_empty() { String::new() } else { format!(" {}", tunable.unit) };
+    format!(
+        "{algorithm}: {name}={value} {found}; expected {min} to {max}{unit}, default {default}",
+        name = tunable.name,
+        min = tunable.display(tunable.min_raw),
+        max = tunable.display(tunable.max_raw),
+        default = tunable.display(tunable.default_raw),
+    )
+}
+
+fn bad_name(name: &str, problem: &NameProblem) -> String {
+    let rule = "expected 1 to 15 of the characters a-z 0-9 _ -";
+    match problem {
+        NameProblem::Empty => format!("the name of --as is empty: {rule}"),
+        NameProblem::TooLong => format!("the name '{name}' has {} bytes: {rule}", name.len()),
+        NameProblem::Characters => format!("the name '{name}' has a character that is not allowed: {rule}"),
+        NameProblem::Native => {
+            format!("'{name}' is the name of an algorithm of the kernel itself: choose another one with --as")
+        }
+        NameProblem::OtherAlgorithm(other) => {
+            format!("'{name}' is the kernel name of {other}: choose another one with --as")
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Names of algorithms: the kernel's own, the registry's, and what the user may have meant.
+
+use crate::error::{Error, NameProblem, Result};
+use ccactl_abi::layout::NAME_LEN;
+use ccactl_abi::{ALGORITHMS, Algorithm};
+use std::fs;
+
+/// Algorithms that are, or were, part of Linux (net/ipv4/Kconfig). A kernel that has none of them today may load a
+/// module tomorrow, so these names are never taken.
+const NATIVE: &[&str] = &[
+    "bbr",
+    "bic",
+    "cdg",
+    "cubic",
+    "dctcp",
+    "dctcp-reno",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "illinois",
+    "lp",
+    "nv",
+    "prague",
+    "reno",
+    "scalable",
+    "vegas",
+    "veno",
+    "westwood",
+    "yeah",
+];
+
+/// Kernel algorithms that negotiate ECN in the SYN.
+const NATIVE_ECN: &[&str] = &["dctcp", "prague"];
+
+const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+
+/// Whether the kernel's own algorithm `name` must be chosen before the SYN.
+pub(crate) fn native_negotiates_ecn(name: &str) -> bool {
+    NATIVE_ECN.contains(&name)
+}
+
+/// Every name that the kernel knows at this moment, ours included.
+pub(crate) fn registered() -> Result<Vec<String>> {
+    let text = fs::read_to_string(AVAILABLE).map_err(Error::io(format!("cannot read {AVAILABLE}")))?;
+    Ok(text.split_whitespace().map(str::to_owned).collect())
+}
+
+/// Turns the name of `--as` into a kernel name: `-` becomes `_`.
+///
+/// # Errors
+/// [`Error::BadName`] when it is too long, has other characters, or belongs to another algorithm.
+pub(crate) fn kernel_name(name: &str, of: &Algorithm) -> Result<String> {
+    let bad = |problem| Err(Error::BadName { name: name.to_owned(), problem });
+    if name.is_empty() {
+        return bad(NameProblem::Empty);
+    }
+    if name.len() >= NAME_LEN {
+        return bad(NameProblem::TooLong);
+    }
+    if !name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-') {
+        return bad(NameProblem::Characters);
+    }
+    let kernel_name = name.replace('-', "_");
+    if NATIVE.contains(&name) || NATIVE.contains(&kernel_name.as_str()) {
+        return bad(NameProblem::Native);
+    }
+    match Algorithm::by_kernel_name(&kernel_name) {
+        Some(other) if other.name != of.name => bad(NameProblem::OtherAlgorithm(other.name)),
+        _ => Ok(kernel_name),
+    }
+}
+
+/// The row of the registry with this name.
+///
+/// # Errors
+/// [`Error::UnknownAlgorithm`] with the nearest names.
+pub fn pick_algorithm(name: &str) -> Result<&'static Algorithm> {
+    if let Some(algorithm) = Algorithm::by_name(name) {
+        return Ok(algorithm);
+    }
+    let mut nearest = nearest(name, ALGORITHMS.iter().map(|algorithm| algorithm.name));
+    // Those who type the kernel name, or the name of a native algorithm, get exactly the one that they mean.
+    let meant = Algorithm::by_kernel_name(name)
+        .map(|algorithm| algorithm.name.to_owned())
+        .or_else(|| NATIVE.contains(&name).then(|| format!("native:{name}")));
+    if let Some(meant) = meant {
+        nearest.retain(|other| *other != meant);
+        nearest.insert(0, meant);
+    }
+    Err(Error::UnknownAlgorithm { name: name.to_owned(), nearest })
+}
+
+/// Up to three of `candidates` that resemble `name`, best first.
+pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Vec<String> {
+    const ALIKE: f64 = 0.7;
+    let mut scored: Vec<(f64, &str)> = candidates
+        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
+        .filter(|(score, _)| *score >= ALIKE)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    scored.into_iter().take(3).map(|(_, candidate)| candidate.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reno() -> &'static Algorithm {
+        Algorithm::by_name("reno").expect("reno is a row")
+    }
+
+    fn problem(name: &str) -> Option<NameProblem> {
+        match kernel_name(name, reno()) {
+            Err(Error::BadName { problem, .. }) => Some(problem),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn a_hyphen_becomes_an_underscore() {
+        assert_eq!(kernel_name("fbbr-a13", reno()).unwrap(), "fbbr_a13");
+        assert_eq!(kernel_name("fifteen_bytes_x", reno()).unwrap(), "fifteen_bytes_x");
+    }
+
+    #[test]
+    fn a_name_that_the_kernel_cannot_take_is_refused() {
+        assert_eq!(problem(""), Some(NameProblem::Empty));
+        assert_eq!(problem("sixteen_bytes_xy"), Some(NameProblem::TooLong));
+        for name in ["Reno", "a b", "a/b", "naïve", "a.b"] {
+            assert_eq!(problem(name), Some(NameProblem::Characters), "{name}");
+        }
+        for name in ["cubic", "dctcp-reno", "vegas"] {
+            assert_eq!(problem(name), Some(NameProblem::Native), "{name}");
+        }
+    }
+
+    #[test]
+    fn no_registry_row_has_a_native_or_overlong_kernel_name() {
+        for algorithm in ALGORITHMS {
+            assert_eq!(kernel_name(algorithm.kernel_name, algorithm).unwrap(), algorithm.kernel_name);
+        }
+    }
+
+    #[test]
+    fn the_kernel_name_of_another_row_is_refused_and_the_own_one_taken() {
+        assert_eq!(problem("bpf_reno"), None);
+        for other in ALGORITHMS.iter().filter(|algorithm| algorithm.name != "reno") {
+            assert_eq!(problem(other.kernel_name), Some(NameProblem::OtherAlgorithm(other.name)));
+        }
+    }
+
+    #[test]
+    fn a_slip_of_the_finger_gets_the_nearest_names() {
+        let names = ["reno", "cubic", "bbr", "bbrv2", "f-bbrv2"];
+        assert_eq!(nearest("cubc", names.into_iter())[0], "cubic");
+        assert_eq!(nearest("fbbrv2", names.into_iter())[0], "f-bbrv2");
+        assert!(nearest("zzz", names.into_iter()).is_empty());
+    }
+
+    #[test]
+    fn the_kernel_name_of_a_row_leads_to_the_row() {
+        match pick_algorithm("bpf_reno") {
+            Err(Error::UnknownAlgorithm { nearest, .. }) => assert_eq!(nearest[0], "reno"),
+            other => panic!("{other:?}"),
+        }
+    }
+}

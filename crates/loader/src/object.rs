@@ -1,0 +1,157 @@
+//! One generic way to open every algorithm's object: no code per algorithm.
+
+use crate::error::{Error, Result};
+use crate::libbpf_log;
+use crate::preflight::Kernel;
+use ccactl_abi::layout::NAME_LEN;
+use ccactl_abi::{Algorithm, Tunable};
+use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct, Var};
+use libbpf_rs::{AsRawLibbpf, Btf, MapType, Object, ObjectBuilder, OpenObject};
+use std::path::Path;
+use std::ptr;
+
+/// `TCP_CONG_NEEDS_ECN` of include/net/tcp.h.
+const NEEDS_ECN: u32 = 2;
+const TRACE_MAP: &str = "cca_trace_map";
+
+/// What to change in an algorithm's object before it is loaded.
+pub(crate) struct Settings<'a> {
+    pub(crate) algorithm: &'static Algorithm,
+    pub(crate) kernel_name: &'a str,
+    pub(crate) tunables: &'a [(&'static Tunable, i64)],
+    /// Where the trace map is pinned and shared; `None` gives this object a map of its own that dies with it.
+    pub(crate) trace_pin: Option<&'a Path>,
+}
+
+/// Opens and loads an algorithm. Nothing is registered yet.
+pub(crate) fn load(settings: &Settings<'_>, kernel: Kernel) -> Result<Object> {
+    let name = settings.algorithm.name;
+    let mut object = open(name, settings.algorithm.object())?;
+    set_rodata(&mut object, name, "cc_cong_control_args", i64::from(kernel.cong_control_args))?;
+    for (tunable, raw) in settings.tunables {
+        set_rodata(&mut object, name, tunable.name, *raw)?;
+    }
+    set_name(&mut object, name, settings.kernel_name)?;
+    pin_trace_map(&mut object, settings.trace_pin)?;
+    finish(object, name)
+}
+
+/// Whether the algorithm negotiates ECN, from the flags in its ops table.
+pub(crate) fn negotiates_ecn(algorithm: &'static Algorithm) -> Result<bool> {
+    let mut object = open(algorithm.name, algorithm.object())?;
+    let flags = ops_member(&mut object, algorithm.name, "flags", size_of::<u32>())?;
+    let flags = u32::from_ne_bytes(flags.try_into().expect("four bytes"));
+    Ok(flags & NEEDS_ECN != 0)
+}
+
+/// Opens an embedded object.
+pub(crate) fn open(name: &str, elf: &[u8]) -> Result<OpenObject> {
+    libbpf_log::install();
+    libbpf_log::forget();
+    let mut builder = ObjectBuilder::default();
+    builder
+        .name(name)
+        .and_then(|builder| builder.open_memory(elf))
+        .map_err(|error| Error::Load { object: name.to_owned(), detail: libbpf_log::last_words(&error) })
+}
+
+/// Loads an opened object into the kernel.
+pub(crate) fn finish(object: OpenObject, name: &str) -> Result<Object> {
+    libbpf_log::forget();
+    object.load().map_err(|error| Error::Load { object: name.to_owned(), detail: libbpf_log::last_words(&error) })
+}
+
+/// Stores a value in a `const volatile` of the object, found by BTF name, in the width that it has there.
+pub(crate) fn set_rodata(object: &mut OpenObject, object_name: &str, variable: &str, value: i64) -> Result<()> {
+    let bad = |detail: String| Error::Load { object: object_name.to_owned(), detail };
+    let (offset, size) =
+        rodata_variable(object, variable).ok_or_else(|| bad(format!("it has no const volatile '{variable}'")))?;
+    // The two's complement of every narrower integer is the low bytes of the wide one.
+    let bytes = value.to_le_bytes();
+    let bytes = if cfg!(target_endian = "little") { bytes } else { value.to_be_bytes() };
+    let bytes = if cfg!(target_endian = "little") { &bytes[..size] } else { &bytes[8 - size..] };
+    let fits = size == 8 || {
+        let bits = size * 8;
+        (-(1_i64 << (bits - 1))..(1_i64 << bits)).contains(&value)
+    };
+    if !fits {
+        return Err(bad(format!("{value} does not fit into the {size} bytes of '{variable}'")));
+    }
+    let mut rodata = object
+        .maps_mut()
+        .find(|map| map.name().to_string_lossy().ends_with(".rodata"))
+        .ok_or_else(|| bad("it has no .rodata".to_owned()))?;
+    let target = rodata.initial_value_mut().and_then(|data| data.get_mut(offset..offset + size));
+    target.ok_or_else(|| bad(format!("'{variable}' lies outside .rodata")))?.copy_from_slice(bytes);
+    Ok(())
+}
+
+/// Offset and size of a variable; only integer widths count.
+fn rodata_variable(object: &OpenObject, variable: &str) -> Option<(usize, usize)> {
+    let btf = btf(object)?;
+    let section: DataSec<'_> = btf.type_by_name(".rodata")?;
+    section
+        .iter()
+        .find(|info| {
+            btf.type_by_id::<Var<'_>>(info.ty).is_some_and(|var| var.name().is_some_and(|name| name == variable))
+        })
+        .map(|info| (info.offset as usize, info.size))
+        .filter(|(_, size)| matches!(size, 1 | 2 | 4 | 8))
+}
+
+fn btf(object: &OpenObject) -> Option<Btf<'_>> {
+    // SAFETY: the pointer of an open object is valid for as long as the object is, which the lifetime of the result
+    // ties to the borrow.
+    let raw = unsafe { object.as_libbpf_object().as_ref() };
+    Btf::from_bpf_object(raw).ok().flatten()
+}
+
+/// Bytes of a plain member of the object's `struct tcp_congestion_ops` variable.
+fn ops_member<'a>(object: &'a mut OpenObject, object_name: &str, member: &str, size: usize) -> Result<&'a mut [u8]> {
+    let bad = |detail: &str| Error::Load { object: object_name.to_owned(), detail: detail.to_owned() };
+    let offset = btf(object)
+        .and_then(|btf| {
+            let ops: Struct<'_> = btf.type_by_name("tcp_congestion_ops")?;
+            let found = ops.iter().find(|field| field.name.is_some_and(|name| name == member))?;
+            match found.attr {
+                MemberAttr::Normal { offset } => Some(offset as usize / 8),
+                MemberAttr::BitField { .. } => None,
+            }
+        })
+        .ok_or_else(|| bad(&format!("its tcp_congestion_ops has no member '{member}'")))?;
+    let map = object.maps_mut().find(|map| map.map_type() == MapType::StructOps);
+    let mut map = map.ok_or_else(|| bad("it has no struct_ops table"))?;
+    let value = map.initial_value_mut().ok_or_else(|| bad("its struct_ops table has no value"))?;
+    let (start, length) = (value.as_mut_ptr(), value.len());
+    if offset + size > length {
+        return Err(bad(&format!("member '{member}' lies outside the struct_ops table")));
+    }
+    // SAFETY: libbpf owns the table's bytes until the object is loaded or closed, and neither can happen while the
+    // result borrows the object mutably; the range was checked above. `initial_value_mut` itself only lends them for
+    // the life of the map handle.
+    Ok(unsafe { std::slice::from_raw_parts_mut(start.add(offset), size) })
+}
+
+fn set_name(object: &mut OpenObject, object_name: &str, kernel_name: &str) -> Result<()> {
+    let member = ops_member(object, object_name, "name", NAME_LEN)?;
+    member.fill(0);
+    member[..kernel_name.len()].copy_from_slice(kernel_name.as_bytes());
+    Ok(())
+}
+
+fn pin_trace_map(object: &mut OpenObject, pin: Option<&Path>) -> Result<()> {
+    let Some(mut map) = object.maps_mut().find(|map| map.name() == TRACE_MAP) else {
+        return Ok(());
+    };
+    if let Some(path) = pin {
+        return map.set_pin_path(path).map_err(Error::bpf(format!("cannot pin {}", path.display())));
+    }
+    // SAFETY: the map is open and borrowed mutably; a null path is libbpf's way to take a pin path back.
+    let ret = unsafe { libbpf_sys::bpf_map__set_pin_path(map.as_libbpf_object().as_ptr(), ptr::null()) };
+    if ret == 0 {
+        Ok(())
+    } else {
+        let source = libbpf_rs::Error::from_raw_os_error(-ret);
+        Err(Error::Bpf { what: format!("cannot unpin {TRACE_MAP}"), source })
+    }
+}

@@ -1,0 +1,115 @@
+//! What the host must offer before anything is tried, and the one fact about the kernel that programs need.
+
+use crate::error::{Error, Result};
+use crate::paths::Paths;
+use libbpf_rs::btf::types::{FuncProto, Struct};
+use libbpf_rs::{Btf, ReferencesType};
+use std::fs;
+
+/// Capabilities that the loader uses, by bit (include/uapi/linux/capability.h).
+const CAPABILITIES: &[(u32, &str)] = &[
+    (12, "CAP_NET_ADMIN"), // attach to cgroups, register congestion control
+    (21, "CAP_SYS_ADMIN"), // mount bpffs, look BPF objects up by id
+    (39, "CAP_BPF"),       // load programs and maps
+];
+
+/// Facts about the running kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kernel {
+    /// How many arguments `cong_control` has: 4 from Linux 6.10 on, 2 before.
+    pub(crate) cong_control_args: u32,
+}
+
+/// Checks rights and kernel.
+pub(crate) fn check(paths: &Paths) -> Result<Kernel> {
+    check_capabilities(paths)?;
+    kernel(paths)
+}
+
+fn check_capabilities(paths: &Paths) -> Result<()> {
+    let path = &paths.proc_status;
+    let status = fs::read_to_string(path).map_err(Error::io(format!("cannot read {}", path.display())))?;
+    let effective = status
+        .lines()
+        .find_map(|line| line.strip_prefix("CapEff:"))
+        .and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok())
+        .unwrap_or(0);
+    let capabilities: Vec<_> =
+        CAPABILITIES.iter().filter(|(bit, _)| effective & (1 << bit) == 0).map(|(_, name)| *name).collect();
+    if capabilities.is_empty() { Ok(()) } else { Err(Error::MissingCapabilities { capabilities }) }
+}
+
+fn kernel(paths: &Paths) -> Result<Kernel> {
+    let path = &paths.btf;
+    if !path.exists() {
+        return Err(Error::NoBtf { path: path.clone() });
+    }
+    let btf = Btf::from_path(path).map_err(|_| Error::NoBtf { path: path.clone() })?;
+    if btf.type_by_name::<Struct<'_>>("bpf_struct_ops_tcp_congestion_ops").is_none() {
+        return Err(Error::NoStructOps { path: path.clone() });
+    }
+    let cong_control_args = cong_control_args(&btf).ok_or_else(|| Error::NoStructOps { path: path.clone() })?;
+    Ok(Kernel { cong_control_args })
+}
+
+fn cong_control_args(btf: &Btf<'_>) -> Option<u32> {
+    let ops: Struct<'_> = btf.type_by_name("tcp_congestion_ops")?;
+    let member = ops.iter().find(|member| member.name.is_some_and(|name| name == "cong_control"))?;
+    let pointer: libbpf_rs::btf::types::Ptr<'_> = btf.type_by_id(member.ty)?;
+    let prototype = FuncProto::try_from(pointer.referenced_type()).ok()?;
+    u32::try_from(prototype.len()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(dir: &tempfile::TempDir, cap_eff: &str) -> Paths {
+        let proc_status = dir.path().join("status");
+        fs::write(&proc_status, format!("Name:\tx\nCapPrm:\t0\nCapEff:\t{cap_eff}\n")).unwrap();
+        Paths { proc_status, btf: dir.path().join("btf"), ..Paths::default() }
+    }
+
+    #[test]
+    fn each_missing_capability_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let missing = |cap_eff: &str| match check(&paths(&dir, cap_eff)) {
+            Err(Error::MissingCapabilities { capabilities }) => capabilities,
+            other => panic!("{cap_eff}: {other:?}"),
+        };
+        assert_eq!(missing("0000000000000000"), ["CAP_NET_ADMIN", "CAP_SYS_ADMIN", "CAP_BPF"]);
+        assert_eq!(missing("000001ffffffefff"), ["CAP_NET_ADMIN"]);
+        assert_eq!(missing("000001ffffdfffff"), ["CAP_SYS_ADMIN"]);
+        assert_eq!(missing("0000017fffffffff"), ["CAP_BPF"]);
+        assert_eq!(missing("garbage"), ["CAP_NET_ADMIN", "CAP_SYS_ADMIN", "CAP_BPF"]);
+    }
+
+    #[test]
+    fn a_kernel_without_type_information_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = paths(&dir, "000001ffffffffff");
+        assert!(matches!(check(&paths), Err(Error::NoBtf { .. })));
+        fs::write(&paths.btf, b"not BTF at all").unwrap();
+        assert!(matches!(check(&paths), Err(Error::NoBtf { .. })));
+    }
+
+    #[test]
+    fn a_kernel_without_struct_ops_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = paths(&dir, "000001ffffffffff");
+        fs::write(&paths.btf, empty_btf()).unwrap();
+        assert!(matches!(check(&paths), Err(Error::NoStructOps { .. })));
+    }
+
+    /// A valid BTF file with no type: header (magic, version, flags, length, four offsets and sizes) and one NUL string.
+    fn empty_btf() -> Vec<u8> {
+        let mut btf = Vec::new();
+        btf.extend(0xeb9f_u16.to_ne_bytes());
+        btf.extend([1, 0]);
+        for word in [24_u32, 0, 0, 0, 1] {
+            btf.extend(word.to_ne_bytes());
+        }
+        btf.push(0);
+        btf
+    }
+}

@@ -1,0 +1,157 @@
+//! What the user asks for, parsed before anything is touched.
+
+use crate::error::{Error, Result};
+use crate::names;
+use ccactl_abi::layout::{MAX_TUNABLES, NAME_LEN};
+use ccactl_abi::{Algorithm, Tunable};
+use std::path::PathBuf;
+
+/// One `load`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadRequest {
+    /// `NAME` of the registry, or `native:NAME` for the kernel's own algorithm.
+    pub algorithm: String,
+    /// cgroup, relative to the cgroup2 mount or absolute below it.
+    pub cgroup: PathBuf,
+    /// Make the cgroup when it is missing.
+    pub create: bool,
+    /// Tunables as `(name, value)`, as the user wrote them.
+    pub set: Vec<(String, String)>,
+    /// Kernel name to register under instead of the registry's.
+    pub as_name: Option<String>,
+}
+
+impl LoadRequest {
+    /// A request for an existing cgroup with the defaults of the algorithm.
+    pub fn new(algorithm: impl Into<String>, cgroup: impl Into<PathBuf>) -> Self {
+        Self { algorithm: algorithm.into(), cgroup: cgroup.into(), create: false, set: Vec::new(), as_name: None }
+    }
+
+    /// Whether to make the cgroup when it is missing.
+    #[must_use]
+    pub fn create(mut self, create: bool) -> Self {
+        self.create = create;
+        self
+    }
+
+    /// Adds a tunable.
+    #[must_use]
+    pub fn set(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.set.push((name.into(), value.into()));
+        self
+    }
+
+    /// Registers under another kernel name.
+    #[must_use]
+    pub fn as_name(mut self, name: impl Into<String>) -> Self {
+        self.as_name = Some(name.into());
+        self
+    }
+
+    /// Checks algorithm, tunables and name without a look at the host.
+    ///
+    /// # Errors
+    /// Whatever is wrong with them, as the user is to read it.
+    pub fn parse(&self) -> Result<Choice> {
+        Choice::parse(&self.algorithm, &self.set, self.as_name.as_deref())
+    }
+}
+
+/// A checked algorithm with its kernel name and tunables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Choice {
+    /// A row of the registry.
+    Registry {
+        /// The row.
+        algorithm: &'static Algorithm,
+        /// Name to register under.
+        kernel_name: String,
+        /// Tunables that the user set, with the value as stored, in the order of the row.
+        tunables: Vec<(&'static Tunable, i64)>,
+    },
+    /// The kernel's own algorithm.
+    Native {
+        /// Its name.
+        kernel_name: String,
+    },
+}
+
+impl Choice {
+    /// Parses what `load`, `run` and a scenario take.
+    ///
+    /// # Errors
+    /// Unknown algorithm or tunable, bad value, bad name.
+    pub fn parse(algorithm: &str, set: &[(String, String)], as_name: Option<&str>) -> Result<Self> {
+        if let Some(name) = algorithm.strip_prefix("native:") {
+            return Self::native(name, set, as_name);
+        }
+        let algorithm = names::pick_algorithm(algorithm)?;
+        let kernel_name = match as_name {
+            Some(name) => names::kernel_name(name, algorithm)?,
+            None => algorithm.kernel_name.to_owned(),
+        };
+        Ok(Self::Registry { algorithm, kernel_name, tunables: parse_tunables(algorithm, set)? })
+    }
+
+    fn native(name: &str, set: &[(String, String)], as_name: Option<&str>) -> Result<Self> {
+        let takes_no = |option| Err(Error::NativeTakesNo { name: name.to_owned(), option });
+        if !set.is_empty() {
+            return takes_no("tunables (--set)");
+        }
+        if as_name.is_some() {
+            return takes_no("other name (--as)");
+        }
+        if name.is_empty() || name.len() >= NAME_LEN || Algorithm::by_kernel_name(name).is_some() {
+            return Err(Error::UnknownNative { name: name.to_owned(), available: available_natives() });
+        }
+        Ok(Self::Native { kernel_name: name.to_owned() })
+    }
+
+    /// Name that sockets show.
+    #[must_use]
+    pub fn kernel_name(&self) -> &str {
+        match self {
+            Self::Registry { kernel_name, .. } | Self::Native { kernel_name } => kernel_name,
+        }
+    }
+
+    /// Name as the user writes it.
+    #[must_use]
+    pub fn algorithm_name(&self) -> String {
+        match self {
+            Self::Registry { algorithm, .. } => algorithm.name.to_owned(),
+            Self::Native { kernel_name } => format!("native:{kernel_name}"),
+        }
+    }
+}
+
+/// The kernel's names that are not of our making, for messages.
+pub(crate) fn available_natives() -> String {
+    let mut names = names::registered().unwrap_or_default();
+    names.retain(|name| Algorithm::by_kernel_name(name).is_none());
+    names.join(", ")
+}
+
+fn parse_tunables(algorithm: &'static Algorithm, set: &[(String, String)]) -> Result<Vec<(&'static Tunable, i64)>> {
+    let mut values: Vec<(&'static Tunable, i64)> = Vec::new();
+    for (name, value) in set {
+        let tunable = algorithm.tunable(name).ok_or_else(|| Error::UnknownTunable {
+            algorithm: algorithm.name,
+            name: name.clone(),
+            nearest: names::nearest(name, algorithm.tunables.iter().map(|tunable| tunable.name)),
+        })?;
+        if values.iter().any(|(other, _)| other.name == tunable.name) {
+            return Err(Error::RepeatedTunable { algorithm: algorithm.name, name: name.clone() });
+        }
+        let raw = tunable.parse(value).map_err(|reason| Error::BadTunable {
+            algorithm: algorithm.name,
+            tunable,
+            value: value.clone(),
+            reason,
+        })?;
+        values.push((tunable, raw));
+    }
+    assert!(algorithm.tunables.len() <= MAX_TUNABLES, "{} has more tunables than the ABI holds", algorithm.name);
+    values.sort_by_key(|(tunable, _)| algorithm.tunables.iter().position(|row| row.name == tunable.name));
+    Ok(values)
+}

@@ -1,0 +1,116 @@
+//! What is in force, read back from the pins.
+
+use crate::cgroup;
+use crate::error::Result;
+use crate::loader::Loader;
+use crate::policy::{self, Policies};
+use crate::struct_ops;
+use crate::time::rfc3339;
+use ccactl_abi::layout::{Policy, name_str};
+use ccactl_abi::{Algorithm, Tunable};
+use std::path::PathBuf;
+
+/// Condition of a policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// New sockets of the cgroup get the algorithm.
+    Active,
+    /// The cgroup was removed; the policy affects nothing any more.
+    CgroupRemoved,
+    /// The program is no longer attached to the cgroup.
+    Detached,
+    /// The algorithm is no longer registered.
+    Unregistered,
+}
+
+/// One tunable of a loaded algorithm.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TunableSetting {
+    /// Row of the registry.
+    pub tunable: &'static Tunable,
+    /// Value in force, as stored.
+    pub raw: i64,
+}
+
+/// One policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyStatus {
+    /// Directory of the cgroup, unless it was removed.
+    pub cgroup: Option<PathBuf>,
+    /// The kernel's id of the cgroup.
+    pub cgroup_id: u64,
+    /// As the user writes it: `f-bbrv2`, `native:cubic`.
+    pub algorithm: String,
+    /// As sockets show it.
+    pub kernel_name: String,
+    /// All tunables with the values in force, in the order of the registry.
+    pub tunables: Vec<TunableSetting>,
+    /// Since when, RFC 3339 in UTC.
+    pub attached_since: String,
+    /// Whether it works.
+    pub state: State,
+}
+
+impl Loader {
+    /// All policies, by the id of their cgroup.
+    ///
+    /// # Errors
+    /// A pin that cannot be read.
+    pub fn status(&self) -> Result<Vec<PolicyStatus>> {
+        let policies = Policies::all(&self.paths)?;
+        let ids: Vec<u64> = policies.iter().map(|(id, _)| *id).collect();
+        let found = self.mount.find_ids(&ids);
+        policies
+            .into_iter()
+            .map(|(id, policy)| {
+                let cgroup = found.iter().find(|(candidate, _)| *candidate == id).map(|(_, path)| path.clone());
+                self.policy_status(id, &policy, cgroup)
+            })
+            .collect()
+    }
+
+    /// The policy of one cgroup.
+    ///
+    /// # Errors
+    /// A cgroup that does not exist, or a pin that cannot be read.
+    pub fn status_of(&self, cgroup: &std::path::Path) -> Result<Option<PolicyStatus>> {
+        let path = self.mount.resolve(cgroup)?;
+        let id = cgroup::id(&path)?;
+        match Policies::open(&self.paths)?.map(|policies| policies.get(id)).transpose()?.flatten() {
+            Some(policy) => self.policy_status(id, &policy, Some(path)).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn policy_status(&self, id: u64, policy: &Policy, cgroup: Option<PathBuf>) -> Result<PolicyStatus> {
+        let kernel_name = name_str(&policy.kernel_name).to_owned();
+        let loaded = struct_ops::read(&self.paths, &kernel_name)?;
+        let row = match &loaded {
+            Some(loaded) => Algorithm::by_name(name_str(&loaded.algorithm)),
+            None => Algorithm::by_kernel_name(&kernel_name),
+        };
+        let ours = self.paths.algorithm(&kernel_name).exists() || row.is_some();
+        let state = if cgroup.is_none() {
+            State::CgroupRemoved
+        } else if !policy::is_attached(&self.paths, id)? {
+            State::Detached
+        } else if ours && loaded.is_none() {
+            State::Unregistered
+        } else {
+            State::Active
+        };
+        let algorithm = match (row, ours) {
+            (Some(row), _) => row.name.to_owned(),
+            (None, true) => "unknown".to_owned(),
+            (None, false) => format!("native:{kernel_name}"),
+        };
+        let set = loaded.as_ref().map(struct_ops::tunables).unwrap_or_default();
+        let value_of = |tunable: &Tunable| {
+            set.iter().find(|(other, _)| other.name == tunable.name).map_or(tunable.default_raw, |(_, raw)| *raw)
+        };
+        let tunables = row.map_or(&[][..], |row| row.tunables);
+        let tunables = tunables.iter().map(|tunable| TunableSetting { tunable, raw: value_of(tunable) }).collect();
+        let attached_since = rfc3339(policy.attached_unix_ns);
+        Ok(PolicyStatus { cgroup, cgroup_id: id, algorithm, kernel_name, tunables, attached_since, state })
+    }
+}
