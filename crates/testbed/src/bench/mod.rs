@@ -1,0 +1,3 @@
+//! Benches.
+pub mod children;
+pub mod dumbbell;
