@@ -51,16 +51,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
 }
 
 fn print(results: &[BenchResult], folder: &Path) -> Result<()> {
-    let header = [
-        "pair",
-        "goodput Mbit/s",
-        "gap Mbit/s",
-        "printed",
-        "Jain index",
-        "printed",
-        "mean RTT ms",
-        "retransmitted",
-    ];
+    let header =
+        ["pair", "goodput Mbit/s", "gap Mbit/s", "printed", "Jain index", "printed", "mean RTT ms", "retransmitted"];
     output::table(header, &results.iter().map(row).collect::<Vec<_>>())?;
     let source = results.iter().find_map(|result| Some(result.published.as_ref()?.source.as_str()));
     println!("printed: {} (ns-3, 150 s)", source.unwrap_or("-"));

@@ -182,8 +182,7 @@ impl RunResult {
         summary: RecordingSummary,
     ) -> Self {
         let recorded = (measured.recorded.rows, measured.recorded.drops.total());
-        let problems =
-            validity::problems(limits, &scenario.link, &measured.emulator, measured.device_drops, recorded);
+        let problems = validity::problems(limits, &scenario.link, &measured.emulator, measured.device_drops, recorded);
         RunResult {
             run,
             attempt,

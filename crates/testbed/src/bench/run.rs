@@ -53,11 +53,8 @@ fn measure(
     let loader = Loader::open()?;
     let dumbbell = Dumbbell::create(id, scenario, run)?;
     let parent = Cgroup::create(loader.mount().path().join(format!("{PREFIX}-bench-{id}")))?;
-    let cgroups = scenario
-        .flows
-        .iter()
-        .map(|flow| Cgroup::create(parent.path().join(&flow.name)))
-        .collect::<Result<Vec<_>>>()?;
+    let cgroups =
+        scenario.flows.iter().map(|flow| Cgroup::create(parent.path().join(&flow.name))).collect::<Result<Vec<_>>>()?;
     let policies = Policies::load(&loader, &scenario.flows, &cgroups)?;
     let recording = Recording::start(file, scenario, &loader, &parent, &cgroups)?;
     let mut children = Children::start(&options.program, scenario, &dumbbell, &cgroups)?;

@@ -48,7 +48,8 @@ pub fn problems(
     let p99_limit_us =
         if link.rate.bps <= PACKETWISE_BPS { limits.lateness_p99_us } else { limits.fast_lateness_p99_us };
     if emulator.lateness.p99_us > p99_limit_us {
-        problems.push(format!("lateness p99 {:.0} us, expected at most {p99_limit_us:.0} us", emulator.lateness.p99_us));
+        problems
+            .push(format!("lateness p99 {:.0} us, expected at most {p99_limit_us:.0} us", emulator.lateness.p99_us));
     }
     if let Some(error) = rate_error(emulator, link).filter(|error| error.abs() > limits.rate_error) {
         let limit = limits.rate_error * 100.0;

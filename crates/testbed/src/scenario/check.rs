@@ -139,9 +139,9 @@ fn check_algorithm(path: &str, flow: &FlowSpec) -> Check {
 /// One kernel name cannot stand for two sets of tunables.
 fn check_aliases(flows: &[FlowSpec]) -> Check {
     for (i, flow) in flows.iter().enumerate().filter(|(_, flow)| flow.alias.is_some()) {
-        let other = flows[..i].iter().find(|other| {
-            other.alias == flow.alias && (&other.algorithm, &other.set) != (&flow.algorithm, &flow.set)
-        });
+        let other = flows[..i]
+            .iter()
+            .find(|other| other.alias == flow.alias && (&other.algorithm, &other.set) != (&flow.algorithm, &flow.set));
         ensure(other.is_none(), format!("flow[{i}].as"), || {
             format!(
                 "expected one algorithm with one set of tunables per name, found {:?} for {} and {}",
