@@ -189,9 +189,14 @@ mod tests {
     #[test]
     fn a_socket_counts_once_whichever_of_its_rows_is_first() {
         let mut flows = Flows::default();
-        for (flow_id, event) in
-            [(1, EVENT_OPEN), (1, EVENT_SAMPLE), (2, EVENT_SAMPLE), (1, EVENT_CLOSE), (3, EVENT_CLOSE), (2, EVENT_CLOSE)]
-        {
+        for (flow_id, event) in [
+            (1, EVENT_OPEN),
+            (1, EVENT_SAMPLE),
+            (2, EVENT_SAMPLE),
+            (1, EVENT_CLOSE),
+            (3, EVENT_CLOSE),
+            (2, EVENT_CLOSE),
+        ] {
             flows.note(&Sample { flow_id, event, ..Sample::zeroed() });
         }
         assert_eq!(flows.seen, 3);

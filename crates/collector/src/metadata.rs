@@ -32,8 +32,11 @@ impl KnownAlgorithm {
     /// A row of the registry under its own kernel name with its default tunables.
     #[must_use]
     pub fn with_defaults(algorithm: &'static Algorithm) -> KnownAlgorithm {
-        let tunables =
-            algorithm.tunables.iter().map(|t| (t.name.to_owned(), t.display(t.default_raw))).collect::<BTreeMap<_, _>>();
+        let tunables = algorithm
+            .tunables
+            .iter()
+            .map(|t| (t.name.to_owned(), t.display(t.default_raw)))
+            .collect::<BTreeMap<_, _>>();
         KnownAlgorithm { kernel_name: algorithm.kernel_name.to_owned(), algorithm, tunables }
     }
 }

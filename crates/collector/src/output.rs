@@ -109,13 +109,8 @@ fn refuse_existing(path: &Path, force: bool) -> Result<()> {
 fn lock(path: &Path, stream_path: &Path) -> Result<Flock<File>> {
     let failed = |source| Error::Target { path: stream_path.to_owned(), source };
     loop {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(stream_path)
-            .map_err(failed)?;
+        let file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(stream_path).map_err(failed)?;
         let locked = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(locked) => locked,
             Err((_, Errno::EWOULDBLOCK)) => return Err(Error::Busy { path: path.to_owned() }),

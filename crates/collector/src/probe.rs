@@ -125,7 +125,8 @@ fn check_trace_map(pin: &Path) -> Result<()> {
     if found == expected {
         return Ok(());
     }
-    let describe = |(kind, key, value): (Option<MapType>, u32, u32)| format!("{kind:?}, key {key}, value {value} bytes");
+    let describe =
+        |(kind, key, value): (Option<MapType>, u32, u32)| format!("{kind:?}, key {key}, value {value} bytes");
     Err(Error::TraceMap { path: pin.to_owned(), found: describe(found), expected: describe(expected) })
 }
 
