@@ -35,7 +35,10 @@ impl Host {
     /// `None`, with the reason on stderr, where the kernel is out of reach. In CI that is a failure.
     pub fn new() -> Option<Self> {
         if !geteuid().is_root() {
-            assert!(env::var("CI").is_ok_and(|ci| ci == "true").eq(&false), "CI runs the kernel tests, so it needs root");
+            assert!(
+                env::var("CI").is_ok_and(|ci| ci == "true").eq(&false),
+                "CI runs the kernel tests, so it needs root"
+            );
             eprintln!("not run: needs root");
             return None;
         }
