@@ -74,9 +74,10 @@ impl Error {
         match self {
             Error::Scenario(_) | Error::Override(_) | Error::Output { .. } => exit::USAGE,
             Error::System { cause, .. } if cause.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,
-            Error::NoCgroup2 => exit::KERNEL,
+            Error::Loader(error) => error.exit_code(),
+            Error::Collector(error) => error.exit_code(),
             Error::Interrupted => exit::INTERRUPTED,
-            Error::System { .. } | Error::Flow { .. } | Error::Panicked(_) => exit::FAILURE,
+            Error::System { .. } | Error::Report(_) | Error::Flow { .. } | Error::Panicked(_) => exit::FAILURE,
         }
     }
 }

@@ -70,7 +70,11 @@ fn notes(recording: &RecordingSummary, charts: &Charts) -> String {
     let mut out = String::new();
     for algorithm in recording.algorithms.iter().filter(|a| !a.measures.phases.is_empty()) {
         let phases = table::phases(&algorithm.measures);
-        out.push_str(&format!("<p class=\"phase-list\">Phases of {}: {}</p>\n", text(&algorithm.algorithm), text(&phases)));
+        out.push_str(&format!(
+            "<p class=\"phase-list\">Phases of {}: {}</p>\n",
+            text(&algorithm.algorithm),
+            text(&phases)
+        ));
     }
     for flow in &recording.flows {
         for change in &flow.changes {
@@ -123,12 +127,17 @@ fn cell_html(cell: &str, (name, unit): (&str, &str)) -> String {
 pub fn repeats(summary: &Summary) -> String {
     let mut out = String::new();
     for repeats in &summary.repeats {
-        out.push_str(&format!("<section>\n<h2>{} repeats: mean ± 95 % interval (standard deviation)</h2>\n", repeats.paths.len()));
+        out.push_str(&format!(
+            "<section>\n<h2>{} repeats: mean ± 95 % interval (standard deviation)</h2>\n",
+            repeats.paths.len()
+        ));
         out.push_str(&head(&["Algorithm"], &REPEAT_FIGURES));
         out.push_str("<tbody>\n");
         for algorithm in &repeats.algorithms {
             out.push_str(&format!("<tr><td class=\"name\">{}</td>", text(&algorithm.algorithm)));
-            out.extend(table::repeat_cells(algorithm).iter().zip(REPEAT_FIGURES).map(|(cell, figure)| cell_html(cell, figure)));
+            out.extend(
+                table::repeat_cells(algorithm).iter().zip(REPEAT_FIGURES).map(|(cell, figure)| cell_html(cell, figure)),
+            );
             out.push_str("</tr>\n");
         }
         out.push_str("</tbody>\n</table></div>\n");

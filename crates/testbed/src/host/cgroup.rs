@@ -10,20 +10,6 @@ use std::time::{Duration, Instant};
 /// How long a cgroup may stay busy after its processes were killed.
 const EMPTY_WITHIN: Duration = Duration::from_secs(5);
 
-/// Mount point of cgroup2; hybrid hierarchies mount it below `/sys/fs/cgroup`.
-pub fn mount_point() -> Result<PathBuf> {
-    let mounts = std::fs::read_to_string("/proc/mounts").map_err(Error::system("read /proc/mounts"))?;
-    mounts
-        .lines()
-        .filter_map(|line| {
-            let mut words = line.split(' ');
-            let (_, path, kind) = (words.next()?, words.next()?, words.next()?);
-            (kind == "cgroup2").then(|| PathBuf::from(path))
-        })
-        .next()
-        .ok_or(Error::NoCgroup2)
-}
-
 /// A cgroup that is emptied and removed with this value. Make parents before children and drop them after.
 #[derive(Debug)]
 pub struct Cgroup {

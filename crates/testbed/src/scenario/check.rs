@@ -2,12 +2,8 @@
 
 use super::{FlowSpec, LinkSpec, Scenario};
 use crate::units::{Buffer, Span};
-use ccactl_abi::layout::NAME_LEN;
-use ccactl_abi::{ALGORITHMS, Algorithm, TunableError};
+use ccactl_loader::Choice;
 use std::collections::HashSet;
-
-/// Prefix of an algorithm that the kernel itself brings.
-pub(crate) const NATIVE_PREFIX: &str = "native:";
 
 /// Each flow has a namespace and an address of its own below 10.200.1.0/24.
 const MAX_FLOWS: usize = 200;
@@ -47,6 +43,7 @@ pub(super) fn check(scenario: &Scenario) -> Check {
             format!("expected a name that no other flow has, found {:?} twice", flow.name)
         })?;
     }
+    check_aliases(&scenario.flows)?;
     for (field, value) in
         [("jain_min", scenario.thresholds.jain_min), ("utilisation_min", scenario.thresholds.utilisation_min)]
     {
@@ -125,52 +122,34 @@ fn check_flow(path: &str, flow: &FlowSpec, duration: Span) -> Check {
     Ok(())
 }
 
+/// Algorithm, tunables and name are what `ccactl load` takes; they are tried one by one to tell which is wrong.
 fn check_algorithm(path: &str, flow: &FlowSpec) -> Check {
-    let at = |field: &str| format!("{path}.{field}");
-    if let Some(native) = flow.algorithm.strip_prefix(NATIVE_PREFIX) {
-        ensure((1..NAME_LEN).contains(&native.len()), at("algorithm"), || {
+    let parse = |field: String, set: &[(String, String)], alias: Option<&str>| {
+        Choice::parse(&flow.algorithm, set, alias)
+            .map(drop)
+            .map_err(|error| Problem { field, message: error.to_string() })
+    };
+    parse(format!("{path}.algorithm"), &[], None)?;
+    for (name, value) in &flow.set {
+        parse(format!("{path}.set.{name}"), &[(name.clone(), value.clone())], None)?;
+    }
+    parse(format!("{path}.as"), &[], flow.alias.as_deref())
+}
+
+/// One kernel name cannot stand for two sets of tunables.
+fn check_aliases(flows: &[FlowSpec]) -> Check {
+    for (i, flow) in flows.iter().enumerate().filter(|(_, flow)| flow.alias.is_some()) {
+        let other = flows[..i]
+            .iter()
+            .find(|other| other.alias == flow.alias && (&other.algorithm, &other.set) != (&flow.algorithm, &flow.set));
+        ensure(other.is_none(), format!("flow[{i}].as"), || {
             format!(
-                "expected native:NAME with a kernel name of 1 to {} bytes, found {:?}",
-                NAME_LEN - 1,
-                flow.algorithm
+                "expected one algorithm with one set of tunables per name, found {:?} for {} and {}",
+                flow.alias.as_deref().unwrap_or_default(),
+                other.map_or("", |other| &other.name),
+                flow.name
             )
         })?;
-        ensure(flow.set.is_empty(), at("set"), || {
-            "expected no tunables: the kernel's own algorithms have none here".to_owned()
-        })?;
-        return ensure(flow.alias.is_none(), at("as"), || {
-            "expected no other name: the kernel's own algorithms keep theirs".to_owned()
-        });
     }
-    let Some(algorithm) = Algorithm::by_name(&flow.algorithm) else {
-        let names = ALGORITHMS.iter().map(|a| a.name).collect::<Vec<_>>().join(", ");
-        return ensure(false, at("algorithm"), || {
-            format!("expected one of {names} or native:NAME, found {:?}", flow.algorithm)
-        });
-    };
-    for (name, text) in &flow.set {
-        let field = format!("{path}.set.{name}");
-        let Some(tunable) = algorithm.tunable(name) else {
-            let names = algorithm.tunables.iter().map(|t| t.name).collect::<Vec<_>>().join(", ");
-            return ensure(false, field, || {
-                format!("expected a tunable of {} ({names}), found {name:?}", algorithm.name)
-            });
-        };
-        if let Err(error) = tunable.parse(text) {
-            let (min, max) = (tunable.display(tunable.min_raw), tunable.display(tunable.max_raw));
-            let expected = match error {
-                TunableError::NotANumber => "a decimal number".to_owned(),
-                TunableError::TooFine { decimals } => format!("at most {decimals} decimals"),
-                TunableError::OutOfRange => format!("{min} to {max} {}", tunable.unit).trim_end().to_owned(),
-            };
-            return ensure(false, field, || format!("expected {expected}, found {text:?}"));
-        }
-    }
-    ensure(flow.alias.as_ref().is_none_or(|alias| (1..NAME_LEN).contains(&alias.len())), at("as"), || {
-        format!(
-            "expected a kernel name of 1 to {} bytes, found {:?}",
-            NAME_LEN - 1,
-            flow.alias.as_deref().unwrap_or("")
-        )
-    })
+    Ok(())
 }

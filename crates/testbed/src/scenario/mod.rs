@@ -77,6 +77,25 @@ pub struct Scenario {
     /// Figures that the mean over the valid runs must reach.
     #[serde(skip_serializing_if = "Thresholds::is_empty")]
     pub thresholds: Thresholds,
+    /// Printed figures, shown beside the measured ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<Published>,
+}
+
+/// Figures that a paper prints for this experiment.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Published {
+    /// Paper and figure.
+    pub source: String,
+    /// Jain index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jain: Option<f64>,
+    /// Difference of the two goodputs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap: Option<Rate>,
+    /// Goodput of a single flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goodput: Option<Rate>,
 }
 
 /// The bottleneck and the path around it.

@@ -78,11 +78,17 @@ impl FromStr for Override {
     }
 }
 
+/// Changes after which printed figures may still stand beside the measured ones.
+const KEEPS_THE_EXPERIMENT: &[&str] = &["name", "description", "duration", "repeat", "every", "link.seed"];
+
 /// Changes the document and parses it again with all checks.
 pub(super) fn apply(origin: &str, text: &str, overrides: &[Override]) -> Result<Scenario, ScenarioError> {
     let mut document: Table = text.parse().expect("the caller has parsed it before");
     for change in overrides {
         set(&mut document, change)?;
+    }
+    if overrides.iter().any(|change| !KEEPS_THE_EXPERIMENT.contains(&change.field.as_str())) {
+        document.remove("published");
     }
     let changed = toml::to_string(&document).expect("a document can be written again");
     Scenario::parse(origin, &changed).map_err(|error| match error {

@@ -1,7 +1,7 @@
 //! From text to a [`Scenario`]: fields and defaults. What the fields mean together is checked in `check`.
 
 use super::reader::{Fields, Source, offset_of};
-use super::{FlowSpec, LinkSpec, Scenario, ScenarioError, Thresholds, check};
+use super::{FlowSpec, LinkSpec, Published, Scenario, ScenarioError, Thresholds, check};
 use crate::units::Span;
 use std::path::Path;
 
@@ -29,6 +29,7 @@ impl Scenario {
             link: link(fields.table("link")?)?,
             flows: fields.tables("flow")?.into_iter().map(|f| flow(f, duration)).collect::<Result<_, _>>()?,
             thresholds: fields.optional_table("thresholds")?.map(thresholds).transpose()?.unwrap_or_default(),
+            published: fields.optional_table("published")?.map(published).transpose()?,
         };
         fields.finish()?;
         check::check(&scenario)
@@ -81,4 +82,15 @@ fn thresholds(mut fields: Fields<'_, '_>) -> Result<Thresholds, ScenarioError> {
     };
     fields.finish()?;
     Ok(thresholds)
+}
+
+fn published(mut fields: Fields<'_, '_>) -> Result<Published, ScenarioError> {
+    let published = Published {
+        source: fields.required("source")?,
+        jain: fields.optional("jain")?,
+        gap: fields.optional("gap")?,
+        goodput: fields.optional("goodput")?,
+    };
+    fields.finish()?;
+    Ok(published)
 }
