@@ -7,16 +7,17 @@
 //! Rows are read in batches by Polars' streaming engine, joined with the previous row of their flow ([`steps`]) and
 //! folded into small frames ([`fold`]), so memory does not grow with the length of a recording.
 
-//mod charts;
+mod charts;
 mod columns;
 mod error;
 mod fold;
-//pub mod html;
+pub mod html;
 mod labels;
 mod measure;
 mod options;
+pub mod output;
 mod recording;
-//pub mod render;
+pub mod render;
 mod repeats;
 pub mod stats;
 mod steps;
