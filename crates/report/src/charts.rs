@@ -143,7 +143,8 @@ struct Widths {
 
 impl Widths {
     fn new(span_us: u64, flows: u64) -> Widths {
-        let per_flow = (SAMPLE_BUCKETS / flows.max(1)).clamp(*SAMPLE_BUCKETS_PER_FLOW.start(), *SAMPLE_BUCKETS_PER_FLOW.end());
+        let per_flow =
+            (SAMPLE_BUCKETS / flows.max(1)).clamp(*SAMPLE_BUCKETS_PER_FLOW.start(), *SAMPLE_BUCKETS_PER_FLOW.end());
         let fits = |width: &&u64| span_us.div_ceil(**width) <= RATE_BUCKETS;
         let widest = RATE_WIDTHS_US[RATE_WIDTHS_US.len() - 1];
         let rate_us = RATE_WIDTHS_US.iter().find(fits).copied();
@@ -162,7 +163,8 @@ fn extremes(column: &'static str, width_us: u64) -> Fold {
     let packed = col(column) * lit(PACK_BITS) + offset;
     let mut keys = steps::flow();
     keys.push(col("t_us").floor_div(width).alias("bucket"));
-    Fold::new(keys, vec![("least", Agg::Min, packed.clone()), ("most", Agg::Max, packed)]).filtered(col(column).is_not_null())
+    Fold::new(keys, vec![("least", Agg::Min, packed.clone()), ("most", Agg::Max, packed)])
+        .filtered(col(column).is_not_null())
 }
 
 /// Per bucket the two extremes in the order of time.
@@ -171,7 +173,8 @@ type Buckets = BTreeMap<u64, [(u64, u64); 2]>;
 fn read_extremes(fold: Fold, width_us: u64) -> PolarsResult<HashMap<FlowKey, Buckets>> {
     let mut flows: HashMap<FlowKey, Buckets> = HashMap::new();
     let Some(frame) = fold.finish()? else { return Ok(flows) };
-    let values = counts(&frame, "bucket")?.into_iter().zip(i64s(&frame, "least")?.into_iter().zip(i64s(&frame, "most")?));
+    let values =
+        counts(&frame, "bucket")?.into_iter().zip(i64s(&frame, "least")?.into_iter().zip(i64s(&frame, "most")?));
     for (flow, (bucket, (least, most))) in flow_keys(&frame)?.into_iter().zip(values) {
         let unpack = |packed: Option<i64>| {
             let packed = packed.unwrap_or(0).max(0);
@@ -283,7 +286,10 @@ mod tests {
     #[test]
     fn the_rate_buckets_widen_with_the_recording() {
         let width = |seconds: u64| Widths::new(seconds * 1_000_000, 2).rate_us;
-        assert_eq!([width(10), width(60), width(61), width(150), width(600), width(3600)], [100_000, 100_000, 200_000, 500_000, 1_000_000, 6_000_000]);
+        assert_eq!(
+            [width(10), width(60), width(61), width(150), width(600), width(3600)],
+            [100_000, 100_000, 200_000, 500_000, 1_000_000, 6_000_000]
+        );
     }
 
     #[test]

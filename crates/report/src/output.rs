@@ -13,7 +13,11 @@ pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), Error> {
     let output = |source| Error::Output { path: path.to_owned(), source };
     // A device or a pipe (`/dev/stdout`) has to be written to, not replaced.
     if path.exists() && !path.is_file() {
-        return std::fs::OpenOptions::new().write(true).open(path).and_then(|mut f| f.write_all(content)).map_err(output);
+        return std::fs::OpenOptions::new()
+            .write(true)
+            .open(path)
+            .and_then(|mut f| f.write_all(content))
+            .map_err(output);
     }
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = new_file_in(folder).map_err(output)?;

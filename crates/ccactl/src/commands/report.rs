@@ -40,7 +40,8 @@ pub struct Args {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let csv_to_stdout = args.csv.as_deref() == Some(Path::new("-"));
     if csv_to_stdout && args.json {
-        clap::Error::raw(ErrorKind::ArgumentConflict, "--json and --csv - both print to standard output: choose one\n").exit();
+        clap::Error::raw(ErrorKind::ArgumentConflict, "--json and --csv - both print to standard output: choose one\n")
+            .exit();
     }
     if args.paths.iter().any(|path| path == Path::new("-")) {
         finish_pipe_before_ctrl_c()?;

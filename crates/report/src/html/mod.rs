@@ -42,7 +42,8 @@ pub fn page(
         .zip(&summary.recordings)
         .map(|(recording, of_it)| charts::charts(recording, of_it, options))
         .collect::<Result<Vec<Charts>, Error>>()?;
-    let windows: Vec<serde_json::Value> = charts.iter().zip(&summary.recordings).map(|(c, s)| chart_json(c, s)).collect();
+    let windows: Vec<serde_json::Value> =
+        charts.iter().zip(&summary.recordings).map(|(c, s)| chart_json(c, s)).collect();
     let title = if heading.title.is_empty() { default_title(summary) } else { heading.title.clone() };
     let fields = |name: &str| match name {
         "title" => text(&title),
@@ -83,7 +84,7 @@ fn default_title(summary: &Summary) -> String {
         [one] => {
             let mut algorithms: Vec<&str> = one.algorithms.iter().map(|a| a.algorithm.as_str()).collect();
             algorithms.dedup();
-            format!("{} · {}", algorithms.join(" vs "), one.name)
+            algorithms.join(" vs ")
         }
         many => format!("{} recordings", many.len()),
     }

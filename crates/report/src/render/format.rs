@@ -92,13 +92,19 @@ mod tests {
     #[test]
     fn what_is_not_known_is_a_dash_not_a_zero() {
         assert_eq!((mbit_per_s(None), millis(None), percent(None)), ("–".into(), "–".into(), "–".into()));
-        assert_eq!((mbit_per_s(Some(47.6e6)), millis(Some(40_250.0)), percent(Some(0.0123))), ("47.6".into(), "40.2".into(), "1.23".into()));
+        assert_eq!(
+            (mbit_per_s(Some(47.6e6)), millis(Some(40_250.0)), percent(Some(0.0123))),
+            ("47.6".into(), "40.2".into(), "1.23".into())
+        );
     }
 
     #[test]
     fn counts_are_grouped_and_bytes_prefixed() {
         assert_eq!(grouped(1_234_567), "1,234,567");
         assert_eq!(grouped(123), "123");
-        assert_eq!((bytes(1_000_000.0), bytes(875_000.0), bytes(12.0)), ("1.00 MB".into(), "875 kB".into(), "12 B".into()));
+        assert_eq!(
+            (bytes(1_000_000.0), bytes(875_000.0), bytes(12.0)),
+            ("1.00 MB".into(), "875 kB".into(), "12 B".into())
+        );
     }
 }

@@ -1,7 +1,9 @@
 //! The table on a terminal.
 
 use super::format::{bytes, grouped, index, mbit_per_s, millis, number, percent, significant};
-use crate::summary::{AlgorithmSummary, Estimate, FlowSummary, LinkSummary, Measures, RecordingSummary, Repeats, Summary};
+use crate::summary::{
+    AlgorithmSummary, Estimate, FlowSummary, LinkSummary, Measures, RecordingSummary, Repeats, Summary,
+};
 
 /// Flows beyond this number are only counted; JSON and CSV have them all.
 const MAX_FLOWS: usize = 40;
@@ -73,17 +75,23 @@ fn recording_text(recording: &RecordingSummary) -> String {
     let shown = &recording.flows[..recording.flows.len().min(MAX_FLOWS)];
     let mut rows: Vec<Vec<String>> = vec![headings("flow"), units()];
     rows.extend(shown.iter().map(flow_row));
-    rows.push(Vec::new());
-    rows.push(vec!["per algorithm".to_owned()]);
-    rows.extend(recording.algorithms.iter().map(algorithm_row));
+    if recording.algorithms_differ_from_flows() {
+        rows.push(Vec::new());
+        rows.push(vec!["per algorithm".to_owned()]);
+        rows.extend(recording.algorithms.iter().map(algorithm_row));
+    }
     text.push_str(&aligned(&rows));
     if recording.flows.len() > shown.len() {
-        text.push_str(&format!("  … and {} more flows (--json and --csv have all)\n", recording.flows.len() - shown.len()));
+        text.push_str(&format!(
+            "  … and {} more flows (--json and --csv have all)\n",
+            recording.flows.len() - shown.len()
+        ));
     }
     for algorithm in recording.algorithms.iter().filter(|a| !a.measures.phases.is_empty()) {
         text.push_str(&format!("  phases of {}: {}\n", algorithm.algorithm, phases(&algorithm.measures)));
     }
-    for (flow, change) in recording.flows.iter().flat_map(|flow| flow.changes.iter().map(move |change| (flow, change))) {
+    for (flow, change) in recording.flows.iter().flat_map(|flow| flow.changes.iter().map(move |change| (flow, change)))
+    {
         let (from, to) = (&change.from, &change.to);
         text.push_str(&format!("  {}: {from} → {to} at {} s\n", flow.name, significant(change.at_s)));
     }
@@ -98,7 +106,19 @@ pub(crate) fn phases(measures: &Measures) -> String {
 
 fn headings(first: &str) -> Vec<String> {
     let names = [
-        first, "algorithm", "goodput", "throughput", "retrans", "", "lost", "cwnd", "RTT mean", "p50", "p95", "p99", "min",
+        first,
+        "algorithm",
+        "goodput",
+        "throughput",
+        "retrans",
+        "",
+        "lost",
+        "cwnd",
+        "RTT mean",
+        "p50",
+        "p95",
+        "p99",
+        "min",
         "queue",
     ];
     names.map(str::to_owned).to_vec()
@@ -114,8 +134,12 @@ fn flow_row(flow: &FlowSummary) -> Vec<String> {
 }
 
 fn algorithm_row(algorithm: &AlgorithmSummary) -> Vec<String> {
-    let flows = if algorithm.flows == 1 { "1 flow".to_owned() } else { format!("mean of {} flows", algorithm.flows) };
-    row(&flows, &algorithm.algorithm, &algorithm.measures)
+    row(&flow_count(algorithm), &algorithm.algorithm, &algorithm.measures)
+}
+
+/// How many flows the figures of an algorithm stand for.
+pub(crate) fn flow_count(algorithm: &AlgorithmSummary) -> String {
+    if algorithm.flows == 1 { "1 flow".to_owned() } else { format!("mean of {} flows", algorithm.flows) }
 }
 
 fn row(name: &str, algorithm: &str, measures: &Measures) -> Vec<String> {
@@ -145,7 +169,8 @@ pub(crate) fn cells(measures: &Measures) -> [String; 12] {
 
 fn repeats_text(repeats: &Repeats) -> String {
     let mut text = format!("{} repeats: mean ± 95 % interval (standard deviation)\n\n", repeats.paths.len());
-    let names = ["algorithm", "goodput Mbit/s", "throughput Mbit/s", "retrans pkts", "cwnd pkts", "RTT mean ms", "RTT p95 ms"];
+    let names =
+        ["algorithm", "goodput Mbit/s", "throughput Mbit/s", "retrans pkts", "cwnd pkts", "RTT mean ms", "RTT p95 ms"];
     let mut rows = vec![names.map(str::to_owned).to_vec()];
     rows.extend(repeats.algorithms.iter().map(|a| {
         let mut row = vec![a.algorithm.clone()];
@@ -199,7 +224,11 @@ fn aligned(rows: &[Vec<String>]) -> String {
         let mut line = String::from(" ");
         for (column, cell) in row.iter().enumerate() {
             let width = widths[column];
-            line.push_str(&if column < text_columns { format!(" {cell:<width$} ") } else { format!(" {cell:>width$} ") });
+            line.push_str(&if column < text_columns {
+                format!(" {cell:<width$} ")
+            } else {
+                format!(" {cell:>width$} ")
+            });
         }
         text.push_str(line.trim_end());
         text.push('\n');
