@@ -22,19 +22,12 @@
 #include "cc.bpf.h"
 #include "fixed.bpf.h"
 #include "bbr_common.bpf.h"
+#include "bbr_policer.bpf.h"
 
 #define BBR_CYCLE_LEN  8 /* phases of PROBE_BW */
 #define BBR_CYCLE_RAND 7 /* of them possible at entry: not the one with the low gain */
 #define BBR_PHASE_UP   0
 #define BBR_PHASE_DOWN 1
-
-/* Policer detection ("long-term" sampling), named lt as in the paper's code. */
-#define BBR_LT_MIN_ROUNDS  4U /* shortest interval */
-#define BBR_LT_MAX_ROUNDS  (4 * BBR_LT_MIN_ROUNDS)
-#define BBR_LT_LOSS_THRESH 50U            /* lossy: lost / delivered >= 50 / 256 */
-#define BBR_LT_BW_RATIO    (BBR_UNIT / 8) /* two intervals agree when they differ by at most an eighth... */
-#define BBR_LT_BW_DIFF_Bps (4000 / 8)     /* ... or by at most 4 kbit/s */
-#define BBR_LT_USE_ROUNDS  48             /* how long the policed rate is believed */
 
 /* Rounds for which samples count as app-limited after PROBE_RTT on kernels before 6.4: its own last and the next. */
 #define BBR_STALE_ROUNDS 2
@@ -66,16 +59,13 @@ struct bbr {
 	u32 probe_rtt_done_stamp; /* jiffies, 0 = the small window has not been reached yet */
 	struct cc_window bw;      /* by rounds */
 	u32 rounds;
-	u32 next_round_delivered;        /* the round ends with the ACK of a packet sent after this tp->delivered */
-	u64 phase_us;                    /* start of the PROBE_BW phase */
-	u32 mode : 3, prev_ca_state : 3, /* at the previous ACK */
-	    packet_conservation : 1, round_start : 1,                                      /* this ACK begins a round */
+	u32 next_round_delivered; /* the round ends with the ACK of a packet sent after this tp->delivered */
+	struct bbr_policer policer;
+	u64 phase_us;                                 /* start of the PROBE_BW phase */
+	u32 mode : 3, prev_ca_state : 3,              /* at the previous ACK */
+	    packet_conservation : 1, round_start : 1, /* this ACK begins a round */
 	    idle_restart : 1, probe_rtt_round_done : 1, initialized : 1, stale_rounds : 2, /* kernels before 6.4 only */
-	    unused : 10, lt_is_sampling : 1, lt_rounds : 7, lt_use_bw : 1;
-	u32 lt_bw;              /* 0 = none */
-	u32 lt_start_delivered; /* the interval's start: tp->delivered, */
-	u32 lt_start_ms;        /* time, */
-	u32 lt_start_lost;      /* tp->lost */
+	    unused : 19;
 	u32 pacing_gain : 10, cwnd_gain : 10, full_bw_reached : 1, full_bw_count : 2, /* rounds without growth */
 	    phase : 3, has_seen_rtt : 1, unused_b : 5;
 	u32 prior_cwnd; /* to be restored after recovery or PROBE_RTT */
@@ -103,7 +93,7 @@ static __always_inline u32 bbr_drain_gain(void)
 
 static __always_inline u32 bbr_bw(const struct bbr *bbr)
 {
-	return bbr->lt_use_bw ? bbr->lt_bw : cc_window_get(&bbr->bw);
+	return bbr->policer.in_use ? bbr->policer.bw : cc_window_get(&bbr->bw);
 }
 
 static __always_inline void bbr_publish(struct sock *sk)
@@ -120,7 +110,7 @@ static __always_inline void bbr_publish(struct sock *sk)
 	trace->pacing_gain_milli = bbr_gain_milli(bbr->pacing_gain);
 	trace->cwnd_gain_milli = bbr_gain_milli(bbr->cwnd_gain);
 	trace->v0 = bbr->phase;
-	trace->v1 = bbr->lt_use_bw ? bbr_bw_to_bps(bbr->lt_bw, mss) : 0;
+	trace->v1 = bbr->policer.in_use ? bbr_bw_to_bps(bbr->policer.bw, mss) : 0;
 	cc_trace_done(trace);
 }
 
@@ -235,106 +225,21 @@ static __always_inline int bbr_phase_is_over(const struct sock *sk, const struct
 	return min_rtt_passed || in_net_pkts <= bbr_target_pkts(sk, bw, BBR_UNIT);
 }
 
-/* ---- policer detection ---- */
+/* ---- policer ---- */
 
-static __always_inline void bbr_lt_start_interval(struct sock *sk)
+static __always_inline void bbr_update_policer(struct sock *sk, int losses, int is_app_limited)
 {
 	struct bbr *bbr = inet_csk_ca(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
-
-	bbr->lt_start_ms = tp->delivered_mstamp / USEC_PER_MSEC;
-	bbr->lt_start_delivered = tp->delivered;
-	bbr->lt_start_lost = tp->lost;
-	bbr->lt_rounds = 0;
-}
-
-static __always_inline void bbr_lt_reset(struct sock *sk)
-{
-	struct bbr *bbr = inet_csk_ca(sk);
-
-	bbr->lt_bw = 0;
-	bbr->lt_use_bw = 0;
-	bbr->lt_is_sampling = 0;
-	bbr_lt_start_interval(sk);
-}
-
-/* An interval has ended lossy: compare its rate with the one before. */
-static __always_inline void bbr_lt_end_interval(struct sock *sk, u32 bw)
-{
-	struct bbr *bbr = inet_csk_ca(sk);
-
-	if (bbr->lt_bw) {
-		u32 diff = bw > bbr->lt_bw ? bw - bbr->lt_bw : bbr->lt_bw - bw;
-
-		if (diff * BBR_UNIT <= BBR_LT_BW_RATIO * bbr->lt_bw ||
-		    bbr_bytes_per_s(tcp_sk(sk), diff, BBR_UNIT) <= BBR_LT_BW_DIFF_Bps) {
-			bbr->lt_bw = (bw + bbr->lt_bw) >> 1;
-			bbr->lt_use_bw = 1;
-			bbr->pacing_gain = BBR_UNIT;
-			bbr->lt_rounds = 0;
-			return;
-		}
-	}
-	bbr->lt_bw = bw;
-	bbr_lt_start_interval(sk);
-}
-
-/*
- * Intervals begin and end with a loss, when a policer's bucket has just run empty. Returns without an effect in all
- * cases in which the interval is not over yet.
- */
-static __always_inline void bbr_lt_sample(struct sock *sk, int losses, int is_app_limited)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-	struct bbr *bbr = inet_csk_ca(sk);
-	u32 lost, delivered, duration_ms;
 
 	if (!policer_detection)
 		return;
-	if (bbr->lt_use_bw) {
-		if (bbr->mode != BBR_PROBE_BW || !bbr->round_start)
-			return;
-		bbr->lt_rounds++;
-		if (bbr->lt_rounds >= BBR_LT_USE_ROUNDS) {
-			bbr_lt_reset(sk);
+	if (bbr->policer.in_use) {
+		if (bbr->mode == BBR_PROBE_BW && bbr_policer_expire(&bbr->policer, tp, bbr->round_start))
 			bbr_enter_probe_bw(sk);
-		}
-		return;
+	} else if (bbr_policer_sample(&bbr->policer, tp, bbr->round_start, losses, is_app_limited)) {
+		bbr->pacing_gain = BBR_UNIT;
 	}
-	if (!bbr->lt_is_sampling) {
-		if (!losses)
-			return;
-		bbr_lt_start_interval(sk);
-		bbr->lt_is_sampling = 1;
-	}
-	if (is_app_limited) {
-		bbr_lt_reset(sk);
-		return;
-	}
-
-	if (bbr->round_start)
-		bbr->lt_rounds++;
-	if (bbr->lt_rounds < BBR_LT_MIN_ROUNDS)
-		return;
-	if (bbr->lt_rounds > BBR_LT_MAX_ROUNDS) {
-		bbr_lt_reset(sk);
-		return;
-	}
-	if (!losses)
-		return;
-
-	lost = tp->lost - bbr->lt_start_lost;
-	delivered = tp->delivered - bbr->lt_start_delivered;
-	if (!delivered || (lost << BBR_SCALE) < BBR_LT_LOSS_THRESH * delivered)
-		return;
-	duration_ms = (u32)(tp->delivered_mstamp / USEC_PER_MSEC) - bbr->lt_start_ms;
-	if ((s32)duration_ms < 1)
-		return;
-	if (duration_ms >= ~0U / USEC_PER_MSEC) {
-		bbr_lt_reset(sk);
-		return;
-	}
-	bbr_lt_end_interval(sk, delivered * BW_UNIT / (duration_ms * USEC_PER_MSEC));
 }
 
 /* ---- model ---- */
@@ -369,7 +274,7 @@ static __always_inline void bbr_update_bw(struct sock *sk, const struct rate_sam
 		return;
 	bbr_update_round(sk, rs);
 	is_app_limited = bbr_is_app_limited(bbr, rs);
-	bbr_lt_sample(sk, rs->losses, is_app_limited);
+	bbr_update_policer(sk, rs->losses, is_app_limited);
 
 	bw = rs->delivered * BW_UNIT / (u64)rs->interval_us;
 	/* A sample that the application held down says something only when it is large all the same. */
@@ -488,9 +393,9 @@ static __always_inline void bbr_update_gains(struct bbr *bbr)
 		break;
 	case BBR_PROBE_BW:
 		bbr->pacing_gain = BBR_UNIT;
-		if (!bbr->lt_use_bw && bbr->phase == BBR_PHASE_UP)
+		if (!bbr->policer.in_use && bbr->phase == BBR_PHASE_UP)
 			bbr->pacing_gain = bbr_gain(probe_up_gain);
-		else if (!bbr->lt_use_bw && bbr->phase == BBR_PHASE_DOWN)
+		else if (!bbr->policer.in_use && bbr->phase == BBR_PHASE_DOWN)
 			bbr->pacing_gain = bbr_gain(probe_down_gain);
 		bbr->cwnd_gain = bbr_gain(cwnd_gain);
 		break;
@@ -584,7 +489,7 @@ CC_OP(void, bbr_init, struct sock *sk)
 	};
 	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
 	bbr_pace_from_rtt(sk);
-	bbr_lt_reset(sk);
+	bbr_policer_reset(&bbr->policer, tp);
 	bbr_aggregation_init(&bbr->agg, tp->tcp_mstamp);
 	bbr_need_pacing(sk);
 }
@@ -630,7 +535,7 @@ CC_OP(u32, bbr_undo_cwnd, struct sock *sk)
 	if (bbr->initialized) {
 		bbr->full_bw = 0;
 		bbr->full_bw_count = 0;
-		bbr_lt_reset(sk);
+		bbr_policer_reset(&bbr->policer, tcp_sk(sk));
 	}
 	return tcp_sk(sk)->snd_cwnd;
 }
@@ -644,7 +549,7 @@ CC_OP(void, bbr_set_state, struct sock *sk, u8 new_state)
 	bbr->prev_ca_state = TCP_CA_Loss;
 	bbr->full_bw = 0;
 	bbr->round_start = 1;
-	bbr_lt_sample(sk, 1, 0);
+	bbr_update_policer(sk, 1, 0);
 }
 
 /* Back from idle, the queue is empty: pace at bw rather than at the gain of whatever phase it was. */

@@ -49,9 +49,9 @@ CC_TUNABLE(u32, hystart_ack_delta_us, 2000); /* ACKs that far apart are still on
 
 enum cubic_mode {
 	CUBIC_SLOW_START,
-	CUBIC_CONCAVE,  /* below the origin */
-	CUBIC_CONVEX,   /* above it */
-	CUBIC_FRIENDLY, /* W_est governs */
+	CUBIC_CONCAVE,  /* the cubic is below its origin */
+	CUBIC_CONVEX,   /* at or above it */
+	CUBIC_FRIENDLY, /* W_est is above the cubic */
 };
 
 /* All zero is a valid state: the callbacks may run before init. */
@@ -61,6 +61,7 @@ struct cubic {
 	u32 last_cwnd;           /* cwnd at the last recomputation of cnt */
 	u32 last_jiffies;        /* time of it */
 	u32 origin_pkts;         /* plateau of the cubic */
+	u32 target_pkts;         /* where the cubic will be one minimum RTT from the last recomputation */
 	u32 k;                   /* time from the epoch's start to the plateau, 2^-10 s */
 	u32 delay_min_us;        /* 0 = no sample */
 	u32 epoch_start;         /* jiffies, 0 = no epoch */
@@ -72,10 +73,18 @@ struct cubic {
 	u32 hystart_rtt_us;      /* minimum of the round */
 	u8 hystart_samples;
 	u8 hystart_found; /* the exit has been found: nothing more to do until a timeout */
-	u8 mode;          /* of avoidance, for the trace */
-	u8 pad;
+	u16 pad;
 };
 CC_PRIV_FITS(struct cubic);
+
+static __always_inline enum cubic_mode cubic_mode(const struct tcp_sock *tp, const struct cubic *ca)
+{
+	if (tcp_in_slow_start(tp))
+		return CUBIC_SLOW_START;
+	if (tcp_friendliness && ca->reno_pkts > ca->target_pkts)
+		return CUBIC_FRIENDLY;
+	return ca->target_pkts < ca->origin_pkts ? CUBIC_CONCAVE : CUBIC_CONVEX;
+}
 
 static __always_inline void cubic_publish(struct sock *sk)
 {
@@ -84,7 +93,7 @@ static __always_inline void cubic_publish(struct sock *sk)
 
 	if (!trace)
 		return;
-	trace->mode = tcp_in_slow_start(tcp_sk(sk)) ? CUBIC_SLOW_START : ca->mode;
+	trace->mode = cubic_mode(tcp_sk(sk), ca);
 	trace->min_rtt_us = ca->delay_min_us;
 	trace->v0 = ca->origin_pkts;
 	trace->v1 = (u64)ca->k * 1000 >> CUBIC_TIME_SHIFT;
@@ -145,21 +154,15 @@ static __always_inline void cubic_follow_curve(struct cubic *ca, u32 cwnd, u32 n
 {
 	u64 t = (s32)(now - ca->epoch_start);
 	u64 distance;
-	u32 rise_pkts, target_pkts;
+	u32 rise_pkts;
 
 	t += cubic_us_to_jiffies(ca->delay_min_us);
 	t = (t << CUBIC_TIME_SHIFT) / HZ;
 	distance = t < ca->k ? ca->k - t : t - ca->k;
 	rise_pkts = (bic_scale * CUBIC_RTT_SCALE * distance * distance * distance) >> CUBIC_SHIFT;
-	if (t < ca->k) {
-		target_pkts = ca->origin_pkts - rise_pkts;
-		ca->mode = CUBIC_CONCAVE;
-	} else {
-		target_pkts = ca->origin_pkts + rise_pkts;
-		ca->mode = CUBIC_CONVEX;
-	}
+	ca->target_pkts = t < ca->k ? ca->origin_pkts - rise_pkts : ca->origin_pkts + rise_pkts;
 
-	ca->cnt = target_pkts > cwnd ? cwnd / (target_pkts - cwnd) : CUBIC_FLAT_CNT * cwnd;
+	ca->cnt = ca->target_pkts > cwnd ? cwnd / (ca->target_pkts - cwnd) : CUBIC_FLAT_CNT * cwnd;
 	if (!ca->last_max_pkts)
 		ca->cnt = min(ca->cnt, CUBIC_FIRST_CNT);
 }
@@ -181,10 +184,7 @@ static __always_inline void cubic_be_friendly(struct cubic *ca, u32 cwnd)
 	if (ca->reno_pkts <= cwnd)
 		return;
 	fastest_cnt = cwnd / (ca->reno_pkts - cwnd);
-	if (ca->cnt > fastest_cnt) {
-		ca->cnt = fastest_cnt;
-		ca->mode = CUBIC_FRIENDLY;
-	}
+	ca->cnt = min(ca->cnt, fastest_cnt);
 }
 
 /* Recomputes cnt: at once when cwnd has changed, but the curve once per jiffy; every 1/32 s while cwnd has not. */

@@ -42,8 +42,8 @@ static __always_inline void bbr2_look(const struct sock *sk, const struct bbr2 *
 	now->ssthresh = tp->snd_ssthresh;
 	now->cwnd_clamp = tp->snd_cwnd_clamp;
 	now->tso_goal = bbr2_tso_goal(sk, b->min_rtt_us);
-	now->ca_state = inet_csk(sk)->icsk_ca_state;
-	now->cwnd_limited = tp->is_cwnd_limited;
+	now->ca_state = cc_ca_state(sk);
+	now->cwnd_limited = cc_bitfield(tp, is_cwnd_limited);
 	now->app_limited = tp->app_limited != 0;
 	now->pad = 0;
 }

@@ -50,12 +50,13 @@ static __always_inline u32 bbr2_tso_goal(const struct sock *sk, u32 min_rtt_us)
 	return max(segments, bbr_min_burst_pkts(sk));
 }
 
-/* bytes/s of payload. With 100 Gbit/s of 1500-byte packets and a gain of 3 the products stay below 2^60. */
+/* bytes/s of payload, less the margin. Whole packets per us and the rest apart: their product with 10^6 would overflow.
+ */
 static __always_inline u64 bbr2_pacing_rate(const struct sock *sk, u64 bw, u32 gain)
 {
 	u64 rate = bbr2_scale(bw * tcp_sk(sk)->mss_cache, gain);
 
-	rate = rate * USEC_PER_SEC >> BW_SCALE;
+	rate = (rate >> BW_SCALE) * USEC_PER_SEC + ((rate & (BW_UNIT - 1)) * USEC_PER_SEC >> BW_SCALE);
 	rate = bbr2_scale(rate, BBR2_UNIT - pacing_margin);
 	return min(rate, (u64)sk->sk_max_pacing_rate);
 }

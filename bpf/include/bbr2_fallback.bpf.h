@@ -19,7 +19,7 @@ static __always_inline int bbr2_fell_back(const struct sock *sk)
 static __always_inline void bbr2_fallback_cong_control(struct sock *sk, u32 ack, const struct rate_sample *rs)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
-	u32 state = inet_csk(sk)->icsk_ca_state;
+	u32 state = cc_ca_state(sk);
 	u32 cwnd;
 
 	if (!bbr2_fell_back(sk))

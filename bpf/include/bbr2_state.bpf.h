@@ -198,10 +198,10 @@ static __always_inline struct bbr2 *bbr2_get(struct sock *sk)
 	return cc_storage_get(bbr2_storage, sk);
 }
 
-/* value x gain; values stay below 2^52. */
+/* value x gain, rounded down; overflows only if the result does. */
 static __always_inline u64 bbr2_scale(u64 value, u32 gain)
 {
-	return value * gain / BBR2_UNIT;
+	return value / BBR2_UNIT * gain + value % BBR2_UNIT * gain / BBR2_UNIT;
 }
 
 static __always_inline int bbr2_in_probe_bw(const struct bbr2 *b)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cc.bpf.h"
+#include "fixed.bpf.h"
 
 __thread struct cc_host_sock *cc_host_current;
 
@@ -127,6 +128,7 @@ struct cc_host_field {
 const struct cc_host_field cc_host_fields[] = {
     SIZE_OF(sock_common),
     SIZE_OF(sock),
+    FIELD(sock, sk_protocol),
     FIELD(sock, sk_pacing_status),
     FIELD(sock, sk_pacing_rate),
     FIELD(sock, sk_max_pacing_rate),
@@ -229,3 +231,17 @@ const struct cc_host_field cc_host_fields[] = {
     FIELD(cc_host_sock, app_limited_fixed),
     {NULL, 0, 0},
 };
+
+/* fixed.bpf.h, for its own tests. */
+u32 cc_host_cube_root(u64 a);
+u32 cc_host_window_max(struct cc_window *window, u32 length, u32 at, u32 value);
+
+u32 cc_host_cube_root(u64 a)
+{
+	return cc_cube_root(a);
+}
+
+u32 cc_host_window_max(struct cc_window *window, u32 length, u32 at, u32 value)
+{
+	return cc_window_max(window, length, at, value);
+}

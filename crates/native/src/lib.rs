@@ -4,6 +4,7 @@
 //! over a scripted bottleneck, ACK by ACK. Every algorithm exists twice: plain, and with undefined behaviour turned into
 //! a trap ([`Socket::checked`]).
 
+pub mod fixed;
 pub mod layout;
 pub mod path;
 mod socket;

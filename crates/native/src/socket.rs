@@ -1,7 +1,5 @@
 //! One emulated socket with an algorithm: set the fields, call the callbacks, read what they did.
 
-use std::ffi::c_void;
-
 use ccactl_abi::layout::{INFINITE_SSTHRESH, Trace};
 
 use crate::layout::{AckSample, HostSock, MinmaxSample, RateSample, TcpSock};
@@ -210,7 +208,7 @@ impl Socket {
     /// Whether the algorithm has any socket storage.
     #[must_use]
     pub fn has_storage(&self) -> bool {
-        self.hs.storage != std::ptr::null_mut::<c_void>()
+        !self.hs.storage.is_null()
     }
 
     /// Sets a tunable of this socket's algorithm for this socket only, as stored (not in the user's unit).
