@@ -23,7 +23,7 @@ fn complaint(path: &Path) -> String {
     let text = error.to_string();
     assert!(!text.contains('\n'), "{text}");
     assert!(text.starts_with(&path.display().to_string()), "{text}");
-    assert!(error.is_input(), "{text}");
+    assert_eq!(error.exit_code(), 2, "{text}");
     text
 }
 

@@ -171,7 +171,7 @@ fn a_page_is_written_whole_or_not_at_all() {
     let missing = made.folder.join("no/such/folder/x.html");
     let error = write(missing.clone()).unwrap_err();
     assert!(error.to_string().starts_with(&format!("{}: cannot be written", missing.display())), "{error}");
-    assert!(!error.is_input());
+    assert_eq!(error.exit_code(), 1);
 
     assert!(matches!(write(made.folder.clone()), Err(Error::Output { .. })));
     let leftovers = std::fs::read_dir(&made.folder)
