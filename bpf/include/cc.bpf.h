@@ -24,6 +24,12 @@ char LICENSE[] SEC("license") = "GPL";
 /* A callback: CC_OP(u32, reno_ssthresh, struct sock *sk) { ... } */
 #define CC_OP(ret, name, args...) SEC("struct_ops") ret BPF_PROG(name, args)
 
+/*
+ * A function that the verifier checks once, by itself, instead of at every call: CC_GLOBAL int f(struct state *s) { ... }.
+ * It may take pointers to plain memory and integers, must test its pointers for NULL, and returns int.
+ */
+#define CC_GLOBAL __attribute__((noinline))
+
 /* The table at the end of the file: CC_OPS(bpf_reno) = { .init = (void *)reno_init, ... , .name = "bpf_reno" }; */
 #define CC_OPS(kernel_name) SEC(".struct_ops.link") struct tcp_congestion_ops kernel_name
 
@@ -40,6 +46,10 @@ char LICENSE[] SEC("license") = "GPL";
 	} map SEC(".maps")
 #define cc_storage_get(map, sk)	   bpf_sk_storage_get(&map, sk, NULL, 0)
 #define cc_storage_create(map, sk) bpf_sk_storage_get(&map, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE)
+#define cc_storage_delete(map, sk) bpf_sk_storage_delete(&map, sk)
+
+/* A bit field of a kernel struct: its place within the byte differs between kernels, which a plain access would ignore. */
+#define cc_bitfield(ptr, field) BPF_CORE_READ_BITFIELD(ptr, field)
 
 extern unsigned long CONFIG_HZ __kconfig;
 #define HZ ((u32)CONFIG_HZ)
@@ -115,10 +125,16 @@ static __always_inline int tcp_in_slow_start(const struct tcp_sock *tp)
 	return tp->snd_cwnd < tp->snd_ssthresh;
 }
 
-/* tcp_is_cwnd_limited(), net/ipv4/tcp.h, 6.1+: in slow start cwnd may grow to twice what was used. */
+/* enum tcp_ca_state */
+static __always_inline u8 cc_ca_state(const struct sock *sk)
+{
+	return cc_bitfield(inet_csk(sk), icsk_ca_state);
+}
+
+/* tcp_is_cwnd_limited(), include/net/tcp.h, 6.1+: in slow start cwnd may grow to twice what was used. */
 static __always_inline int tcp_is_cwnd_limited(const struct tcp_sock *tp)
 {
-	if (tp->is_cwnd_limited)
+	if (cc_bitfield(tp, is_cwnd_limited))
 		return 1;
 	if (tcp_in_slow_start(tp))
 		return tp->snd_cwnd < 2 * tp->max_packets_out;

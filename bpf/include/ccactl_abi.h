@@ -122,7 +122,7 @@ struct cca_mark {
 	char kernel_name[CCA_NAME_LEN];
 };
 
-#define CCA_MAX_TUNABLES 32
+#define CCA_MAX_TUNABLES 64
 #define CCA_TUNABLE_NAME_LEN 32
 
 struct cca_tunable_value {
@@ -146,7 +146,7 @@ _Static_assert(sizeof(struct cca_sample) == 248, "struct cca_sample");
 _Static_assert(sizeof(struct cca_record_config) == 32, "struct cca_record_config");
 _Static_assert(sizeof(struct cca_policy) == 32, "struct cca_policy");
 _Static_assert(sizeof(struct cca_mark) == 24, "struct cca_mark");
-_Static_assert(sizeof(struct cca_loaded) == 1344, "struct cca_loaded");
+_Static_assert(sizeof(struct cca_loaded) == 2624, "struct cca_loaded");
 #endif
 
 #endif /* CCACTL_ABI_H */

@@ -2,7 +2,8 @@
 /*
  * The kernel types that our programs touch, and of each only the members in use. Members are found by name through
  * CO-RE (preserve_access_index), so their order and the gaps between them do not matter. In the native build the same
- * declarations are plain structs. Widths are those of Linux 6.1 - 6.18 (include/net/sock.h, include/linux/tcp.h,
+ * declarations are plain structs. Bit fields are the exception: CO-RE finds their byte but not their bits in a plain access,
+ * so read them with cc_bitfield(). Widths are those of Linux 6.1 - 6.18 (include/net/sock.h, include/linux/tcp.h,
  * include/net/inet_connection_sock.h).
  */
 #ifndef CCACTL_KERNEL_TYPES_H
@@ -120,6 +121,7 @@ struct tcp_congestion_ops;
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
 	const struct tcp_congestion_ops *icsk_ca_ops;
+	/* cc_bitfield() only */
 	__u8 icsk_ca_state : 5, icsk_ca_initialized : 1, icsk_ca_setsockopt : 1, icsk_ca_dst_locked : 1;
 	struct {
 		__u8 pending;
@@ -186,7 +188,7 @@ struct tcp_sock {
 	u32 undo_marker;
 	u32 high_seq;
 	u8 ecn_flags;
-	u8 is_cwnd_limited : 1;
+	u8 is_cwnd_limited : 1; /* cc_bitfield() only */
 	struct tcp_rack rack;
 };
 

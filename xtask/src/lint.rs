@@ -97,7 +97,7 @@ fn deny(install: bool) -> Result {
         }
         shell::run(cargo().args(["install", "--locked", "cargo-deny"]))?;
     }
-    shell::run(cargo().args(["deny", "--all-features", "--offline", "check", "bans", "licenses", "sources"]))
+    shell::run(cargo().args(["deny", "--locked", "check", "--hide-inclusion-graph", "bans", "licenses", "sources"]))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod demo;
 mod error;
 mod generate;
 mod lint;
+mod measure;
 mod setup;
 mod shell;
 mod test;
@@ -21,6 +22,8 @@ Usage: cargo xtask COMMAND
   test [--sudo] [-- ARGS…]
                         setup, then `cargo test --release` on the workspace, ARGS handed to cargo test;
                         --sudo starts the test binaries as root
+  measure fidelity|fairness|loss [--dir DIR] [--quick] [--tables-only]
+                        setup, build, then the experiments behind the tables of docs/ (root, a quiet machine)
   lint [--deny]         fmt, clippy, rustdoc, clang-format, generated text, cargo-deny (--deny installs it)
   gen [--check]         Write the algorithm table of README.md from the registry; --check only compares
 ";
@@ -50,11 +53,12 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         ("test", ["--sudo"]) => test::run(true, &[])?,
         ("test", ["--", args @ ..]) => test::run(false, args)?,
         ("test", ["--sudo", "--", args @ ..]) => test::run(true, args)?,
+        ("measure", args @ [_, ..]) => measure::run(args)?,
         ("lint", []) => lint::run(false)?,
         ("lint", ["--deny"]) => lint::run(true)?,
         ("gen", []) => generate::run(false)?,
         ("gen", ["--check"]) => generate::run(true)?,
-        ("setup" | "test" | "lint" | "gen", _) => {
+        ("setup" | "test" | "measure" | "lint" | "gen", _) => {
             return Err(Error::new(error::USAGE, format!("{command} does not take `{}`\n\n{USAGE}", rest.join(" "))));
         }
         _ => return Err(Error::new(error::USAGE, format!("no command `{command}`\n\n{USAGE}"))),

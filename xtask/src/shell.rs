@@ -23,6 +23,11 @@ pub fn cargo_here() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
+/// Where cargo puts what it builds.
+pub fn target_dir() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
 /// A program that will run in the root of the workspace.
 pub fn program(name: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(name);

@@ -19,11 +19,11 @@ pub fn run(sudo: bool, args: &[&str]) -> Result {
     if through_sudo {
         test.args(sudo_runner());
     }
-    let result = shell::run(test.args(args));
+    shell::run(test.args(args))?;
     if !is_root() && !through_sudo {
         println!("\nNot root: the kernel and testbed tests were not run. `cargo xtask test --sudo` runs them as well.");
     }
-    result
+    Ok(())
 }
 
 /// Whether the arguments of cargo test (not those after `--`, which are the test runner's) choose packages themselves.

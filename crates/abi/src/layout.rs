@@ -187,7 +187,7 @@ pub struct Mark {
 }
 
 /// Most tunables that one load may set.
-pub const MAX_TUNABLES: usize = 32;
+pub const MAX_TUNABLES: usize = 64;
 /// Length of a tunable's or registry name with its terminating NUL.
 pub const TUNABLE_NAME_LEN: usize = 32;
 
@@ -225,7 +225,7 @@ const _: () = {
     assert!(size_of::<RecordConfig>() == 32);
     assert!(size_of::<Policy>() == 32);
     assert!(size_of::<Mark>() == 24);
-    assert!(size_of::<Loaded>() == 1344);
+    assert!(size_of::<Loaded>() == 2624);
     assert!(std::mem::offset_of!(Sample, trace) == 176);
 };
 

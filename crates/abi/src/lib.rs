@@ -4,6 +4,7 @@
 //! Nothing here talks to the kernel, so every other crate may depend on it.
 
 pub mod algorithms;
+mod bbr2;
 pub mod exit;
 pub mod layout;
 pub mod objects;

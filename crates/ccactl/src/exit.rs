@@ -12,6 +12,9 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
         if let Some(error) = cause.downcast_ref::<ccactl_loader::Error>() {
             return error.exit_code();
         }
+        if let Some(error) = cause.downcast_ref::<ccactl_testbed::Error>() {
+            return error.exit_code();
+        }
     }
     exit::FAILURE
 }

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::paths::Paths;
+use libbpf_rs::Link;
 use nix::fcntl::{Flock, FlockArg};
 use nix::mount::{MsFlags, mount};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
@@ -59,6 +60,18 @@ pub(crate) fn remove_pin(path: &Path) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Detaches a pinned link and removes its pin. Without the explicit detachment the kernel would do it some time later.
+pub(crate) fn remove_link(path: &Path) -> Result<()> {
+    if path.exists() {
+        // Kernels before 6.10 cannot detach struct_ops links, and the link of a removed cgroup is detached already:
+        // then the removal of the pin does it.
+        if let Err(error) = Link::open(path).and_then(|link| link.detach()) {
+            tracing::debug!("detaching {}: {error}", path.display());
+        }
+    }
+    remove_pin(path)
 }
 
 /// Removes a folder; that it was not there, or is not empty, is fine.

@@ -29,6 +29,7 @@ mod policy;
 mod preflight;
 mod probe;
 mod request;
+mod run;
 mod status;
 mod struct_ops;
 mod time;

@@ -117,8 +117,8 @@ impl Loader {
         }
         let _lock = Lock::take(&self.paths)?;
         let mut undo = Undo { loader: self, made: Vec::new(), armed: true };
-        bpffs::ensure(&self.paths)?;
         self.collect_garbage()?;
+        bpffs::ensure(&self.paths)?;
         let (cgroup, made) = self.mount.create(&request.cgroup)?;
         let created_cgroup = !made.is_empty();
         undo.made = made;
@@ -128,7 +128,10 @@ impl Loader {
         let attached = policy::ensure_attached(&self.paths, cgroup_id, &cgroup)?;
         let change = self.set_policy(&choice, cgroup_id, &cgroup, registered || attached)?;
         undo.armed = false;
-        self.collect_garbage()?;
+        // The cgroup has its algorithm; the former one that stays registered is no failure of this load.
+        if let Err(error) = self.collect_garbage() {
+            tracing::warn!("after the load: {error}");
+        }
         let (algorithm, kernel_name) = (choice.algorithm_name(), choice.kernel_name().to_owned());
         Ok(LoadOutcome { algorithm, kernel_name, cgroup, cgroup_id, change, created_cgroup })
     }

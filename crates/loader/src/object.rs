@@ -58,9 +58,7 @@ pub(crate) fn open(name: &str, elf: &[u8]) -> Result<OpenObject> {
 /// Loads an opened object into the kernel.
 pub(crate) fn finish(object: OpenObject, name: &str) -> Result<Object> {
     libbpf_log::forget();
-    object
-        .load()
-        .map_err(|error| Error::Load { object: name.to_owned(), detail: libbpf_log::last_words(&error) })
+    object.load().map_err(|error| Error::Load { object: name.to_owned(), detail: libbpf_log::last_words(&error) })
 }
 
 /// Stores a value in a `const volatile` of the object, found by BTF name, in the width that it has there.
@@ -155,5 +153,61 @@ fn pin_trace_map(object: &mut OpenObject, pin: Option<&Path>) -> Result<()> {
     } else {
         let source = libbpf_rs::Error::from_raw_os_error(-ret);
         Err(Error::Bpf { what: format!("cannot unpin {TRACE_MAP}"), source })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ccactl_abi::ALGORITHMS;
+
+    /// What the variable would be in the kernel.
+    fn stored(object: &mut OpenObject, variable: &str) -> Vec<u8> {
+        let (offset, size) = rodata_variable(object, variable).unwrap();
+        let mut rodata = object.maps_mut().find(|map| map.name().to_string_lossy().ends_with(".rodata")).unwrap();
+        rodata.initial_value_mut().unwrap()[offset..offset + size].to_vec()
+    }
+
+    #[test]
+    fn every_tunable_of_the_registry_is_a_variable_with_the_default_and_takes_its_extremes() {
+        for algorithm in ALGORITHMS {
+            let mut object = open(algorithm.name, algorithm.object()).unwrap();
+            for tunable in algorithm.tunables {
+                let low_bytes = |raw: i64, size: usize| raw.to_le_bytes()[..size].to_vec();
+                let found = stored(&mut object, tunable.name);
+                let context = format!("{} {}", algorithm.name, tunable.name);
+                assert_eq!(found, low_bytes(tunable.default_raw, found.len()), "default of {context}");
+                for raw in [tunable.min_raw, tunable.max_raw] {
+                    set_rodata(&mut object, algorithm.name, tunable.name, raw).unwrap();
+                    assert_eq!(stored(&mut object, tunable.name), low_bytes(raw, found.len()), "{context}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_variable_that_is_missing_or_too_narrow_is_an_error() {
+        let bbr = Algorithm::by_name("bbr").unwrap();
+        let mut object = open("bbr", bbr.object()).unwrap();
+        let error = set_rodata(&mut object, "bbr", "no_such", 1).unwrap_err();
+        assert!(error.to_string().contains("no_such"), "{error}");
+        let error = set_rodata(&mut object, "bbr", "cc_cong_control_args", 1 << 40).unwrap_err();
+        assert!(error.to_string().contains("does not fit"), "{error}");
+        assert_eq!(stored(&mut object, "cc_cong_control_args"), 4_u32.to_ne_bytes(), "nothing was written");
+    }
+
+    #[test]
+    fn the_name_is_replaced_whole() {
+        let mut object = open("bbr", Algorithm::by_name("bbr").unwrap().object()).unwrap();
+        set_name(&mut object, "bbr", "x").unwrap();
+        let name = ops_member(&mut object, "bbr", "name", NAME_LEN).unwrap();
+        assert_eq!(name, b"x\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
+    }
+
+    #[test]
+    fn none_of_the_algorithms_negotiates_ecn() {
+        for algorithm in ALGORITHMS {
+            assert!(!negotiates_ecn(algorithm).unwrap(), "{}", algorithm.name);
+        }
     }
 }

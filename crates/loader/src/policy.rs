@@ -111,6 +111,6 @@ pub(crate) fn ensure_attached(paths: &Paths, id: u64, cgroup: &Path) -> Result<b
 
 /// Detaches the program of a cgroup.
 pub(crate) fn detach(paths: &Paths, id: u64) -> Result<()> {
-    bpffs::remove_pin(&link_path(paths, id))?;
+    bpffs::remove_link(&link_path(paths, id))?;
     bpffs::remove_dir(&paths.cgroup(id))
 }

@@ -1,6 +1,7 @@
 //! What the host must offer before anything is tried, and the one fact about the kernel that programs need.
 
 use crate::error::{Error, Result};
+use crate::libbpf_log;
 use crate::paths::Paths;
 use libbpf_rs::btf::types::{FuncProto, Struct};
 use libbpf_rs::{Btf, ReferencesType};
@@ -41,6 +42,7 @@ fn check_capabilities(paths: &Paths) -> Result<()> {
 
 fn kernel(paths: &Paths) -> Result<Kernel> {
     let path = &paths.btf;
+    libbpf_log::install();
     if !path.exists() {
         return Err(Error::NoBtf { path: path.clone() });
     }

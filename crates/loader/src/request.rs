@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::names;
-use ccactl_abi::layout::{MAX_TUNABLES, NAME_LEN};
+use ccactl_abi::layout::NAME_LEN;
 use ccactl_abi::{Algorithm, Tunable};
 use std::path::PathBuf;
 
@@ -151,7 +151,85 @@ fn parse_tunables(algorithm: &'static Algorithm, set: &[(String, String)]) -> Re
         })?;
         values.push((tunable, raw));
     }
-    assert!(algorithm.tunables.len() <= MAX_TUNABLES, "{} has more tunables than the ABI holds", algorithm.name);
     values.sort_by_key(|(tunable, _)| algorithm.tunables.iter().position(|row| row.name == tunable.name));
     Ok(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::NameProblem;
+    use ccactl_abi::layout::{MAX_TUNABLES, TUNABLE_NAME_LEN};
+    use ccactl_abi::{ALGORITHMS, TunableError};
+
+    fn f_bbrv2(set: &[(&str, &str)]) -> Result<Choice> {
+        let set: Vec<_> = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Choice::parse("f-bbrv2", &set, None)
+    }
+
+    #[test]
+    fn every_row_fits_into_the_record_of_a_load() {
+        for algorithm in ALGORITHMS {
+            assert!(algorithm.tunables.len() <= MAX_TUNABLES, "{}", algorithm.name);
+            assert!(algorithm.name.len() < TUNABLE_NAME_LEN, "{}", algorithm.name);
+            for tunable in algorithm.tunables {
+                assert!(tunable.name.len() < TUNABLE_NAME_LEN, "{}: {}", algorithm.name, tunable.name);
+            }
+        }
+    }
+
+    #[test]
+    fn without_another_name_the_registry_gives_the_kernel_name() {
+        let choice = f_bbrv2(&[]).unwrap();
+        assert_eq!((choice.kernel_name(), choice.algorithm_name().as_str()), ("f_bbrv2", "f-bbrv2"));
+        let native = Choice::parse("native:cubic", &[], None).unwrap();
+        assert_eq!((native.kernel_name(), native.algorithm_name().as_str()), ("cubic", "native:cubic"));
+    }
+
+    #[test]
+    fn a_native_algorithm_takes_neither_tunables_nor_another_name() {
+        let set = [("alpha".to_owned(), "1".to_owned())];
+        assert!(matches!(Choice::parse("native:cubic", &set, None), Err(Error::NativeTakesNo { .. })));
+        assert!(matches!(Choice::parse("native:cubic", &[], Some("x")), Err(Error::NativeTakesNo { .. })));
+        for name in ["native:", "native:f_bbrv2", "native:a_name_too_long_for_the_kernel"] {
+            assert!(matches!(Choice::parse(name, &[], None), Err(Error::UnknownNative { .. })), "{name}");
+        }
+    }
+
+    #[test]
+    fn each_way_to_get_a_tunable_wrong_has_its_own_message() {
+        let row = names::pick_algorithm("f-bbrv2").unwrap();
+        let tunable = row.tunables.iter().find(|tunable| tunable.scale == 1000).expect("one with three decimals");
+        let reason = |value: &str| match f_bbrv2(&[(tunable.name, value)]) {
+            Err(Error::BadTunable { reason, .. }) => reason,
+            other => panic!("{value}: {other:?}"),
+        };
+        assert_eq!(reason("fast"), TunableError::NotANumber);
+        assert_eq!(reason("1.00001"), TunableError::TooFine { decimals: 3 });
+        assert_eq!(reason("999999999"), TunableError::OutOfRange);
+        let message = f_bbrv2(&[(tunable.name, "999999999")]).unwrap_err().to_string();
+        assert!(message.contains(&tunable.display(tunable.max_raw)), "{message}");
+
+        let slip = format!("{}x", tunable.name);
+        match f_bbrv2(&[(&slip, "1")]) {
+            Err(Error::UnknownTunable { nearest, .. }) => assert!(nearest.iter().any(|name| name == tunable.name)),
+            other => panic!("{other:?}"),
+        }
+        let value = tunable.display(tunable.default_raw);
+        let twice = f_bbrv2(&[(tunable.name, &value), (tunable.name, &value)]);
+        assert!(matches!(twice, Err(Error::RepeatedTunable { .. })));
+    }
+
+    #[test]
+    fn a_name_is_checked_with_the_request() {
+        let named = |name: &str| Choice::parse("f-bbrv2", &[], Some(name));
+        assert_eq!(named("fbbr-a13").unwrap().kernel_name(), "fbbr_a13");
+        let problem = |name: &str| match named(name) {
+            Err(Error::BadName { problem, .. }) => problem,
+            other => panic!("{name}: {other:?}"),
+        };
+        assert_eq!(problem("a_name_of_16_byt"), NameProblem::TooLong);
+        assert_eq!(problem("cubic"), NameProblem::Native);
+        assert_eq!(problem("bbrv2"), NameProblem::OtherAlgorithm("bbrv2"));
+    }
 }

@@ -18,6 +18,8 @@ use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapInfo, MapType};
 use std::fs;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
 
 const KEY: [u8; 4] = [0; 4];
 
@@ -71,7 +73,7 @@ pub(crate) fn ensure(paths: &Paths, kernel: Kernel, wanted: &Wanted<'_>) -> Resu
         };
     }
     remove(paths, wanted.kernel_name)?;
-    if names::registered()?.iter().any(|name| name == wanted.kernel_name) {
+    if !becomes_free(wanted.kernel_name)? {
         return Err(Error::NameTaken { kernel_name: wanted.kernel_name.to_owned(), bpffs: paths.bpffs.clone() });
     }
     register(paths, kernel, wanted)?;
@@ -132,9 +134,29 @@ fn pin_record(loaded: &Loaded, path: &PathBuf) -> Result<()> {
 
 /// Unregisters an algorithm. Sockets that have it keep it until they are closed.
 pub(crate) fn remove(paths: &Paths, kernel_name: &str) -> Result<()> {
-    bpffs::remove_pin(&link_path(paths, kernel_name))?;
+    let link = link_path(paths, kernel_name);
+    let was_pinned = link.exists();
+    bpffs::remove_link(&link)?;
     bpffs::remove_pin(&loaded_path(paths, kernel_name))?;
-    bpffs::remove_dir(&paths.algorithm(kernel_name))
+    bpffs::remove_dir(&paths.algorithm(kernel_name))?;
+    if was_pinned && !becomes_free(kernel_name)? {
+        tracing::warn!("the kernel still lists {kernel_name} after it was unregistered");
+    }
+    Ok(())
+}
+
+/// Whether nobody holds the name. The kernel unregisters in the background once the last reference to a link is gone,
+/// be it unpinned or that of a killed process, so a name that is on its way out is waited for.
+fn becomes_free(kernel_name: &str) -> Result<bool> {
+    const ATTEMPTS: u32 = 100;
+    const STEP: Duration = Duration::from_millis(5);
+    for _ in 0..ATTEMPTS {
+        if names::registered()?.iter().all(|name| name != kernel_name) {
+            return Ok(true);
+        }
+        thread::sleep(STEP);
+    }
+    Ok(false)
 }
 
 /// The tunables that were set at load, as the registry knows them.

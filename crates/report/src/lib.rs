@@ -1,1 +1,34 @@
-//! placeholder
+//! From recordings to metrics, tables and the HTML page.
+//!
+//! A [`Recording`] is one file (Parquet or Arrow IPC stream) with the columns of `docs/schema.md`. [`summarize`]
+//! turns recordings into a [`Summary`]; [`render`] prints it, [`html`] makes one self-contained page of it. What each
+//! figure means, and how it is weighted, is in `docs/metrics.md`.
+//!
+//! Rows are read in batches by Polars' streaming engine, joined with the previous row of their flow ([`steps`]) and
+//! folded into small frames ([`fold`]), so memory does not grow with the length of a recording.
+
+mod charts;
+mod columns;
+mod error;
+mod fold;
+pub mod html;
+mod labels;
+mod measure;
+mod options;
+pub mod output;
+mod recording;
+pub mod render;
+mod repeats;
+pub mod stats;
+mod steps;
+mod summarize;
+mod summary;
+
+pub use error::Error;
+pub use options::Options;
+pub use recording::{AlgorithmInfo, Extent, FlowInfo, Link, Metadata, Recording, SCHEMA_VERSION, open_all};
+pub use summarize::summarize;
+pub use summary::{
+    AlgorithmChange, AlgorithmSummary, Estimate, Fairness, FlowSummary, LinkSummary, Measures, PhaseShare,
+    RecordingSummary, RepeatedAlgorithm, Repeats, Summary,
+};

@@ -28,7 +28,7 @@ pub fn inspect() -> Vec<Fact> {
         Privilege::Root => Ok("yes".to_owned()),
         Privilege::Sudo => Ok("through sudo".to_owned()),
         Privilege::None => {
-            lacks(PERMISSION, "not root, and sudo does not work here: BPF, namespaces and cgroups need it")
+            lacks(PERMISSION, "neither root nor a sudo that works; BPF, namespaces and cgroups need it: repeat as root")
         }
     };
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();

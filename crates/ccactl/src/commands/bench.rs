@@ -1,10 +1,175 @@
 //! `ccactl bench`
 
+use super::{bench_view, output};
+use anyhow::{Context, Result};
+use ccactl_abi::exit;
+use ccactl_loader::Loader;
+use ccactl_testbed::bench::{self, BenchResult, Interrupt, Limits, Options, OutputDir};
+use ccactl_testbed::host::clean;
+use ccactl_testbed::scenario::{Override, SHIPPED, Scenario};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 #[derive(clap::Args)]
-pub struct Args {}
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
+    /// Scenario file, or the name of a shipped scenario (`ccactl bench list`)
+    #[arg(required = true, value_name = "SCENARIO")]
+    scenario: Option<String>,
+    #[command(flatten)]
+    changes: Changes,
+    /// Folder for scenario, recordings, result.json and report.html [default: ./ccactl-bench-NAME-TIME]
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
 
-pub fn run(_args: Args) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("not built yet")
+#[derive(clap::Subcommand)]
+enum Action {
+    /// Remove what killed benches left behind
+    Clean {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the shipped scenarios
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Changes of the scenario; `--set` reaches every field, the others are short forms of it.
+#[derive(clap::Args)]
+struct Changes {
+    /// Length of a run, such as 30s
+    #[arg(long, value_name = "TIME")]
+    duration: Option<String>,
+    /// Number of runs
+    #[arg(long, value_name = "N")]
+    repeat: Option<u32>,
+    /// Sampling of the recording: ack, rtt or a time such as 10ms
+    #[arg(long, value_name = "RATE")]
+    every: Option<String>,
+    /// Buffer of the bottleneck: 0.5bdp, 625000B or 412p
+    #[arg(long, value_name = "SIZE")]
+    buffer: Option<String>,
+    /// Probability of random loss, such as 0.005
+    #[arg(long, value_name = "P")]
+    loss: Option<f64>,
+    /// Algorithm of a flow (of the first one without FLOW)
+    #[arg(long, value_name = "[FLOW=]ALGO")]
+    algorithm: Vec<String>,
+    /// Any field, such as link.rate=20Mbit/s or 'flow[cubic].start=10s'
+    #[arg(long, value_name = "FIELD=VALUE")]
+    set: Vec<Override>,
+}
+
+impl Changes {
+    fn overrides(self) -> Vec<Override> {
+        let texts = [("duration", self.duration), ("every", self.every), ("link.buffer", self.buffer)];
+        let mut changes: Vec<Override> =
+            texts.into_iter().filter_map(|(field, value)| Some(Override::text(field, value?))).collect();
+        changes.extend(self.repeat.map(|n| Override::value("repeat", i64::from(n))));
+        changes.extend(self.loss.map(|p| Override::value("link.loss", p)));
+        changes.extend(self.algorithm.iter().map(|text| match text.split_once('=') {
+            Some((flow, algorithm)) => Override::text(&format!("flow[{flow}].algorithm"), algorithm),
+            None => Override::text("flow[0].algorithm", text),
+        }));
+        changes.extend(self.set);
+        changes
+    }
+}
+
+pub fn run(args: Args) -> Result<ExitCode> {
+    match args.action {
+        Some(Action::Clean { json }) => return clean(json),
+        Some(Action::List { json }) => return list(json),
+        None => {}
+    }
+    let name = args.scenario.expect("clap asks for it where there is no subcommand");
+    let scenario = Scenario::open(&name, &args.changes.overrides()).map_err(ccactl_testbed::Error::from)?;
+    let folder = args.output.unwrap_or_else(|| format!("ccactl-bench-{}-{}", scenario.name, utc_now()).into());
+    let result = carry_out(&scenario, &folder, None, &interrupt_flag()?)?;
+    if args.json {
+        output::json(&result)?;
+    } else {
+        bench_view::print(&scenario, &result, &folder)?;
+    }
+    Ok(exit_code(&result))
+}
+
+/// Runs a scenario into a folder with a progress display, and writes its page. Nothing is made on the host when
+/// the folder or the rights are missing.
+pub fn carry_out(
+    scenario: &Scenario,
+    folder: &Path,
+    heading: Option<&str>,
+    interrupt: &AtomicBool,
+) -> Result<BenchResult> {
+    Loader::open()?;
+    let output = OutputDir::prepare(folder)?;
+    let program = std::env::current_exe().context("find the ccactl binary for the built-in traffic")?;
+    let options = Options { program, limits: Limits::default() };
+    let mut progress = bench_view::Progress::new(scenario, heading);
+    let result = bench::bench(scenario, &options, &output, Interrupt(interrupt), &mut |event| progress.show(event))?;
+    progress.finish();
+    bench_view::write_page(scenario, &result, folder)?;
+    Ok(result)
+}
+
+/// The flag that SIGINT and SIGTERM set.
+pub fn interrupt_flag() -> Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&flag)).context("watch for SIGINT and SIGTERM")?;
+    }
+    Ok(flag)
+}
+
+/// `20261120T185110Z`, for names of folders.
+pub fn utc_now() -> String {
+    ccactl_collector::utc_compact()
+}
+
+fn exit_code(result: &BenchResult) -> ExitCode {
+    if result.aggregate.is_none() {
+        return ExitCode::from(exit::FAILURE);
+    }
+    if result.missed_thresholds.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(exit::THRESHOLD) }
+}
+
+fn clean(json: bool) -> Result<ExitCode> {
+    let cleaned = clean::clean(&Loader::open()?)?;
+    if json {
+        output::json(&cleaned)?;
+    } else {
+        let (namespaces, cgroups, policies) = (cleaned.namespaces.len(), cleaned.cgroups.len(), cleaned.policies);
+        println!("removed {namespaces} namespaces, {cgroups} cgroups, {policies} policies");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(json: bool) -> Result<ExitCode> {
+    let scenarios = SHIPPED
+        .iter()
+        .map(|shipped| Scenario::parse(&format!("{}.toml", shipped.name), shipped.text))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(ccactl_testbed::Error::from)?;
+    if json {
+        output::json(&scenarios)?;
+    } else {
+        let rows: Vec<_> =
+            scenarios.iter().map(|s| [s.name.clone(), s.duration.to_string(), s.description.clone()]).collect();
+        output::table(["scenario", "duration", "description"], &rows)?;
+    }
+    Ok(ExitCode::SUCCESS)
 }

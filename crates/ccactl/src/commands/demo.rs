@@ -1,10 +1,88 @@
-//! `ccactl demo`
+//! `ccactl demo`: BBRv2 and F-BBRv2, each against CUBIC, and what the paper printed.
 
+use super::bench::{carry_out, interrupt_flag, utc_now};
+use super::bench_view::{self, mbit, millis, number};
+use super::output;
+use anyhow::Result;
+use ccactl_abi::exit;
+use ccactl_testbed::Scenario;
+use ccactl_testbed::bench::BenchResult;
+use ccactl_testbed::scenario::Override;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-#[derive(clap::Args)]
-pub struct Args {}
+/// The two pairs, in this order.
+const SCENARIOS: [&str; 2] = ["bbrv2-vs-cubic", "fbbrv2-vs-cubic"];
 
-pub fn run(_args: Args) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("not built yet")
+#[derive(clap::Args)]
+pub struct Args {
+    /// Length of each of the two runs
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    duration: String,
+    /// Folder for the results [default: ./ccactl-demo-TIME]
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Print the two results as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args) -> Result<ExitCode> {
+    let changes = [Override::text("duration", args.duration)];
+    let scenarios = SCENARIOS
+        .map(|name| Scenario::open(name, &changes))
+        .into_iter()
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(ccactl_testbed::Error::from)?;
+    let folder = args.output.unwrap_or_else(|| format!("ccactl-demo-{}", utc_now()).into());
+    let interrupt = interrupt_flag()?;
+    let mut results = Vec::new();
+    for (i, scenario) in scenarios.iter().enumerate() {
+        let heading = format!("{}/{}", i + 1, scenarios.len());
+        results.push(carry_out(scenario, &folder.join(&scenario.name), Some(&heading), &interrupt)?);
+    }
+    if args.json {
+        output::json(&results)?;
+    } else {
+        print(&results, &folder)?;
+    }
+    let all_valid = results.iter().all(|result| result.aggregate.is_some());
+    Ok(if all_valid { ExitCode::SUCCESS } else { ExitCode::from(exit::FAILURE) })
+}
+
+fn print(results: &[BenchResult], folder: &Path) -> Result<()> {
+    let header =
+        ["pair", "goodput Mbit/s", "gap Mbit/s", "printed", "Jain index", "printed", "mean RTT ms", "retransmitted"];
+    output::table(header, &results.iter().map(row).collect::<Vec<_>>())?;
+    let source = results.iter().find_map(|result| Some(result.published.as_ref()?.source.as_str()));
+    println!("printed: {} (ns-3, 150 s)", source.unwrap_or("-"));
+    for result in results {
+        println!("page: {}", folder.join(&result.scenario).join(bench_view::PAGE).display());
+    }
+    Ok(())
+}
+
+/// The flows' figures side by side, in the order of the pair's name.
+fn row(result: &BenchResult) -> [String; 8] {
+    let pair = result.scenario.replace("-vs-", " vs ");
+    let Some(sum) = &result.aggregate else {
+        let mut row: [String; 8] = std::array::from_fn(|_| "-".to_owned());
+        row[0] = format!("{pair} (no valid run)");
+        return row;
+    };
+    let both = |cell: &dyn Fn(&ccactl_testbed::bench::FlowAggregate) -> String| {
+        sum.flows.iter().map(cell).collect::<Vec<_>>().join(" / ")
+    };
+    let published = result.published.as_ref();
+    let printed = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    [
+        sum.flows.iter().map(|flow| flow.name.as_str()).collect::<Vec<_>>().join(" / "),
+        both(&|flow| mbit(flow.goodput_bps)),
+        mbit(sum.gap_bps),
+        printed(published.and_then(|p| p.gap).map(|gap| format!("{:.1}", gap.bps as f64 / 1e6))),
+        number(sum.jain, 2),
+        printed(published.and_then(|p| p.jain).map(|jain| format!("{jain:.2}"))),
+        both(&|flow| millis(flow.rtt_mean_us)),
+        both(&|flow| number(flow.retrans_pkts, 0)),
+    ]
 }

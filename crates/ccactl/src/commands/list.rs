@@ -1,10 +1,82 @@
 //! `ccactl list`
 
+use super::output;
+use anyhow::Result;
+use ccactl_abi::{ALGORITHMS, Algorithm, Family, Tunable};
+use serde::Serialize;
+use serde_json::Value;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
 
-pub fn run(_args: Args) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("not built yet")
+#[derive(Serialize)]
+struct Row {
+    name: &'static str,
+    kernel_name: &'static str,
+    family: Family,
+    summary: &'static str,
+    reference: &'static str,
+    tunables: Vec<TunableRow>,
+}
+
+/// A tunable in the user's numbers, not in those of the object.
+#[derive(Serialize)]
+pub struct TunableRow {
+    name: &'static str,
+    unit: &'static str,
+    default: Value,
+    min: Value,
+    max: Value,
+    doc: &'static str,
+    source: &'static str,
+}
+
+impl From<&Tunable> for TunableRow {
+    fn from(tunable: &Tunable) -> Self {
+        Self {
+            name: tunable.name,
+            unit: tunable.unit,
+            default: output::number(tunable, tunable.default_raw),
+            min: output::number(tunable, tunable.min_raw),
+            max: output::number(tunable, tunable.max_raw),
+            doc: tunable.doc,
+            source: tunable.source,
+        }
+    }
+}
+
+impl From<&Algorithm> for Row {
+    fn from(algorithm: &Algorithm) -> Self {
+        Self {
+            name: algorithm.name,
+            kernel_name: algorithm.kernel_name,
+            family: algorithm.family,
+            summary: algorithm.summary,
+            reference: algorithm.reference,
+            tunables: algorithm.tunables.iter().map(TunableRow::from).collect(),
+        }
+    }
+}
+
+pub fn run(args: Args) -> Result<ExitCode> {
+    if args.json {
+        output::json(&ALGORITHMS.iter().map(Row::from).collect::<Vec<_>>())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let rows: Vec<[String; 4]> = ALGORITHMS
+        .iter()
+        .map(|a| [a.name.to_owned(), a.kernel_name.to_owned(), family_name(a.family), a.summary.to_owned()])
+        .collect();
+    output::table(["NAME", "KERNEL NAME", "FAMILY", "SUMMARY"], &rows)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The family as it stands in JSON.
+pub fn family_name(family: Family) -> String {
+    serde_json::to_value(family).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

@@ -1,10 +1,79 @@
 //! `ccactl load`
 
+use super::output;
+use anyhow::Result;
+use ccactl_loader::{Change, LoadRequest, Loader};
+use serde::Serialize;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Algorithm: a name of `ccactl list`, or native:NAME for the kernel's own
+    #[arg(value_name = "ALGO")]
+    algorithm: String,
+    /// cgroup, relative to the cgroup2 mount (/bench) or absolute
+    #[arg(long, value_name = "PATH")]
+    cgroup: PathBuf,
+    /// Make the cgroup when it is missing
+    #[arg(long)]
+    create: bool,
+    /// Set a tunable; `ccactl show ALGO` lists them
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = output::name_value)]
+    set: Vec<(String, String)>,
+    /// Register under another kernel name, so that several versions stand side by side
+    #[arg(long = "as", value_name = "NAME")]
+    as_name: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
 
-pub fn run(_args: Args) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("not built yet")
+#[derive(Serialize)]
+struct Row {
+    cgroup: String,
+    cgroup_id: u64,
+    algorithm: String,
+    kernel_name: String,
+    change: &'static str,
+    created_cgroup: bool,
+}
+
+pub fn run(args: Args) -> Result<ExitCode> {
+    let request = LoadRequest {
+        algorithm: args.algorithm,
+        cgroup: args.cgroup,
+        create: args.create,
+        set: args.set,
+        as_name: args.as_name,
+    };
+    request.parse()?;
+    let loader = Loader::open()?;
+    let outcome = loader.load(&request)?;
+    let cgroup = loader.mount().display(&outcome.cgroup);
+    if args.json {
+        let change = match outcome.change {
+            Change::Attached => "attached",
+            Change::Switched { .. } => "switched",
+            Change::Unchanged => "unchanged",
+        };
+        output::json(&Row {
+            cgroup,
+            cgroup_id: outcome.cgroup_id,
+            algorithm: outcome.algorithm,
+            kernel_name: outcome.kernel_name,
+            change,
+            created_cgroup: outcome.created_cgroup,
+        })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let name = &outcome.kernel_name;
+    match outcome.change {
+        Change::Attached => println!("{cgroup}: new sockets get {name}; those already open keep theirs"),
+        Change::Switched { from } => {
+            println!("{cgroup}: new sockets get {name} instead of {from}; those already open keep theirs");
+        }
+        Change::Unchanged => println!("{cgroup}: has {name} already, nothing changed"),
+    }
+    Ok(ExitCode::SUCCESS)
 }

@@ -1,9 +1,11 @@
 //! One file per subcommand: parse, call the library, print. No logic of their own.
 pub mod bench;
+pub mod bench_view;
 pub mod demo;
 pub mod flow;
 pub mod list;
 pub mod load;
+pub mod output;
 pub mod probe;
 pub mod record;
 pub mod report;

@@ -1,10 +1,59 @@
 //! `ccactl probe`
 
+use super::output;
+use anyhow::{Context, Result};
+use ccactl_loader::Loader;
+use serde::Serialize;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
 
-pub fn run(_args: Args) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("not built yet")
+#[derive(Serialize)]
+struct Report {
+    kernel: String,
+    algorithms: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: &'static str,
+    kernel_name: &'static str,
+    loads: bool,
+    problem: Option<String>,
+}
+
+/// Exit 3 when an algorithm does not load here.
+pub fn run(args: Args) -> Result<ExitCode> {
+    let loader = Loader::open()?;
+    let kernel = nix::sys::utsname::uname().context("uname")?.release().to_string_lossy().into_owned();
+    let algorithms: Vec<Row> = loader
+        .probe()
+        .into_iter()
+        .map(|result| Row {
+            name: result.algorithm.name,
+            kernel_name: result.algorithm.kernel_name,
+            loads: result.problem.is_none(),
+            problem: result.problem,
+        })
+        .collect();
+    let all_load = algorithms.iter().all(|row| row.loads);
+    if args.json {
+        output::json(&Report { kernel, algorithms })?;
+    } else {
+        println!("Linux {kernel}");
+        let rows: Vec<[String; 3]> = algorithms
+            .into_iter()
+            .map(|row| {
+                let verdict = if row.loads { "loads" } else { "does not load" };
+                [row.name.to_owned(), verdict.to_owned(), row.problem.unwrap_or_default()]
+            })
+            .collect();
+        output::table(["ALGORITHM", "HERE", "WHY NOT"], &rows)?;
+    }
+    Ok(if all_load { ExitCode::SUCCESS } else { ExitCode::from(ccactl_abi::exit::KERNEL) })
 }

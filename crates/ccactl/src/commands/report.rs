@@ -1,10 +1,91 @@
 //! `ccactl report`
 
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Context;
+use ccactl_abi::exit;
+use ccactl_report::{Options, html, open_all, output, render, summarize};
+use clap::error::ErrorKind;
+use signal_hook::consts::SIGINT;
 
 #[derive(clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Recordings (Parquet or Arrow stream), folders of recordings or of `bench`, or `-` for standard input
+    #[arg(required = true, value_name = "FILE|DIR")]
+    paths: Vec<PathBuf>,
+    /// Write one self-contained page with interactive charts
+    #[arg(long, value_name = "OUT")]
+    html: Option<PathBuf>,
+    /// Print JSON instead of the table (keys: docs/metrics.md)
+    #[arg(long)]
+    json: bool,
+    /// Write one line per flow and algorithm; `-` prints them instead of the table
+    #[arg(long, value_name = "OUT|-")]
+    csv: Option<PathBuf>,
+    /// Leave out what came before this second of the recording (cuts the warm-up)
+    #[arg(long, value_name = "SECONDS")]
+    from: Option<f64>,
+    /// Leave out what came after this second of the recording
+    #[arg(long, value_name = "SECONDS")]
+    to: Option<f64>,
+    /// Width of the intervals of the Jain index
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = positive_seconds)]
+    interval: f64,
+}
 
-pub fn run(_args: Args) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("not built yet")
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let csv_to_stdout = args.csv.as_deref() == Some(Path::new("-"));
+    if csv_to_stdout && args.json {
+        clap::Error::raw(ErrorKind::ArgumentConflict, "--json and --csv - both print to standard output: choose one\n")
+            .exit();
+    }
+    if args.paths.iter().any(|path| path == Path::new("-")) {
+        finish_pipe_before_ctrl_c()?;
+    }
+    let options = Options { from_s: args.from, to_s: args.to, interval_s: args.interval };
+    let recordings = open_all(&args.paths)?;
+    let summary = summarize(&recordings, &options)?;
+    if let Some(path) = &args.html {
+        html::write(path, &recordings, &summary, &options, &html::Heading::default())?;
+        eprintln!("page: {}", path.display());
+    }
+    if let Some(path) = args.csv.as_ref().filter(|_| !csv_to_stdout) {
+        output::write_whole(path, render::csv(&summary).as_bytes())?;
+    }
+    print(&match (args.json, csv_to_stdout) {
+        (true, _) => render::json(&summary),
+        (_, true) => render::csv(&summary),
+        _ => render::terminal(&summary),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn positive_seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds.is_finite() => Ok(seconds),
+        _ => Err("expected a number of seconds above 0".to_owned()),
+    }
+}
+
+/// In `ccactl record -o - | ccactl report -`, Ctrl-C reaches both ends. The first one ends the recorder, which then
+/// closes the pipe, and the report is on what came through; the second one ends this process too.
+fn finish_pipe_before_ctrl_c() -> anyhow::Result<()> {
+    let pressed = Arc::new(AtomicBool::new(false));
+    let exit_code = i32::from(exit::INTERRUPTED);
+    signal_hook::flag::register_conditional_shutdown(SIGINT, exit_code, Arc::clone(&pressed))
+        .and_then(|_| signal_hook::flag::register(SIGINT, pressed))
+        .context("cannot set the handler of SIGINT")?;
+    Ok(())
+}
+
+/// A reader that closes early (`| head`) is no error.
+fn print(text: &str) -> anyhow::Result<()> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error).context("standard output"),
+        _ => Ok(()),
+    }
 }

@@ -1,10 +1,38 @@
 //! `ccactl run`
 
-use std::process::ExitCode;
+use super::output;
+use anyhow::Result;
+use ccactl_loader::{LoadRequest, Loader};
+use std::ffi::OsString;
+use std::process::{Command, ExitCode};
 
 #[derive(clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Algorithm: a name of `ccactl list`, or native:NAME for the kernel's own
+    #[arg(value_name = "ALGO")]
+    algorithm: String,
+    /// Set a tunable; `ccactl show ALGO` lists them
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = output::name_value)]
+    set: Vec<(String, String)>,
+    /// Register under another kernel name, so that several versions stand side by side
+    #[arg(long = "as", value_name = "NAME")]
+    as_name: Option<String>,
+    /// Command and its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
 
-pub fn run(_args: Args) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("not built yet")
+pub fn run(args: Args) -> Result<ExitCode> {
+    let request = LoadRequest {
+        algorithm: args.algorithm,
+        cgroup: "/".into(),
+        create: false,
+        set: args.set,
+        as_name: args.as_name,
+    };
+    request.parse()?;
+    let (program, arguments) = args.command.split_first().expect("clap requires the command");
+    let mut command = Command::new(program);
+    command.args(arguments);
+    Ok(ExitCode::from(Loader::open()?.run(&request, command)?))
 }

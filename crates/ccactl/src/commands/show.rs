@@ -1,10 +1,84 @@
 //! `ccactl show`
 
+use super::list::{TunableRow, family_name};
+use super::output;
+use anyhow::Result;
+use ccactl_abi::{Algorithm, Family, TraceValue};
+use ccactl_loader::pick_algorithm;
+use serde::Serialize;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Algorithm: a name of `ccactl list`
+    #[arg(value_name = "ALGO")]
+    algorithm: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
 
-pub fn run(_args: Args) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("not built yet")
+#[derive(Serialize)]
+struct Page {
+    name: &'static str,
+    kernel_name: &'static str,
+    family: Family,
+    summary: &'static str,
+    reference: &'static str,
+    hooks: &'static [&'static str],
+    tunables: Vec<TunableRow>,
+    modes: &'static [&'static str],
+    v0: Option<TraceValue>,
+    v1: Option<TraceValue>,
+}
+
+pub fn run(args: Args) -> Result<ExitCode> {
+    let algorithm = pick_algorithm(&args.algorithm)?;
+    if args.json {
+        output::json(&page(algorithm))?;
+    } else {
+        print(algorithm)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn page(algorithm: &Algorithm) -> Page {
+    Page {
+        name: algorithm.name,
+        kernel_name: algorithm.kernel_name,
+        family: algorithm.family,
+        summary: algorithm.summary,
+        reference: algorithm.reference,
+        hooks: algorithm.hooks,
+        tunables: algorithm.tunables.iter().map(TunableRow::from).collect(),
+        modes: algorithm.modes,
+        v0: algorithm.v0,
+        v1: algorithm.v1,
+    }
+}
+
+fn print(algorithm: &Algorithm) -> Result<()> {
+    println!("{} ({}): {}", algorithm.name, family_name(algorithm.family), algorithm.summary);
+    println!("kernel name  {}", algorithm.kernel_name);
+    println!("reference    {}", algorithm.reference);
+    println!("hooks        {}", algorithm.hooks.join(", "));
+    println!("phases       {}", algorithm.modes.join(", "));
+    for value in [algorithm.v0, algorithm.v1].into_iter().flatten() {
+        println!("trace value  {}: {}", value.name, value.doc);
+    }
+    if algorithm.tunables.is_empty() {
+        println!("\nno tunables");
+        return Ok(());
+    }
+    println!();
+    let rows: Vec<[String; 6]> = algorithm
+        .tunables
+        .iter()
+        .map(|tunable| {
+            let range = format!("{} to {}", tunable.display(tunable.min_raw), tunable.display(tunable.max_raw));
+            let default = tunable.display(tunable.default_raw);
+            [tunable.name, tunable.unit, &default, &range, tunable.source, tunable.doc].map(str::to_owned)
+        })
+        .collect();
+    output::table(["TUNABLE", "UNIT", "DEFAULT", "RANGE", "SOURCE", "WHAT IT DOES"], &rows)
 }

@@ -1,10 +1,92 @@
 //! `ccactl status`
 
+use super::output;
+use anyhow::Result;
+use ccactl_loader::{Loader, PolicyStatus, State};
+use serde::Serialize;
+use serde_json::{Map, Value};
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
 
-pub fn run(_args: Args) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("not built yet")
+#[derive(Serialize)]
+struct Row {
+    /// Relative to the cgroup2 mount; null when the cgroup was removed.
+    cgroup: Option<String>,
+    cgroup_id: u64,
+    algorithm: String,
+    kernel_name: String,
+    tunables: Map<String, Value>,
+    attached_since: String,
+    state: &'static str,
+}
+
+pub fn run(args: Args) -> Result<ExitCode> {
+    let loader = Loader::open()?;
+    let rows: Vec<Row> = loader.status()?.iter().map(|status| row(&loader, status)).collect();
+    if args.json {
+        output::json(&rows)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if rows.is_empty() {
+        println!("no cgroup has a policy");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let cells: Vec<[String; 6]> = rows
+        .iter()
+        .map(|row| {
+            let cgroup = row.cgroup.clone().unwrap_or_else(|| format!("(id {})", row.cgroup_id));
+            let tunables: Vec<_> = row.tunables.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            [
+                cgroup,
+                row.algorithm.clone(),
+                row.kernel_name.clone(),
+                row.attached_since.clone(),
+                row.state.to_owned(),
+                tunables.join(" "),
+            ]
+        })
+        .collect();
+    output::table(["CGROUP", "ALGORITHM", "KERNEL NAME", "ATTACHED SINCE", "STATE", "TUNABLES"], &cells)?;
+    for row in &rows {
+        if let Some(remedy) = remedy(row) {
+            println!("{remedy}");
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn row(loader: &Loader, status: &PolicyStatus) -> Row {
+    Row {
+        cgroup: status.cgroup.as_ref().map(|path| loader.mount().display(path)),
+        cgroup_id: status.cgroup_id,
+        algorithm: status.algorithm.clone(),
+        kernel_name: status.kernel_name.clone(),
+        tunables: status
+            .tunables
+            .iter()
+            .map(|setting| (setting.tunable.name.to_owned(), output::number(setting.tunable, setting.raw)))
+            .collect(),
+        attached_since: status.attached_since.clone(),
+        state: match status.state {
+            State::Active => "active",
+            State::CgroupRemoved => "cgroup-removed",
+            State::Detached => "detached",
+            State::Unregistered => "unregistered",
+        },
+    }
+}
+
+fn remedy(row: &Row) -> Option<String> {
+    let id = row.cgroup_id;
+    match row.state {
+        "active" => None,
+        "cgroup-removed" => Some(format!("cgroup {id} was removed: `ccactl unload --id {id}` clears its policy")),
+        state => Some(format!("cgroup {id} is {state}: the same `ccactl load` again repairs it")),
+    }
 }

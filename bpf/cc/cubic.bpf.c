@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * CUBIC with HyStart: Ha, Rhee, Xu, "CUBIC: A New TCP-Friendly High-Speed TCP Variant" (2008); RFC 9438; HyStart: Ha,
+ * Rhee, "Taming the Elephants" (2011).
+ *
+ *   avoidance     W(t) = C (t - K)^3 + origin      t = time since the epoch began + min RTT (one RTT ahead)
+ *   after a loss  origin = Wmax, K = cbrt((Wmax - cwnd) / C); ssthresh = beta * cwnd
+ *                 Wmax = cwnd, or cwnd * (1 + beta) / 2 if cwnd has not come back to the last Wmax (fast convergence)
+ *   friendliness  W_est grows by one packet per cwnd * 8 (1 + beta) / 3 (1 - beta) / 8 acknowledged ones, as Reno with
+ * this beta would; cwnd does not grow more slowly than W_est slow start    ends early when a train of ACKs is longer
+ * than about half the min RTT (whole when paced), or when the RTT of a round exceeds the minimum by an eighth, at least
+ * 4 and at most 16 ms
+ *
+ * As native cubic, step by step: time in jiffies, the cube root's integers, one recomputation per jiffy. Unlike RFC
+ * 9438: cwnd rather than FlightSize, no clamp of the target to 1.5 cwnd (at most one packet per two acknowledged gives
+ * the same bound), a fixed slope of W_est. Written differently from the native module: the loop that advances W_est is
+ * a division, and beta and C may be set per loaded copy, from which the derived factors are computed where they are
+ * used.
+ */
+#include "cc.bpf.h"
+#include "fixed.bpf.h"
+
+#define CUBIC_BETA_UNIT  1024 /* beta = 1.0 */
+#define CUBIC_TIME_SHIFT 10   /* t and K in units of 2^-10 s */
+#define CUBIC_C_SHIFT    10   /* bic_scale is C * 2^10 for an RTT of 100 ms */
+#define CUBIC_RTT_SCALE  10   /* that RTT: 1 / 0.1 s */
+#define CUBIC_SHIFT      (CUBIC_C_SHIFT + 3 * CUBIC_TIME_SHIFT)
+#define CUBIC_MIN_CNT    2U   /* at most one packet more per two acknowledged */
+#define CUBIC_FIRST_CNT  20U  /* at least 5 % per RTT before the first loss: bandwidth is unknown */
+#define CUBIC_FLAT_CNT   100U /* next to nothing: one packet per 100 windows */
+#define CUBIC_MIN_CWND   2U   /* packets, RFC 5681 section 3.1 */
+
+#define HYSTART_ACK_TRAIN    1U
+#define HYSTART_DELAY        2U
+#define HYSTART_MIN_SAMPLES  8     /* RTT samples of a round before its minimum counts */
+#define HYSTART_DELAY_MIN_US 4000U /* bounds of the tolerated rise of the RTT */
+#define HYSTART_DELAY_MAX_US 16000U
+#define HYSTART_TSO_DELAY_US 1000U /* most that TSO bursts may stretch a train */
+
+CC_TUNABLE(u32, beta, 717);                  /* window after a loss, 1/1024 of the window before */
+CC_TUNABLE(u32, bic_scale, 41);              /* C * 1024 */
+CC_TUNABLE(u32, fast_convergence, 1);        /* 1: release bandwidth to newcomers */
+CC_TUNABLE(u32, tcp_friendliness, 1);        /* 1: never slower than Reno with the same beta */
+CC_TUNABLE(u32, initial_ssthresh, 0);        /* packets, only without HyStart; 0 = infinite */
+CC_TUNABLE(u32, hystart, 1);                 /* 1: leave slow start before the first loss */
+CC_TUNABLE(u32, hystart_detect, 3);          /* 1: ACK train, 2: delay, 3: both */
+CC_TUNABLE(u32, hystart_low_window, 16);     /* packets: HyStart is idle below */
+CC_TUNABLE(u32, hystart_ack_delta_us, 2000); /* ACKs that far apart are still one train */
+
+enum cubic_mode {
+	CUBIC_SLOW_START,
+	CUBIC_CONCAVE,  /* the cubic is below its origin */
+	CUBIC_CONVEX,   /* at or above it */
+	CUBIC_FRIENDLY, /* W_est is above the cubic */
+};
+
+/* All zero is a valid state: the callbacks may run before init. */
+struct cubic {
+	u32 cnt;                 /* acknowledged packets per packet that cwnd grows */
+	u32 last_max_pkts;       /* Wmax, 0 = no loss yet */
+	u32 last_cwnd;           /* cwnd at the last recomputation of cnt */
+	u32 last_jiffies;        /* time of it */
+	u32 origin_pkts;         /* plateau of the cubic */
+	u32 target_pkts;         /* where the cubic will be one minimum RTT from the last recomputation */
+	u32 k;                   /* time from the epoch's start to the plateau, 2^-10 s */
+	u32 delay_min_us;        /* 0 = no sample */
+	u32 epoch_start;         /* jiffies, 0 = no epoch */
+	u32 acked_pkts;          /* acknowledged and not yet turned into growth of W_est */
+	u32 reno_pkts;           /* W_est */
+	u32 hystart_round_us;    /* start of the HyStart round */
+	u32 hystart_end_seq;     /* the round ends when this is acknowledged */
+	u32 hystart_last_ack_us; /* last ACK of the train */
+	u32 hystart_rtt_us;      /* minimum of the round */
+	u8 hystart_samples;
+	u8 hystart_found; /* the exit has been found: nothing more to do until a timeout */
+	u16 pad;
+};
+CC_PRIV_FITS(struct cubic);
+
+static __always_inline enum cubic_mode cubic_mode(const struct tcp_sock *tp, const struct cubic *ca)
+{
+	if (tcp_in_slow_start(tp))
+		return CUBIC_SLOW_START;
+	if (tcp_friendliness && ca->reno_pkts > ca->target_pkts)
+		return CUBIC_FRIENDLY;
+	return ca->target_pkts < ca->origin_pkts ? CUBIC_CONCAVE : CUBIC_CONVEX;
+}
+
+static __always_inline void cubic_publish(struct sock *sk)
+{
+	struct cca_trace *trace = cc_trace(sk);
+	const struct cubic *ca = inet_csk_ca(sk);
+
+	if (!trace)
+		return;
+	trace->mode = cubic_mode(tcp_sk(sk), ca);
+	trace->min_rtt_us = ca->delay_min_us;
+	trace->v0 = ca->origin_pkts;
+	trace->v1 = (u64)ca->k * 1000 >> CUBIC_TIME_SHIFT;
+	cc_trace_done(trace);
+}
+
+static __always_inline u32 cubic_now_us(const struct sock *sk)
+{
+	return (u32)tcp_sk(sk)->tcp_mstamp;
+}
+
+/* usecs_to_jiffies(): rounded up. */
+static __always_inline u32 cubic_us_to_jiffies(u32 us)
+{
+	u32 jiffy_us = USEC_PER_SEC / HZ;
+
+	return ((u64)us + jiffy_us - 1) / jiffy_us;
+}
+
+static __always_inline void cubic_hystart_round(struct sock *sk)
+{
+	struct cubic *ca = inet_csk_ca(sk);
+
+	ca->hystart_round_us = cubic_now_us(sk);
+	ca->hystart_last_ack_us = ca->hystart_round_us;
+	ca->hystart_end_seq = tcp_sk(sk)->snd_nxt;
+	ca->hystart_rtt_us = ~0U;
+	ca->hystart_samples = 0;
+}
+
+static __always_inline void cubic_reset(struct sock *sk)
+{
+	struct cubic *ca = inet_csk_ca(sk);
+
+	*ca = (struct cubic){0};
+	cubic_hystart_round(sk);
+}
+
+/* Where the window starts from after a loss: K and the origin of a new epoch. */
+static __always_inline void cubic_start_epoch(struct cubic *ca, u32 cwnd, u32 acked, u32 now)
+{
+	ca->epoch_start = now;
+	ca->acked_pkts = acked;
+	ca->reno_pkts = cwnd;
+	if (ca->last_max_pkts <= cwnd) {
+		ca->k = 0;
+		ca->origin_pkts = cwnd;
+	} else {
+		u64 per_packet = (1ULL << CUBIC_SHIFT) / (bic_scale * CUBIC_RTT_SCALE);
+
+		ca->k = cc_cube_root(per_packet * (ca->last_max_pkts - cwnd));
+		ca->origin_pkts = ca->last_max_pkts;
+	}
+}
+
+/* cnt from the distance to the point where the cubic will be one minimum RTT from now. */
+static __always_inline void cubic_follow_curve(struct cubic *ca, u32 cwnd, u32 now)
+{
+	u64 t = (s32)(now - ca->epoch_start);
+	u64 distance;
+	u32 rise_pkts;
+
+	t += cubic_us_to_jiffies(ca->delay_min_us);
+	t = (t << CUBIC_TIME_SHIFT) / HZ;
+	distance = t < ca->k ? ca->k - t : t - ca->k;
+	rise_pkts = (bic_scale * CUBIC_RTT_SCALE * distance * distance * distance) >> CUBIC_SHIFT;
+	ca->target_pkts = t < ca->k ? ca->origin_pkts - rise_pkts : ca->origin_pkts + rise_pkts;
+
+	ca->cnt = ca->target_pkts > cwnd ? cwnd / (ca->target_pkts - cwnd) : CUBIC_FLAT_CNT * cwnd;
+	if (!ca->last_max_pkts)
+		ca->cnt = min(ca->cnt, CUBIC_FIRST_CNT);
+}
+
+/* Advances W_est by what was acknowledged, and takes its growth when that is the faster one. */
+static __always_inline void cubic_be_friendly(struct cubic *ca, u32 cwnd)
+{
+	u32 slope = 8 * (CUBIC_BETA_UNIT + beta) / 3 / (CUBIC_BETA_UNIT - beta);
+	u32 per_packet = (cwnd * slope) >> 3;
+	u32 fastest_cnt;
+
+	if (per_packet && ca->acked_pkts > per_packet) {
+		/* One less than the quotient when it divides evenly: the last packet's worth stays for the next ACK. */
+		u32 grown_pkts = (ca->acked_pkts - 1) / per_packet;
+
+		ca->acked_pkts -= grown_pkts * per_packet;
+		ca->reno_pkts += grown_pkts;
+	}
+	if (ca->reno_pkts <= cwnd)
+		return;
+	fastest_cnt = cwnd / (ca->reno_pkts - cwnd);
+	ca->cnt = min(ca->cnt, fastest_cnt);
+}
+
+/* Recomputes cnt: at once when cwnd has changed, but the curve once per jiffy; every 1/32 s while cwnd has not. */
+static __always_inline void cubic_update(struct cubic *ca, u32 cwnd, u32 acked)
+{
+	u32 now = cc_jiffies();
+
+	ca->acked_pkts += acked;
+	if (ca->last_cwnd == cwnd && (s32)(now - ca->last_jiffies) <= (s32)(HZ / 32))
+		return;
+
+	if (!ca->epoch_start || now != ca->last_jiffies) {
+		ca->last_cwnd = cwnd;
+		ca->last_jiffies = now;
+		if (!ca->epoch_start)
+			cubic_start_epoch(ca, cwnd, acked, now);
+		cubic_follow_curve(ca, cwnd, now);
+	}
+	if (tcp_friendliness)
+		cubic_be_friendly(ca, cwnd);
+	ca->cnt = max(ca->cnt, CUBIC_MIN_CNT);
+}
+
+static __always_inline void cubic_grow(struct sock *sk, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cubic *ca = inet_csk_ca(sk);
+
+	if (!tcp_is_cwnd_limited(tp))
+		return;
+	if (tcp_in_slow_start(tp)) {
+		acked = tcp_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	cubic_update(ca, tp->snd_cwnd, acked);
+	tcp_cong_avoid_ai(tp, ca->cnt, acked);
+}
+
+/*
+ * How much TSO and GRO may stretch the ACKs of a round: four full bursts at the pacing rate, which is twice the rate of
+ * delivery in slow start.
+ */
+static __always_inline u32 cubic_tso_delay_us(const struct sock *sk)
+{
+	u64 rate = sk->sk_pacing_rate;
+	u64 delay_us;
+
+	if (!rate)
+		return 0;
+	delay_us = (u64)sk->sk_gso_max_size * 4 * USEC_PER_SEC / rate;
+	return min(delay_us, (u64)HYSTART_TSO_DELAY_US);
+}
+
+static __always_inline void cubic_leave_slow_start(struct sock *sk)
+{
+	struct cubic *ca = inet_csk_ca(sk);
+
+	ca->hystart_found = 1;
+	tcp_sk(sk)->snd_ssthresh = tcp_sk(sk)->snd_cwnd;
+}
+
+/* A train of closely spaced ACKs that lasts as long as the path is long means that the path is full. */
+static __always_inline void cubic_hystart_train(struct sock *sk)
+{
+	struct cubic *ca = inet_csk_ca(sk);
+	u32 now_us = cubic_now_us(sk);
+	u32 limit_us;
+
+	if ((s32)(now_us - ca->hystart_last_ack_us) > (s32)hystart_ack_delta_us)
+		return;
+	ca->hystart_last_ack_us = now_us;
+	limit_us = ca->delay_min_us + cubic_tso_delay_us(sk);
+	/* Pacing spreads slow start over half an RTT by itself. */
+	if (sk->sk_pacing_status == SK_PACING_NONE)
+		limit_us >>= 1;
+	if (now_us - ca->hystart_round_us > limit_us)
+		cubic_leave_slow_start(sk);
+}
+
+/* So does a rise of the smallest RTT of a round. */
+static __always_inline void cubic_hystart_delay(struct sock *sk, u32 rtt_us)
+{
+	struct cubic *ca = inet_csk_ca(sk);
+	u32 tolerated_us = ca->delay_min_us >> 3;
+
+	ca->hystart_rtt_us = min(ca->hystart_rtt_us, rtt_us);
+	if (ca->hystart_samples < HYSTART_MIN_SAMPLES) {
+		ca->hystart_samples++;
+		return;
+	}
+	tolerated_us = clamp(tolerated_us, HYSTART_DELAY_MIN_US, HYSTART_DELAY_MAX_US);
+	if (ca->hystart_rtt_us > ca->delay_min_us + tolerated_us)
+		cubic_leave_slow_start(sk);
+}
+
+CC_OP(void, cubic_init, struct sock *sk)
+{
+	cubic_reset(sk);
+	if (!hystart && initial_ssthresh)
+		tcp_sk(sk)->snd_ssthresh = initial_ssthresh;
+}
+
+CC_OP(u32, cubic_ssthresh, struct sock *sk)
+{
+	u32 cwnd = tcp_sk(sk)->snd_cwnd;
+	struct cubic *ca = inet_csk_ca(sk);
+	u32 reduced;
+
+	ca->epoch_start = 0;
+	if (cwnd < ca->last_max_pkts && fast_convergence)
+		ca->last_max_pkts = cwnd * (CUBIC_BETA_UNIT + beta) / (2 * CUBIC_BETA_UNIT);
+	else
+		ca->last_max_pkts = cwnd;
+	reduced = cwnd * beta / CUBIC_BETA_UNIT;
+	return max(reduced, CUBIC_MIN_CWND);
+}
+
+CC_OP(void, cubic_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	cubic_grow(sk, acked);
+	cubic_publish(sk);
+}
+
+CC_OP(void, cubic_set_state, struct sock *sk, u8 new_state)
+{
+	if (new_state == TCP_CA_Loss)
+		cubic_reset(sk);
+}
+
+/* An idle period is not part of the epoch: cwnd would jump along the cubic otherwise. */
+CC_OP(void, cubic_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	struct cubic *ca = inet_csk_ca(sk);
+	u32 now = cc_jiffies();
+	s32 idle = now - tcp_sk(sk)->lsndtime;
+
+	if (event != CA_EVENT_TX_START || !ca->epoch_start || idle <= 0)
+		return;
+	ca->epoch_start += idle;
+	if (after(ca->epoch_start, now))
+		ca->epoch_start = now;
+}
+
+CC_OP(void, cubic_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct cubic *ca = inet_csk_ca(sk);
+	u32 rtt_us;
+
+	if (sample->rtt_us < 0)
+		return;
+	/* Right after a recovery the queue is not what it was. */
+	if (ca->epoch_start && (s32)(cc_jiffies() - ca->epoch_start) < (s32)HZ)
+		return;
+	rtt_us = max(sample->rtt_us, 1);
+	if (!ca->delay_min_us || ca->delay_min_us > rtt_us)
+		ca->delay_min_us = rtt_us;
+
+	if (!hystart || ca->hystart_found || !tcp_in_slow_start(tp) || tp->snd_cwnd < hystart_low_window)
+		return;
+	if (after(tp->snd_una, ca->hystart_end_seq))
+		cubic_hystart_round(sk);
+	if (hystart_detect & HYSTART_ACK_TRAIN)
+		cubic_hystart_train(sk);
+	if (hystart_detect & HYSTART_DELAY)
+		cubic_hystart_delay(sk, rtt_us);
+}
+
+CC_OP(u32, cubic_undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+CC_OPS(bpf_cubic) = {
+    .init = (void *)cubic_init,
+    .ssthresh = (void *)cubic_ssthresh,
+    .cong_avoid = (void *)cubic_cong_avoid,
+    .set_state = (void *)cubic_set_state,
+    .cwnd_event = (void *)cubic_cwnd_event,
+    .pkts_acked = (void *)cubic_pkts_acked,
+    .undo_cwnd = (void *)cubic_undo_cwnd,
+    .name = "bpf_cubic",
+};

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* BBRv2: when one phase ends and the next begins. */
+#ifndef CCACTL_BBR2_PHASES_BPF_H
+#define CCACTL_BBR2_PHASES_BPF_H
+
+#include "bbr2_bounds.bpf.h"
+#include "bbr2_ecn.bpf.h"
+
+/* Startup ------------------------------------------------------------------------------------------------------- */
+
+/* Losses in many ACKs of one round, and too many in total: the pipe is full, whatever the rate says. */
+static __always_inline void bbr2_check_startup_loss(struct bbr2 *b, struct bbr2_now *now, const struct bbr2_sample *s)
+{
+	if (b->full_pipe)
+		return;
+	if (s->losses && b->loss_events_in_round < BBR2_LOSS_EVENTS_CAP)
+		b->loss_events_in_round++;
+	if (!b->loss_round_start)
+		return;
+	if (full_loss_count && now->ca_state == TCP_CA_Recovery && b->loss_events_in_round >= full_loss_count &&
+	    bbr2_inflight_too_high(b, s))
+		bbr2_startup_too_high(b, now);
+	else
+		b->loss_events_in_round = 0;
+}
+
+/* Faster sending has not raised the delivery rate for some rounds. */
+static __always_inline void bbr2_check_full_bw(struct bbr2 *b, const struct bbr2_sample *s)
+{
+	u32 bw = bbr2_max_bw(b);
+
+	if (b->full_pipe || !b->round_start || s->app_limited)
+		return;
+	if (bw >= bbr2_scale(b->full_bw, full_bw_growth)) {
+		b->full_bw = bw;
+		b->full_bw_count = 0;
+		return;
+	}
+	b->full_bw_count++;
+	b->full_pipe = b->full_bw_count >= full_bw_rounds;
+}
+
+static __always_inline void bbr2_check_drain(struct bbr2 *b, struct bbr2_now *now)
+{
+	u32 bdp;
+
+	if (b->phase == BBR2_STARTUP && b->full_pipe) {
+		b->phase = BBR2_DRAIN;
+		now->ssthresh = bbr2_inflight(b, now, bbr2_max_bw(b), BBR2_UNIT);
+		bbr2_reset_congestion_signals(b);
+	}
+	if (b->phase != BBR2_DRAIN)
+		return;
+	bdp = bbr2_inflight(b, now, bbr2_max_bw(b), BBR2_UNIT);
+	if (bbr2_in_net_at_departure(b, now, now->in_flight) <= bdp)
+		bbr2_start_down(b, now);
+}
+
+/* Probing for bandwidth ------------------------------------------------------------------------------------------- */
+
+/* The clock says so; or so many rounds are over that a reno flow would have grown by what we share with it. */
+static __always_inline int bbr2_time_to_probe(const struct bbr2 *b, const struct bbr2_now *now)
+{
+	u32 rounds;
+
+	if (bbr2_elapsed(now, b->cycle_stamp_us, b->probe_wait_us))
+		return 1;
+	rounds = min(bbr2_target_inflight(b, now, now->cwnd), probe_max_rounds);
+	return b->rounds_since_probe >= rounds;
+}
+
+/* The queue of the probe is gone, and headroom is left. */
+static __always_inline int bbr2_time_to_cruise(const struct bbr2 *b, const struct bbr2_now *now, u32 inflight)
+{
+	return inflight <= bbr2_inflight_with_headroom(b) &&
+	       inflight <= bbr2_inflight(b, now, bbr2_max_bw(b), BBR2_UNIT);
+}
+
+static __always_inline void bbr2_check_up_done(struct bbr2 *b, const struct bbr2_now *now, u32 inflight)
+{
+
+	if (b->probe_too_high && inflight >= b->inflight_hi) {
+		/* The probe before this one ended in loss at about this flight. */
+		b->stopped_risky_probe = 1;
+	} else if (!bbr2_elapsed(now, b->cycle_stamp_us, b->min_rtt_us) ||
+		   inflight < bbr2_inflight(b, now, bbr2_max_bw(b), probe_inflight_gain)) {
+		return;
+	}
+	b->probe_too_high = 0;
+	bbr2_start_down(b, now);
+}
+
+static __always_inline void bbr2_update_cycle(struct bbr2 *b, struct bbr2_now *now, const struct bbr2_sample *s)
+{
+	u32 inflight;
+
+	if (!b->full_pipe || bbr2_adapt_upper_bounds(b, now, s) || !bbr2_in_probe_bw(b))
+		return;
+	inflight = bbr2_in_net_at_departure(b, now, s->prior_in_flight);
+
+	switch (b->phase) {
+	case BBR2_DOWN:
+		if (bbr2_time_to_probe(b, now))
+			bbr2_start_refill(b, now);
+		else if (bbr2_time_to_cruise(b, now, inflight))
+			bbr2_start_cruise(b);
+		break;
+	case BBR2_CRUISE:
+		if (bbr2_time_to_probe(b, now))
+			bbr2_start_refill(b, now);
+		break;
+	case BBR2_REFILL:
+		if (b->round_start) {
+			/* From now on the ACKs show what a full pipe does. */
+			b->probe_samples = 1;
+			bbr2_start_up(b, now);
+		}
+		break;
+	case BBR2_UP:
+		bbr2_check_up_done(b, now, inflight);
+		break;
+	}
+}
+
+/* Probing for the propagation delay ---------------------------------------------------------------------------------
+ */
+
+static __always_inline void bbr2_check_probe_rtt_done(struct bbr2 *b, struct bbr2_now *now)
+{
+	if (!b->probe_rtt_done_us || now->us <= b->probe_rtt_done_us)
+		return;
+	b->probe_rtt_min_stamp_us = now->us; /* the next one is due after another interval */
+	now->cwnd = max(now->cwnd, b->prior_cwnd);
+	bbr2_reset_lower_bounds(b);
+	if (!b->full_pipe) {
+		b->phase = BBR2_STARTUP;
+		return;
+	}
+	/* A probe right after the dip could overflow a queue that others have filled: wait for a new random while. */
+	bbr2_start_down(b, now);
+	bbr2_start_cruise(b);
+}
+
+static __always_inline void bbr2_save_cwnd(struct bbr2 *b, u32 cwnd)
+{
+	if (b->prev_ca_state < TCP_CA_Recovery && b->phase != BBR2_PROBE_RTT)
+		b->prior_cwnd = cwnd;
+	else
+		b->prior_cwnd = max(b->prior_cwnd, cwnd);
+}
+
+static __always_inline void bbr2_run_probe_rtt(struct bbr2 *b, struct bbr2_now *now)
+{
+	u32 inflight = now->in_flight;
+
+	b->rate_limited = 1;
+	b->limited_until = now->delivered + inflight;
+	if (!b->probe_rtt_done_us) {
+		if (inflight > bbr2_probe_rtt_cwnd(b))
+			return;
+		b->probe_rtt_done_us = now->us + probe_rtt_duration_ms * USEC_PER_MSEC;
+		b->probe_rtt_round_done = 0;
+		bbr2_start_round(b, now);
+		return;
+	}
+	if (b->round_start)
+		b->probe_rtt_round_done = 1;
+	if (b->probe_rtt_round_done)
+		bbr2_check_probe_rtt_done(b, now);
+}
+
+/*
+ * Two windows: min_rtt, which forms the BDP, holds for 10 s; probe_rtt_min is renewed every 5 s by PROBE_RTT, so that
+ * min_rtt always has a fresh value to fall back to.
+ */
+static __always_inline void bbr2_update_min_rtt(struct bbr2 *b, struct bbr2_now *now, const struct bbr2_sample *s)
+{
+	int due = bbr2_elapsed(now, b->probe_rtt_min_stamp_us, probe_rtt_interval_ms * USEC_PER_MSEC);
+
+	if (s->rtt_us != BBR_NO_RTT && (s->rtt_us <= b->probe_rtt_min_us || (due && !s->ack_delayed))) {
+		b->probe_rtt_min_us = s->rtt_us;
+		b->probe_rtt_min_stamp_us = now->us;
+	}
+	if (b->probe_rtt_min_us <= b->min_rtt_us ||
+	    bbr2_elapsed(now, b->min_rtt_stamp_us, min_rtt_window_ms * USEC_PER_MSEC)) {
+		b->min_rtt_us = b->probe_rtt_min_us;
+		b->min_rtt_stamp_us = b->probe_rtt_min_stamp_us;
+	}
+	if (due && !b->idle_restart && b->phase != BBR2_PROBE_RTT) {
+		bbr2_save_cwnd(b, now->cwnd);
+		b->phase = BBR2_PROBE_RTT;
+		b->probe_rtt_done_us = 0;
+		b->ack_phase = BBR2_ACKS_PROBE_STOPPING;
+		bbr2_start_round(b, now);
+	}
+	if (b->phase == BBR2_PROBE_RTT)
+		bbr2_run_probe_rtt(b, now);
+	else if (b->rate_limited && after(now->delivered, b->limited_until))
+		b->rate_limited = 0;
+	/* The idle time is over once data sent after it is acknowledged. */
+	if (s->valid && s->delivered)
+		b->idle_restart = 0;
+}
+
+#endif /* CCACTL_BBR2_PHASES_BPF_H */

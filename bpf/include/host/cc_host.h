@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0 OR MIT OR Apache-2.0 */
+/*
+ * The API of cc.bpf.h for the native build: an algorithm file is compiled by the host's C compiler with -DCCA_HOST and
+ * -DCCA_UNIT=<symbol>, one object per algorithm, and is driven by crates/native. Clocks, randomness, socket storage and
+ * the kernel's own functions are emulated here, deterministically; crates/native/src/layout.rs mirrors the structs.
+ */
+#ifndef CCACTL_CC_HOST_H
+#define CCACTL_CC_HOST_H
+
+#ifndef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#endif
+#define __noinline __attribute__((noinline))
+#define __hidden   __attribute__((visibility("hidden")))
+#define SEC(name)
+
+#define cc_bitfield(ptr, field) ((ptr)->field)
+/* Everything that the host can have is there. */
+#define bpf_core_field_exists(field) 1
+#define bpf_core_type_exists(type)   1
+
+/* What the native build emulates for one sk_storage map: the value's size; its address is the key. */
+struct cc_host_map {
+	unsigned long value_size;
+};
+
+struct cc_host_storage {
+	struct cc_host_storage *next;
+	const struct cc_host_map *map;
+	u64 value[];
+};
+
+/* A socket with the world around it. The algorithm sees the first member. */
+struct cc_host_sock {
+	struct tcp_sock tp;
+	u64 jiffies;
+	u64 ktime_ns;
+	u64 random_state;
+	struct cc_host_storage *storage;
+	struct cca_trace trace;
+	u32 hz;
+	u8 recording;         /* cc_trace() finds the trace */
+	u8 storage_fails;     /* cc_storage_create() finds no memory */
+	u8 app_limited_fixed; /* cc_set_app_limited() is refused, as before Linux 6.4 */
+	u8 pad;
+};
+
+struct cc_host_tunable {
+	const char *name;
+	u32 size;
+	u32 is_signed;
+	long long value;        /* default */
+	void *(*address)(void); /* of this thread's copy */
+	struct cc_host_tunable *next;
+};
+
+/* What one algorithm file exports. */
+struct cc_host_unit {
+	const struct tcp_congestion_ops *ops;
+	struct cc_host_tunable *const *tunables;
+};
+
+/* The socket whose callback runs in this thread: the source of cc_jiffies() and the like, which name no socket. */
+extern __thread struct cc_host_sock *cc_host_current;
+
+void cc_host_enter(struct cc_host_sock *hs);
+void *cc_host_storage_get(const struct cc_host_map *map, struct sock *sk, int create);
+void cc_host_storage_delete(const struct cc_host_map *map, struct sock *sk);
+void cc_host_storage_free(struct cc_host_sock *hs);
+
+/* The kernel's own, net/ipv4/tcp_cong.c. */
+u32 tcp_reno_ssthresh(struct sock *sk);
+void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked);
+u32 tcp_reno_undo_cwnd(struct sock *sk);
+u32 tcp_slow_start(struct tcp_sock *tp, u32 acked);
+void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked);
+
+#ifdef CCA_UNIT
+
+/* Tunables of this file, last one first. */
+static struct cc_host_tunable *cc_host_tunables;
+
+#define CC_OP(ret, name, args...) static ret name(args)
+
+#define CC_GLOBAL static __noinline
+
+#define CC_CONG_CONTROL(name, sk, ack, flag, rs)                                                                       \
+	static void name(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
+
+#define CC_OPS(kernel_name)                                                                                            \
+	static const struct tcp_congestion_ops kernel_name;                                                            \
+	const struct cc_host_unit CCA_UNIT = {.ops = &kernel_name, .tunables = &cc_host_tunables};                     \
+	static const struct tcp_congestion_ops kernel_name
+
+/* One copy per thread, so that tests and simulations with other values can run side by side. */
+#define CC_TUNABLE(type, variable, default_value)                                                                      \
+	static __thread type variable = default_value;                                                                 \
+	static void *cc_address_of_##variable(void)                                                                    \
+	{                                                                                                              \
+		return &variable;                                                                                      \
+	}                                                                                                              \
+	static struct cc_host_tunable cc_tunable_##variable;                                                           \
+	__attribute__((constructor)) static void cc_register_##variable(void)                                          \
+	{                                                                                                              \
+		cc_tunable_##variable.next = cc_host_tunables;                                                         \
+		cc_host_tunables = &cc_tunable_##variable;                                                             \
+	}                                                                                                              \
+	static struct cc_host_tunable cc_tunable_##variable = {.name = #variable,                                      \
+							       .size = sizeof(type),                                   \
+							       .is_signed = (type)-1 < (type)1,                        \
+							       .value = default_value,                                 \
+							       .address = cc_address_of_##variable}
+
+#define CC_STORAGE(map, value_type) static const struct cc_host_map map = {.value_size = sizeof(value_type)}
+#define cc_storage_get(map, sk)     cc_host_storage_get(&map, sk, 0)
+#define cc_storage_create(map, sk)  cc_host_storage_get(&map, sk, 1)
+#define cc_storage_delete(map, sk)  cc_host_storage_delete(&map, sk)
+
+#define HZ (cc_host_current->hz)
+
+static __always_inline u32 cc_jiffies(void)
+{
+	return (u32)cc_host_current->jiffies;
+}
+
+static __always_inline u64 cc_ktime_ns(void)
+{
+	return cc_host_current->ktime_ns;
+}
+
+/* splitmix64, upper half */
+static __always_inline u32 cc_random(void)
+{
+	u64 z = cc_host_current->random_state += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return (u32)((z ^ (z >> 31)) >> 32);
+}
+
+static __always_inline struct cca_trace *cc_trace(struct sock *sk)
+{
+	struct cc_host_sock *hs = (struct cc_host_sock *)sk;
+
+	return hs->recording ? &hs->trace : NULL;
+}
+
+static __always_inline int cc_set_app_limited(struct tcp_sock *tp, u32 value)
+{
+	if (cc_host_current->app_limited_fixed)
+		return 0;
+	tp->app_limited = value;
+	return 1;
+}
+
+#endif /* CCA_UNIT */
+
+#endif /* CCACTL_CC_HOST_H */

@@ -1,0 +1,153 @@
+//! Tunables of BBRv2 and of what builds on it. `bpf/include/bbr2_params.bpf.h` declares the variables.
+
+use crate::registry::Tunable;
+
+const V2ALPHA: &str = "tcp_bbr2.c of google/bbr v2alpha";
+const PAPER: &str = "Cho & Cho 2023";
+
+/// A gain or a fraction, kept in thousandths.
+const fn milli(
+    name: &'static str,
+    default_raw: i64,
+    (min_raw, max_raw): (i64, i64),
+    doc: &'static str,
+    source: &'static str,
+) -> Tunable {
+    Tunable { name, unit: "", scale: 1000, default_raw, min_raw, max_raw, doc, source }
+}
+
+/// A whole number of `unit`.
+const fn whole(
+    name: &'static str,
+    unit: &'static str,
+    default_raw: i64,
+    (min_raw, max_raw): (i64, i64),
+    doc: &'static str,
+    source: &'static str,
+) -> Tunable {
+    Tunable { name, unit, scale: 1, default_raw, min_raw, max_raw, doc, source }
+}
+
+/// BBRv2's own.
+pub(crate) const BBRV2: &[Tunable] = &[
+    milli("startup_pacing_gain", 2887, (1000, 10_000), "pacing gain of STARTUP", V2ALPHA),
+    milli("startup_cwnd_gain", 2887, (1000, 10_000), "window gain of STARTUP and DRAIN", V2ALPHA),
+    milli(
+        "full_bw_growth",
+        1250,
+        (1000, 10_000),
+        "STARTUP goes on while max_bw grows by this factor per round",
+        V2ALPHA,
+    ),
+    whole("full_bw_rounds", "rounds", 3, (1, 100), "rounds without that growth that end STARTUP", V2ALPHA),
+    whole(
+        "full_loss_count",
+        "ACKs",
+        8,
+        (0, 15),
+        "ACKs with losses in one round of recovery that end STARTUP when loss_thresh is exceeded; 0 = never",
+        V2ALPHA,
+    ),
+    milli("drain_gain", 347, (10, 1000), "pacing gain of DRAIN; F-BBRv2's paper prints 0.75", V2ALPHA),
+    milli("cwnd_gain", 2000, (1000, 10_000), "window in PROBE_BW, in BDP", V2ALPHA),
+    milli("up_gain", 1250, (1000, 10_000), "pacing gain of UP", V2ALPHA),
+    milli("down_gain", 750, (10, 1000), "pacing gain of DOWN", V2ALPHA),
+    milli("probe_inflight_gain", 1250, (1000, 10_000), "UP ends with so much in flight, in BDP", V2ALPHA),
+    milli("loss_thresh", 20, (0, 999), "share of a flight whose loss says that the flight was too large", V2ALPHA),
+    milli("beta", 300, (0, 1000), "share of a bound that a lossy round takes away", V2ALPHA),
+    milli("headroom", 150, (0, 1000), "share of inflight_hi left to others in CRUISE and PROBE_RTT", V2ALPHA),
+    whole("probe_wait_base_ms", "ms", 2000, (0, 1_000_000), "wait between two probes, fixed part", V2ALPHA),
+    whole("probe_wait_rand_ms", "ms", 1000, (0, 1_000_000), "wait between two probes, largest random part", V2ALPHA),
+    whole("probe_max_rounds", "rounds", 63, (1, 254), "a probe is due after so many rounds in any case", V2ALPHA),
+    whole("probe_rtt_interval_ms", "ms", 5000, (100, 1_000_000), "PROBE_RTT is due after so long", V2ALPHA),
+    whole(
+        "probe_rtt_duration_ms",
+        "ms",
+        200,
+        (1, 60_000),
+        "shortest time that PROBE_RTT keeps the pipe drained",
+        V2ALPHA,
+    ),
+    milli("probe_rtt_cwnd_gain", 500, (0, 1000), "window in PROBE_RTT, in BDP", V2ALPHA),
+    whole("min_rtt_window_ms", "ms", 10_000, (100, 1_000_000), "how long a measured min_rtt holds", V2ALPHA),
+    whole("min_cwnd", "packets", 4, (1, 1000), "no bound takes the window below this", V2ALPHA),
+    milli("pacing_margin", 10, (0, 500), "share of the estimated rate that pacing leaves unused", V2ALPHA),
+    whole(
+        "tlp_is_loss",
+        "",
+        0,
+        (0, 1),
+        "1 = a loss repaired by a tail-loss probe counts as one packet",
+        "tcp_bbr.c of google/bbr v3",
+    ),
+    whole("ecn_enable", "", 0, (0, 1), "1 = respond to ECN marks; for paths that mark at a shallow queue", V2ALPHA),
+    milli("ecn_thresh", 500, (0, 1000), "share of marked packets that says that a flight was too large", V2ALPHA),
+    milli("ecn_factor", 333, (0, 1000), "part of alpha that a marked round takes off the short-term bounds", V2ALPHA),
+    whole("ecn_max_rtt_us", "us", 5000, (0, 10_000_000), "largest min_rtt at which ECN marks count", V2ALPHA),
+];
+
+/// What F-BBRv2 adds. The defaults are the literal readings of its paper.
+const F_BBRV2_OWN: &[Tunable] = &[
+    milli(
+        "alpha",
+        1200,
+        (1000, 100_000),
+        "a loss-based flow is detected when the current RTprop exceeds the first by this factor",
+        PAPER,
+    ),
+    milli("cruise_gain", 1150, (100, 10_000), "pacing gain of CRUISE while a loss-based flow is detected", PAPER),
+    whole(
+        "rtprop_estimator",
+        "",
+        0,
+        (0, 1),
+        "current RTprop: 0 = min_rtt (10-s window), 1 = probe_rtt_min (5-s window)",
+        "left open by the paper",
+    ),
+    whole(
+        "rtprop_anchor",
+        "",
+        0,
+        (0, 1),
+        "first RTprop: 0 = the first sample, 1 = the lowest sample of the connection",
+        "left open by the paper",
+    ),
+    whole(
+        "reanchor_min",
+        "min",
+        0,
+        (0, 100_000),
+        "take the current RTprop as the first one after so long; 0 = never",
+        "left open by the paper",
+    ),
+    whole(
+        "detect_rounds",
+        "rounds",
+        0,
+        (0, 255),
+        "whole rounds for which the test must hold before the gain is raised",
+        "left open by the paper",
+    ),
+    whole(
+        "drop_headroom",
+        "",
+        0,
+        (0, 1),
+        "1 = no headroom below inflight_hi in CRUISE while a loss-based flow is detected",
+        "left open by the paper",
+    ),
+];
+
+/// F-BBRv2's own first, then BBRv2's.
+pub(crate) const F_BBRV2: &[Tunable] = &concat::<{ F_BBRV2_OWN.len() + BBRV2.len() }>(F_BBRV2_OWN, BBRV2);
+
+const fn concat<const N: usize>(first: &[Tunable], second: &[Tunable]) -> [Tunable; N] {
+    assert!(N == first.len() + second.len());
+    let mut all = [first[0]; N];
+    let mut i = 0;
+    while i < N {
+        all[i] = if i < first.len() { first[i] } else { second[i - first.len()] };
+        i += 1;
+    }
+    all
+}

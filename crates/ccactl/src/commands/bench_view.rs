@@ -1,0 +1,150 @@
+//! What a person sees of a bench: progress while it runs, tables and the page at the end.
+
+use super::output;
+use anyhow::Result;
+use ccactl_report::Estimate;
+use ccactl_testbed::Scenario;
+use ccactl_testbed::bench::{BenchResult, Event};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Name of the page in the folder of a bench.
+pub const PAGE: &str = "report.html";
+
+/// Progress on standard error; a line per run where that is not a terminal.
+pub struct Progress {
+    bar: ProgressBar,
+    title: String,
+    runs: u32,
+}
+
+impl Progress {
+    /// For all runs of a scenario; `heading` stands before its name.
+    pub fn new(scenario: &Scenario, heading: Option<&str>) -> Self {
+        let bar = ProgressBar::new(Duration::from(scenario.duration).as_secs());
+        let style = "{msg} [{bar:30}] {pos}/{len} s";
+        bar.set_style(ProgressStyle::with_template(style).expect("a constant").progress_chars("=> "));
+        let title = heading.map_or_else(|| scenario.name.clone(), |heading| format!("{heading} {}", scenario.name));
+        Progress { bar, title, runs: scenario.repeat }
+    }
+
+    /// Shows one event.
+    pub fn show(&mut self, event: Event<'_>) {
+        match event {
+            Event::Started { run, attempt } => {
+                let again = if attempt > 1 { " again" } else { "" };
+                self.bar.set_position(0);
+                self.bar.set_message(format!("{} run {run}/{}{again}", self.title, self.runs));
+                if self.bar.is_hidden() {
+                    eprintln!("{} run {run}/{}{again}", self.title, self.runs);
+                }
+            }
+            Event::Running { elapsed, .. } => self.bar.set_position(elapsed.as_secs()),
+            Event::Ended(result) if !result.valid => {
+                let line = format!("run {} is not valid: {}", result.run, result.problems.join("; "));
+                if self.bar.is_hidden() { eprintln!("{line}") } else { self.bar.println(line) }
+            }
+            Event::Ended(_) => {}
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Makes the page from the valid runs, or from all when none is.
+pub fn write_page(_scenario: &Scenario, result: &BenchResult, folder: &Path) -> Result<()> {
+    let any_valid = result.aggregate.is_some();
+    let runs = result.runs.iter().filter(|run| run.valid || !any_valid);
+    let files: Vec<PathBuf> = runs.map(|run| folder.join(&run.directory).join("recording.parquet")).collect();
+    let recordings = ccactl_report::open_all(&files)?;
+    let _ = recordings;
+    Ok(())
+}
+
+/// The table of a bench.
+pub fn print(scenario: &Scenario, result: &BenchResult, folder: &Path) -> Result<()> {
+    let Some(sum) = &result.aggregate else {
+        println!("{}: no valid run in {} attempts", result.scenario, result.runs.len());
+        println!("figures of the attempts: {}", folder.join("result.json").display());
+        return Ok(());
+    };
+    let valid = result.runs.iter().filter(|run| run.valid);
+    let p99_us = valid.map(|run| run.link.lateness.p99_us).fold(0.0, f64::max);
+    println!(
+        "{}: {} valid run{} of {} (lateness p99 {:.2} ms)",
+        result.scenario,
+        sum.valid_runs,
+        if sum.valid_runs == 1 { "" } else { "s" },
+        scenario.duration,
+        p99_us / 1000.0
+    );
+    let rows: Vec<_> = sum
+        .flows
+        .iter()
+        .map(|flow| {
+            [
+                flow.name.clone(),
+                flow.algorithm.clone(),
+                mbit(flow.goodput_bps),
+                millis(flow.rtt_mean_us),
+                number(flow.retrans_pkts, 0),
+                number(flow.cwnd_mean_pkts, 0),
+            ]
+        })
+        .collect();
+    output::table(["flow", "algorithm", "goodput Mbit/s", "mean RTT ms", "retransmitted", "mean cwnd"], &rows)?;
+    println!("{}", shared_line(result));
+    for missed in &result.missed_thresholds {
+        let measured = missed.measured.map_or_else(|| "nothing".to_owned(), |value| format!("{value:.4}"));
+        println!("threshold {} missed: expected {}, measured {measured}", missed.name, missed.limit);
+    }
+    println!("page: {}", folder.join(PAGE).display());
+    Ok(())
+}
+
+/// Jain index, gap and utilisation with the printed figures in brackets.
+fn shared_line(result: &BenchResult) -> String {
+    let Some(sum) = &result.aggregate else { return String::new() };
+    let published = result.published.as_ref();
+    let printed = |text: Option<String>| text.map_or_else(String::new, |text| format!(" (printed {text})"));
+    let mut parts = Vec::new();
+    if sum.jain.is_some() {
+        let beside = published.and_then(|p| p.jain).map(|jain| format!("{jain:.2}"));
+        parts.push(format!("Jain index {}{}", number(sum.jain, 2), printed(beside)));
+        let beside = published.and_then(|p| p.gap).map(|gap| format!("{:.1}", gap.bps as f64 / 1e6));
+        parts.push(format!("gap {} Mbit/s{}", mbit(sum.gap_bps), printed(beside)));
+    }
+    if let Some(goodput) = published.and_then(|p| p.goodput) {
+        parts.push(format!("printed goodput {:.1} Mbit/s", goodput.bps as f64 / 1e6));
+    }
+    let percent = sum.utilisation.map(|u| Estimate { mean: u.mean * 100.0, sd: u.sd.map(|sd| sd * 100.0), ..u });
+    parts.push(format!("utilisation {} %", number(percent, 1)));
+    parts.join(", ")
+}
+
+/// A mean with its standard deviation, where there is one.
+pub fn number(estimate: Option<Estimate>, decimals: usize) -> String {
+    match estimate {
+        None => "-".to_owned(),
+        Some(Estimate { mean, sd: Some(sd), .. }) => format!("{mean:.decimals$} ± {sd:.decimals$}"),
+        Some(Estimate { mean, .. }) => format!("{mean:.decimals$}"),
+    }
+}
+
+fn scaled(estimate: Option<Estimate>, divisor: f64, decimals: usize) -> String {
+    number(estimate.map(|e| Estimate { mean: e.mean / divisor, sd: e.sd.map(|sd| sd / divisor), ..e }), decimals)
+}
+
+/// bit/s as Mbit/s.
+pub fn mbit(estimate: Option<Estimate>) -> String {
+    scaled(estimate, 1e6, 1)
+}
+
+/// µs as ms.
+pub fn millis(estimate: Option<Estimate>) -> String {
+    scaled(estimate, 1e3, 1)
+}

@@ -1,0 +1,75 @@
+//! Compiles every algorithm of `bpf/cc/` for the host, twice: plain, and with undefined behaviour turned into a trap.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+fn main() {
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
+    let bpf = manifest.join("../../bpf").canonicalize().expect("bpf/ lies beside crates/");
+    println!("cargo:rerun-if-changed={}", bpf.display());
+
+    base(&bpf).file(bpf.join("include/host/cc_host.c")).compile("cc_host");
+
+    let mut sources: Vec<PathBuf> = fs::read_dir(bpf.join("cc"))
+        .expect("bpf/cc exists")
+        .map(|entry| entry.expect("bpf/cc is readable").path())
+        .filter(|path| path.to_string_lossy().ends_with(".bpf.c"))
+        .collect();
+    sources.sort();
+
+    let mut declarations = String::new();
+    let mut rows = String::new();
+    for source in &sources {
+        let stem = stem(source);
+        let symbol = format!("cca_unit_{}", stem.replace('-', "_"));
+        for (symbol, checked) in [(symbol.clone(), false), (symbol + "_checked", true)] {
+            compile_unit(source, &symbol, checked, &bpf);
+            writeln!(declarations, "    static {symbol}: RawUnit;").expect("writing to a String");
+            writeln!(rows, "        ({stem:?}, {checked}) => Some(&raw const {symbol}),").expect("writing to a String");
+        }
+    }
+    let names: Vec<String> = sources.iter().map(|source| stem(source)).collect();
+    let text = format!(
+        "unsafe extern \"C\" {{\n{declarations}}}\n\n\
+         /// File stems under `bpf/cc/`, sorted.\npub const NAMES: &[&str] = &{names:?};\n\n\
+         fn raw_unit(name: &str, checked: bool) -> Option<*const RawUnit> {{\n    match (name, checked) {{\n{rows}        \
+         _ => None,\n    }}\n}}\n"
+    );
+    fs::write(out.join("units.rs"), text).expect("OUT_DIR is writable");
+}
+
+fn base(bpf: &Path) -> cc::Build {
+    let mut build = cc::Build::new();
+    build
+        .std("gnu11")
+        .define("CCA_HOST", None)
+        .include(bpf.join("include"))
+        .opt_level(2)
+        .warnings(true)
+        .extra_warnings(true)
+        .flag("-Wno-unused-parameter");
+    build
+}
+
+fn compile_unit(source: &Path, symbol: &str, checked: bool, bpf: &Path) {
+    let mut build = base(bpf);
+    build.define("CCA_UNIT", symbol);
+    if checked {
+        // A trap needs no run-time library. The two compilers spell it differently.
+        let trap = if build.get_compiler().is_like_clang() {
+            "-fsanitize-trap=undefined"
+        } else {
+            "-fsanitize-undefined-trap-on-error"
+        };
+        build.flag("-fsanitize=undefined").flag(trap);
+    }
+    build.file(source).compile(symbol);
+}
+
+/// `bpf/cc/f-bbrv2.bpf.c` → `f-bbrv2`.
+fn stem(source: &Path) -> String {
+    let name = source.file_name().expect("a file").to_string_lossy().into_owned();
+    name.trim_end_matches(".bpf.c").to_owned()
+}

@@ -1,0 +1,353 @@
+//! One emulated socket with an algorithm: set the fields, call the callbacks, read what they did.
+
+use ccactl_abi::layout::{INFINITE_SSTHRESH, Trace};
+
+use crate::layout::{AckSample, HostSock, MinmaxSample, RateSample, TcpSock};
+use crate::unit::{Unit, UnitTunable};
+
+unsafe extern "C" {
+    fn cc_host_enter(hs: *mut HostSock);
+    fn cc_host_storage_free(hs: *mut HostSock);
+}
+
+/// `TCP_CA_Open`: no sign of trouble.
+pub const CA_OPEN: u8 = 0;
+/// `TCP_CA_Disorder`: duplicate ACKs or SACKs, nothing marked lost yet.
+pub const CA_DISORDER: u8 = 1;
+/// `TCP_CA_CWR`: reduction after ECN or a repaired tail loss.
+pub const CA_CWR: u8 = 2;
+/// `TCP_CA_Recovery`: fast retransmission.
+pub const CA_RECOVERY: u8 = 3;
+/// `TCP_CA_Loss`: retransmission timeout.
+pub const CA_LOSS: u8 = 4;
+
+/// `CA_EVENT_TX_START`: first transmission with nothing in flight.
+pub const EVENT_TX_START: u32 = 0;
+/// `CA_EVENT_CWND_RESTART`: the window was reset after an idle period.
+pub const EVENT_CWND_RESTART: u32 = 1;
+/// `CA_EVENT_COMPLETE_CWR`: the reduction has ended.
+pub const EVENT_COMPLETE_CWR: u32 = 2;
+/// `CA_EVENT_LOSS`: retransmission timeout.
+pub const EVENT_LOSS: u32 = 3;
+/// `CA_EVENT_ECN_NO_CE`: a packet without CE mark was received.
+pub const EVENT_ECN_NO_CE: u32 = 4;
+/// `CA_EVENT_ECN_IS_CE`: a packet with CE mark was received.
+pub const EVENT_ECN_IS_CE: u32 = 5;
+
+/// Clock at which a new socket starts: far from zero, as on a running host.
+pub const START_US: u64 = 1_000_000_000;
+
+/// Why a socket could not be made or set up.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// There is no `bpf/cc/NAME.bpf.c`.
+    #[error("algorithm {0}: no such file under bpf/cc")]
+    UnknownAlgorithm(String),
+    /// The algorithm has no tunable of this name.
+    #[error("tunable {0}: the algorithm has none of this name")]
+    UnknownTunable(String),
+    /// The variable's type cannot hold the value.
+    #[error("tunable {0}: its type cannot hold {1}")]
+    TunableRange(String, i64),
+}
+
+/// An emulated socket. Not initialised: call [`Socket::init`], or do not, as an active opener's first ACK does.
+pub struct Socket {
+    hs: Box<HostSock>,
+    unit: Unit,
+    overrides: Vec<(UnitTunable, i64)>,
+}
+
+// SAFETY: the raw pointers inside are storage owned by this socket and unused kernel pointers; the algorithm keeps no
+// reference to a socket between calls.
+unsafe impl Send for Socket {}
+
+impl Socket {
+    /// A socket in the state in which the kernel has it when a connection is established, in the plain build.
+    ///
+    /// # Errors
+    /// [`Error::UnknownAlgorithm`]
+    pub fn new(algorithm: &str) -> Result<Socket, Error> {
+        Self::build(algorithm, false)
+    }
+
+    /// As [`Socket::new`], in the build in which undefined behaviour traps.
+    ///
+    /// # Errors
+    /// [`Error::UnknownAlgorithm`]
+    pub fn checked(algorithm: &str) -> Result<Socket, Error> {
+        Self::build(algorithm, true)
+    }
+
+    fn build(algorithm: &str, checked: bool) -> Result<Socket, Error> {
+        let unit = Unit::by_name(algorithm, checked).ok_or_else(|| Error::UnknownAlgorithm(algorithm.to_owned()))?;
+        // SAFETY: all members are integers, arrays of them and raw pointers, for which zero is a value.
+        let mut hs: Box<HostSock> = Box::new(unsafe { std::mem::zeroed() });
+        let tp = &mut hs.tp;
+        tp.inet_conn.sk.sk_pacing_rate = u64::MAX;
+        tp.inet_conn.sk.sk_max_pacing_rate = u64::MAX;
+        tp.inet_conn.sk.sk_gso_max_size = 65536;
+        tp.inet_conn.sk.sk_pacing_shift = 10;
+        tp.mss_cache = 1448;
+        tp.snd_cwnd = 10;
+        tp.snd_cwnd_clamp = u32::MAX;
+        tp.snd_ssthresh = INFINITE_SSTHRESH;
+        tp.app_limited = u32::MAX;
+        tp.rtt_min = [MinmaxSample { t: 0, v: u32::MAX }; 3];
+        hs.hz = 250;
+        hs.random_state = 1;
+        let mut socket = Socket { hs, unit, overrides: Vec::new() };
+        socket.set_time_us(START_US);
+        Ok(socket)
+    }
+
+    /// The algorithm.
+    #[must_use]
+    pub fn unit(&self) -> Unit {
+        self.unit
+    }
+
+    /// The kernel's socket.
+    #[must_use]
+    pub fn tp(&self) -> &TcpSock {
+        &self.hs.tp
+    }
+
+    /// The kernel's socket, to be set up by the caller.
+    pub fn tp_mut(&mut self) -> &mut TcpSock {
+        &mut self.hs.tp
+    }
+
+    /// `snd_cwnd`
+    #[must_use]
+    pub fn cwnd(&self) -> u32 {
+        self.hs.tp.snd_cwnd
+    }
+
+    /// `snd_ssthresh`
+    #[must_use]
+    pub fn snd_ssthresh(&self) -> u32 {
+        self.hs.tp.snd_ssthresh
+    }
+
+    /// `sk_pacing_rate` in bytes/s.
+    #[must_use]
+    pub fn pacing_rate(&self) -> u64 {
+        self.hs.tp.inet_conn.sk.sk_pacing_rate
+    }
+
+    /// The private area.
+    #[must_use]
+    pub fn ca_priv(&self) -> &[u64; 13] {
+        &self.hs.tp.inet_conn.icsk_ca_priv
+    }
+
+    /// Current time in µs.
+    #[must_use]
+    pub fn time_us(&self) -> u64 {
+        self.hs.tp.tcp_mstamp
+    }
+
+    /// Sets all clocks: `tcp_mstamp`, jiffies and `ktime` start at the same zero.
+    pub fn set_time_us(&mut self, now_us: u64) {
+        self.hs.tp.tcp_mstamp = now_us;
+        self.hs.tp.tcp_clock_cache = now_us * 1000;
+        self.hs.ktime_ns = now_us * 1000;
+        self.hs.jiffies = now_us * u64::from(self.hs.hz) / 1_000_000;
+    }
+
+    /// Moves all clocks on.
+    pub fn advance_us(&mut self, by_us: u64) {
+        self.set_time_us(self.time_us() + by_us);
+    }
+
+    /// Current jiffies as the algorithm sees them.
+    #[must_use]
+    pub fn jiffies(&self) -> u32 {
+        self.hs.jiffies as u32
+    }
+
+    /// `CONFIG_HZ`; 250 unless set.
+    pub fn set_hz(&mut self, hz: u32) {
+        self.hs.hz = hz;
+        self.set_time_us(self.time_us());
+    }
+
+    /// Seed of `cc_random()`.
+    pub fn set_seed(&mut self, seed: u64) {
+        self.hs.random_state = seed;
+    }
+
+    /// From now on the algorithm finds a trace to fill, or no longer.
+    pub fn record(&mut self, recording: bool) {
+        self.hs.recording = u8::from(recording);
+    }
+
+    /// What the algorithm published last; `None` while nobody records or nothing has been published.
+    #[must_use]
+    pub fn trace(&self) -> Option<Trace> {
+        (self.hs.recording != 0 && self.hs.trace.updates > 0).then_some(self.hs.trace)
+    }
+
+    /// From now on socket storage cannot be allocated, or can again. Storage that exists stays.
+    pub fn fail_storage(&mut self, fails: bool) {
+        self.hs.storage_fails = u8::from(fails);
+    }
+
+    /// From now on the algorithm may not write `app_limited`, as on kernels before 6.4, or may again.
+    pub fn refuse_app_limited(&mut self, refuse: bool) {
+        self.hs.app_limited_fixed = u8::from(refuse);
+    }
+
+    /// Removes the socket storage, so that lookups find none.
+    pub fn drop_storage(&mut self) {
+        // SAFETY: the list belongs to this socket and no callback runs.
+        unsafe { cc_host_storage_free(&raw mut *self.hs) };
+    }
+
+    /// Whether the algorithm has any socket storage.
+    #[must_use]
+    pub fn has_storage(&self) -> bool {
+        !self.hs.storage.is_null()
+    }
+
+    /// Sets a tunable of this socket's algorithm for this socket only, as stored (not in the user's unit).
+    ///
+    /// # Errors
+    /// [`Error::UnknownTunable`], [`Error::TunableRange`]
+    pub fn set_tunable(&mut self, name: &str, raw: i64) -> Result<(), Error> {
+        let tunable = self.unit.tunable(name).ok_or_else(|| Error::UnknownTunable(name.to_owned()))?;
+        let (low, high) = tunable.type_range();
+        if !(low..=high).contains(&raw) {
+            return Err(Error::TunableRange(name.to_owned(), raw));
+        }
+        self.overrides.retain(|(other, _)| other.name() != name);
+        self.overrides.push((tunable, raw));
+        Ok(())
+    }
+
+    /// Runs a callback with this socket's clock and tunables in place.
+    fn call<R>(&mut self, callback: impl FnOnce(*mut HostSock) -> R) -> R {
+        for (tunable, raw) in &self.overrides {
+            tunable.store(*raw);
+        }
+        let hs: *mut HostSock = &raw mut *self.hs;
+        // SAFETY: `hs` outlives the call, and is the current socket of this thread for its duration.
+        unsafe { cc_host_enter(hs) };
+        let result = callback(hs);
+        for (tunable, _) in &self.overrides {
+            tunable.store(tunable.default_raw());
+        }
+        result
+    }
+
+    /// `init`, with the private area cleared before, as the kernel does when it assigns an algorithm.
+    pub fn init(&mut self) {
+        self.hs.tp.inet_conn.icsk_ca_priv = [0; 13];
+        self.init_inherited();
+    }
+
+    /// `init` on whatever the private area holds: a child inherits its listener's bytes.
+    pub fn init_inherited(&mut self) {
+        if let Some(op) = self.unit.ops().init {
+            // SAFETY: the callback gets the socket that it expects; the same holds for all calls below.
+            self.call(|hs| unsafe { op(hs) });
+        }
+    }
+
+    /// Overwrites the private area.
+    pub fn set_ca_priv(&mut self, bytes: [u64; 13]) {
+        self.hs.tp.inet_conn.icsk_ca_priv = bytes;
+    }
+
+    /// `release`
+    pub fn release(&mut self) {
+        if let Some(op) = self.unit.ops().release {
+            // SAFETY: see `init_inherited`.
+            self.call(|hs| unsafe { op(hs) });
+        }
+    }
+
+    /// `ssthresh`, without writing its result to the socket.
+    pub fn ssthresh(&mut self) -> u32 {
+        let op = self.unit.ops().ssthresh.expect("the kernel demands ssthresh");
+        // SAFETY: see `init_inherited`.
+        self.call(|hs| unsafe { op(hs) })
+    }
+
+    /// `undo_cwnd`, without writing its result to the socket.
+    pub fn undo_cwnd(&mut self) -> u32 {
+        let op = self.unit.ops().undo_cwnd.expect("the kernel demands undo_cwnd");
+        // SAFETY: see `init_inherited`.
+        self.call(|hs| unsafe { op(hs) })
+    }
+
+    /// `cong_avoid`
+    pub fn cong_avoid(&mut self, ack: u32, acked: u32) {
+        if let Some(op) = self.unit.ops().cong_avoid {
+            // SAFETY: see `init_inherited`.
+            self.call(|hs| unsafe { op(hs, ack, acked) });
+        }
+    }
+
+    /// `cong_control`
+    pub fn cong_control(&mut self, ack: u32, flag: i32, sample: &RateSample) {
+        if let Some(op) = self.unit.ops().cong_control {
+            // SAFETY: see `init_inherited`; the sample outlives the call.
+            self.call(|hs| unsafe { op(hs, ack, flag, sample) });
+        }
+    }
+
+    /// `pkts_acked`
+    pub fn pkts_acked(&mut self, sample: &AckSample) {
+        if let Some(op) = self.unit.ops().pkts_acked {
+            // SAFETY: see `init_inherited`; the sample outlives the call.
+            self.call(|hs| unsafe { op(hs, sample) });
+        }
+    }
+
+    /// `set_state`, then the new state in the socket: the algorithm still sees the old one, as in the kernel.
+    pub fn set_state(&mut self, state: u8) {
+        if let Some(op) = self.unit.ops().set_state {
+            // SAFETY: see `init_inherited`.
+            self.call(|hs| unsafe { op(hs, state) });
+        }
+        self.hs.tp.set_ca_state(state);
+    }
+
+    /// `cwnd_event`
+    pub fn cwnd_event(&mut self, event: u32) {
+        if let Some(op) = self.unit.ops().cwnd_event {
+            // SAFETY: see `init_inherited`.
+            self.call(|hs| unsafe { op(hs, event) });
+        }
+    }
+
+    /// `in_ack_event`
+    pub fn in_ack_event(&mut self, flags: u32) {
+        if let Some(op) = self.unit.ops().in_ack_event {
+            // SAFETY: see `init_inherited`.
+            self.call(|hs| unsafe { op(hs, flags) });
+        }
+    }
+
+    /// `min_tso_segs`
+    pub fn min_tso_segs(&mut self) -> Option<u32> {
+        let op = self.unit.ops().min_tso_segs?;
+        // SAFETY: see `init_inherited`.
+        Some(self.call(|hs| unsafe { op(hs) }))
+    }
+
+    /// `sndbuf_expand`
+    pub fn sndbuf_expand(&mut self) -> Option<u32> {
+        let op = self.unit.ops().sndbuf_expand?;
+        // SAFETY: see `init_inherited`.
+        Some(self.call(|hs| unsafe { op(hs) }))
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        self.drop_storage();
+    }
+}

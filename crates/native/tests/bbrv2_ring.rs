@@ -1,0 +1,117 @@
+//! BBRv2's send ring: what was in flight, and lost, when an acknowledged packet left. v0 of the trace is the loss rate of
+//! that flight in thousandths, −1 when the ring no longer knows it.
+
+mod bbrv2_driver;
+
+use bbrv2_driver::{Ack, Driver, next_round};
+
+/// Slots of the ring.
+const SLOTS: u32 = 512;
+
+fn same_round(sent_at: u32, in_flight: u32) -> Ack {
+    Ack { after_us: 1, sent_at: Some(sent_at), in_flight: (in_flight, in_flight), ..next_round() }
+}
+
+/// A connection whose `tp->delivered` starts at `first`.
+fn starting_at(first: u32) -> Driver {
+    let mut driver = Driver::new("bbrv2");
+    driver.socket.release();
+    driver.socket.tp_mut().delivered = first;
+    driver.socket.init();
+    driver
+}
+
+#[test]
+fn losses_are_counted_from_the_sending_of_the_acknowledged_packet() {
+    let mut driver = starting_at(1000);
+    // Bursts with the keys 1000, 1001, 1002; each ACK closes one with the flight before it, and marks losses.
+    driver.ack(Ack { losses: 3, in_flight: (40, 40), ..next_round() });
+    driver.ack(Ack { losses: 5, in_flight: (50, 50), ..next_round() });
+    driver.ack(Ack { losses: 0, in_flight: (80, 80), ..next_round() });
+    // 8 of 40, 5 of 50, 0 of 80.
+    assert_eq!(driver.ack(same_round(1000, 80)).v0, 200);
+    assert_eq!(driver.ack(same_round(1001, 80)).v0, 100);
+    assert_eq!(driver.ack(same_round(1002, 80)).v0, 0);
+}
+
+#[test]
+fn a_packet_sent_before_the_ring_began_is_not_found() {
+    let mut driver = starting_at(1000);
+    assert_eq!(driver.ack(same_round(999, 10)).v0, -1);
+    assert_eq!(driver.ack(same_round(1000 - SLOTS, 10)).v0, -1);
+}
+
+#[test]
+fn an_overwritten_burst_is_not_found() {
+    // 1000 and 1512 share a slot: after 511 ACKs the first burst is still there, after 512 it is not.
+    for (acks, expected) in [(SLOTS - 1, 0), (SLOTS, -1)] {
+        let mut driver = starting_at(1000);
+        for _ in 0..acks {
+            // Above 256 packets the slots would widen.
+            driver.socket.tp_mut().snd_cwnd = 100;
+            driver.ack(Ack { after_us: 1, ..next_round() });
+        }
+        assert_eq!(driver.ack(same_round(1000, 10)).v0, expected, "after {acks} ACKs");
+    }
+}
+
+#[test]
+fn duplicate_acks_belong_to_the_same_burst_and_its_largest_flight_counts() {
+    let mut driver = starting_at(1000);
+    driver.ack(Ack { acked: 0, losses: 2, in_flight: (100, 100), ..next_round() });
+    driver.ack(Ack { acked: 0, losses: 2, in_flight: (60, 60), ..next_round() });
+    assert_eq!(driver.delivered(), 1000);
+    // Both losses came after the first packet of the burst: 4 of 100.
+    assert_eq!(driver.ack(same_round(1000, 30)).v0, 40);
+}
+
+#[test]
+fn keys_wrap_around() {
+    let mut driver = starting_at(u32::MAX - 1);
+    driver.ack(Ack { losses: 1, in_flight: (50, 50), ..next_round() });
+    driver.ack(Ack { in_flight: (50, 50), ..next_round() });
+    assert_eq!(driver.delivered(), 0);
+    driver.ack(Ack { in_flight: (50, 50), ..next_round() });
+    assert_eq!(driver.ack(same_round(u32::MAX - 1, 50)).v0, 20);
+    assert_eq!(driver.ack(same_round(u32::MAX, 50)).v0, 0);
+    assert_eq!(driver.ack(same_round(0, 50)).v0, 0);
+}
+
+#[test]
+fn lost_wraps_around() {
+    let mut driver = Driver::new("bbrv2");
+    driver.socket.release();
+    driver.socket.tp_mut().lost = u32::MAX - 2;
+    driver.socket.init();
+    assert_eq!(driver.ack(Ack { losses: 5, in_flight: (50, 50), ..next_round() }).v0, 100);
+}
+
+#[test]
+fn a_large_window_puts_neighbours_into_one_slot() {
+    let mut driver = starting_at(4096);
+    // 512 << 2 spans two windows of 1000. The slots widen by one step per ACK.
+    for _ in 0..4 {
+        driver.socket.tp_mut().snd_cwnd = 1000;
+        driver.ack(Ack { acked: 0, ..next_round() });
+    }
+    driver.socket.tp_mut().snd_cwnd = 1000;
+    driver.ack(Ack { acked: 4, ..next_round() });
+    // 4100, 4101, 4102, 4103 share a slot: losses from the first, flight from the last that left.
+    for in_flight in [600, 700, 800] {
+        driver.socket.tp_mut().snd_cwnd = 1000;
+        driver.ack(Ack { losses: 8, in_flight: (in_flight, in_flight), ..next_round() });
+    }
+    driver.socket.tp_mut().snd_cwnd = 1000;
+    // Closes 4103 with 800: 24 of 800 for each of the four.
+    assert_eq!(driver.ack(Ack { sent_at: Some(4100), in_flight: (800, 800), ..next_round() }).v0, 30);
+    // A burst from before the widening is still found for a round: 4096 shares nothing with 4100.
+    assert!(driver.ack(same_round(4096, 800)).v0 >= 0);
+}
+
+#[test]
+fn an_ack_without_a_newly_acknowledged_packet_finds_nothing() {
+    let mut driver = starting_at(1000);
+    driver.ack(next_round());
+    driver.socket.cong_control(0, 0, &ccactl_native::RateSample::default());
+    assert_eq!(driver.trace().v0, -1);
+}

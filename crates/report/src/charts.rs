@@ -1,0 +1,302 @@
+//! Time series for the page: few enough points for a phone, with the extremes kept.
+//!
+//! RTT and window are reduced to the smallest and the largest value of each bucket of time, in the order in which
+//! they occurred, so a spike of one row is still drawn. Throughput is averaged over wider buckets, because bytes per
+//! row say nothing. A phase bucket shows the phase that lasted longest in it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use polars::prelude::*;
+use serde::Serialize;
+
+use crate::columns::{FlowKey, counts, flow_keys, i64s, texts};
+use crate::fold::{Agg, Fold};
+use crate::measure::intervals::{IntervalBytes, Intervals};
+use crate::recording::Recording;
+use crate::summary::{FlowSummary, RecordingSummary};
+use crate::{Error, Options, steps};
+
+const US_PER_S: f64 = 1e6;
+const BITS_PER_BYTE: f64 = 8.0;
+/// Flows drawn at most: more cannot be told apart. The ones that moved most data are drawn.
+pub const MAX_FLOWS: usize = 16;
+/// Buckets of RTT and window, shared out among the flows.
+const SAMPLE_BUCKETS: u64 = 6000;
+const SAMPLE_BUCKETS_PER_FLOW: std::ops::RangeInclusive<u64> = 400..=2500;
+/// Buckets in which the longest phase is found.
+const PHASE_BUCKETS: u64 = 6000;
+/// Throughput has at most this many buckets …
+const RATE_BUCKETS: u64 = 600;
+/// … of one of these widths; longer recordings get multiples of the last.
+const RATE_WIDTHS_US: [u64; 4] = [100_000, 200_000, 500_000, 1_000_000];
+/// A silence of this many buckets is drawn as a gap.
+const GAP_BUCKETS: u64 = 40;
+/// The lower half of a packed extreme holds the offset within the bucket.
+const PACK_BITS: i64 = 1 << 31;
+
+/// Everything that the charts of one recording draw.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Charts {
+    /// Width of the buckets of RTT and window.
+    pub sample_bucket_s: f64,
+    /// Width of the buckets of throughput.
+    pub rate_bucket_s: f64,
+    /// Width of the buckets of phases.
+    pub phase_bucket_s: f64,
+    /// Names of the phases; [`FlowCharts::phases`] holds indices.
+    pub modes: Vec<String>,
+    /// One entry per drawn flow.
+    pub flows: Vec<FlowCharts>,
+}
+
+/// The series of one flow.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FlowCharts {
+    /// As in the summary.
+    pub name: String,
+    /// As in the summary.
+    pub algorithm: String,
+    /// `#rrggbb` of the algorithm that ran first.
+    pub color: String,
+    /// Goodput in Mbit/s.
+    pub rate: Series,
+    /// RTT in ms.
+    pub rtt: Series,
+    /// Window in packets.
+    pub cwnd: Series,
+    /// Start, end (seconds) and index of each phase.
+    pub phases: Vec<(f64, f64, usize)>,
+}
+
+/// Points of a line; a value of `None` is a gap.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Series {
+    /// Seconds since the start of the recording.
+    pub t: Vec<f64>,
+    /// Values.
+    pub v: Vec<Option<f64>>,
+}
+
+/// Reads the rows once more and reduces them.
+pub fn charts(recording: &Recording, summary: &RecordingSummary, options: &Options) -> Result<Charts, Error> {
+    let drawn = drawn_flows(summary);
+    let span_us = (((summary.to_s - summary.from_s) * US_PER_S) as u64).max(1);
+    let widths = Widths::new(span_us, drawn.len() as u64);
+    let mut samples = [extremes("rtt_us", widths.sample_us), extremes("cwnd_pkts", widths.sample_us)];
+    let mut rates = Intervals::new(widths.rate_us);
+    let mut phases = phase_fold(widths.phase_us);
+    steps::for_each_batch(recording, options.window_us()?, |steps| {
+        for fold in &mut samples {
+            fold.push(steps)?;
+        }
+        rates.push(steps)?;
+        phases.push(steps)
+    })?;
+    let read = || {
+        let [rtt, cwnd] = samples.map(|fold| read_extremes(fold, widths.sample_us));
+        Ok((rtt?, cwnd?, rates.finish()?, read_phases(phases)?))
+    };
+    let (mut rtt, mut cwnd, rates, mut phases) = read().map_err(Error::rows(recording.path()))?;
+    let mut modes = Vec::new();
+    let flows = drawn
+        .into_iter()
+        .map(|flow| {
+            let key = FlowKey { netns: flow.netns, flow_id: flow.flow_id };
+            FlowCharts {
+                name: flow.name.clone(),
+                algorithm: flow.algorithm.clone(),
+                color: color(summary, flow),
+                rate: rate_series(&rates, key, flow, widths.rate_us),
+                rtt: sample_series(rtt.remove(&key).unwrap_or_default(), widths.sample_us, 1e3),
+                cwnd: sample_series(cwnd.remove(&key).unwrap_or_default(), widths.sample_us, 1.0),
+                phases: phase_spans(phases.remove(&key).unwrap_or_default(), flow, widths.phase_us, &mut modes),
+            }
+        })
+        .collect();
+    Ok(Charts {
+        sample_bucket_s: widths.sample_us as f64 / US_PER_S,
+        rate_bucket_s: widths.rate_us as f64 / US_PER_S,
+        phase_bucket_s: widths.phase_us as f64 / US_PER_S,
+        modes,
+        flows,
+    })
+}
+
+fn drawn_flows(summary: &RecordingSummary) -> Vec<&FlowSummary> {
+    let mut by_bytes: Vec<usize> = (0..summary.flows.len()).collect();
+    by_bytes.sort_by_key(|&i| std::cmp::Reverse(summary.flows[i].measures.acked_bytes));
+    by_bytes.truncate(MAX_FLOWS);
+    by_bytes.sort_unstable();
+    by_bytes.into_iter().map(|i| &summary.flows[i]).collect()
+}
+
+fn color(summary: &RecordingSummary, flow: &FlowSummary) -> String {
+    let algorithm = summary.algorithms.iter().find(|a| a.kernel_name == flow.kernel_name);
+    algorithm.map_or_else(|| "#777777".to_owned(), |a| a.color.clone())
+}
+
+struct Widths {
+    sample_us: u64,
+    rate_us: u64,
+    phase_us: u64,
+}
+
+impl Widths {
+    fn new(span_us: u64, flows: u64) -> Widths {
+        let per_flow =
+            (SAMPLE_BUCKETS / flows.max(1)).clamp(*SAMPLE_BUCKETS_PER_FLOW.start(), *SAMPLE_BUCKETS_PER_FLOW.end());
+        let fits = |width: &&u64| span_us.div_ceil(**width) <= RATE_BUCKETS;
+        let widest = RATE_WIDTHS_US[RATE_WIDTHS_US.len() - 1];
+        let rate_us = RATE_WIDTHS_US.iter().find(fits).copied();
+        Widths {
+            sample_us: span_us.div_ceil(per_flow).max(1000),
+            rate_us: rate_us.unwrap_or_else(|| span_us.div_ceil(RATE_BUCKETS).next_multiple_of(widest)),
+            phase_us: span_us.div_ceil(PHASE_BUCKETS).max(1000),
+        }
+    }
+}
+
+/// Smallest and largest value per bucket, each packed with its time in the bucket so that one `min` finds both.
+fn extremes(column: &'static str, width_us: u64) -> Fold {
+    let width = lit(width_us as i64);
+    let offset = col("t_us") - col("t_us").floor_div(width.clone()) * width.clone();
+    let packed = col(column) * lit(PACK_BITS) + offset;
+    let mut keys = steps::flow();
+    keys.push(col("t_us").floor_div(width).alias("bucket"));
+    Fold::new(keys, vec![("least", Agg::Min, packed.clone()), ("most", Agg::Max, packed)])
+        .filtered(col(column).is_not_null())
+}
+
+/// Per bucket the two extremes in the order of time.
+type Buckets = BTreeMap<u64, [(u64, u64); 2]>;
+
+fn read_extremes(fold: Fold, width_us: u64) -> PolarsResult<HashMap<FlowKey, Buckets>> {
+    let mut flows: HashMap<FlowKey, Buckets> = HashMap::new();
+    let Some(frame) = fold.finish()? else { return Ok(flows) };
+    let values =
+        counts(&frame, "bucket")?.into_iter().zip(i64s(&frame, "least")?.into_iter().zip(i64s(&frame, "most")?));
+    for (flow, (bucket, (least, most))) in flow_keys(&frame)?.into_iter().zip(values) {
+        let unpack = |packed: Option<i64>| {
+            let packed = packed.unwrap_or(0).max(0);
+            (bucket * width_us + (packed % PACK_BITS) as u64, (packed / PACK_BITS) as u64)
+        };
+        let mut pair = [unpack(least), unpack(most)];
+        pair.sort_unstable();
+        flows.entry(flow).or_default().insert(bucket, pair);
+    }
+    Ok(flows)
+}
+
+fn sample_series(buckets: Buckets, width_us: u64, unit: f64) -> Series {
+    let mut series = Series::default();
+    let mut previous: Option<u64> = None;
+    for (bucket, pair) in buckets {
+        // Points sit at two fixed places of their bucket, so that the flows share their x values.
+        let at = |quarter: u64| (bucket * width_us + quarter * width_us / 4) as f64 / US_PER_S;
+        if previous.is_some_and(|previous| bucket - previous > GAP_BUCKETS) {
+            series.t.push(at(0));
+            series.v.push(None);
+        }
+        previous = Some(bucket);
+        let [(_, first), (_, second)] = pair;
+        series.t.push(at(1));
+        series.v.push(Some(first as f64 / unit));
+        if first != second {
+            series.t.push(at(3));
+            series.v.push(Some(second as f64 / unit));
+        }
+    }
+    series
+}
+
+fn rate_series(rates: &IntervalBytes, key: FlowKey, flow: &FlowSummary, width_us: u64) -> Series {
+    let bucket = |s: f64| (s * US_PER_S) as u64 / width_us;
+    let bytes = rates.get(&key);
+    let mut series = Series::default();
+    // The last bucket is cut short by the end of the flow and would look like a loss of speed.
+    for interval in bucket(flow.start_s)..bucket(flow.end_s) {
+        let acked = bytes.and_then(|b| b.get(&interval)).copied().unwrap_or(0.0);
+        series.t.push((interval * width_us + width_us / 2) as f64 / US_PER_S);
+        series.v.push(Some(round(acked * BITS_PER_BYTE / width_us as f64)));
+    }
+    series
+}
+
+/// Three decimals are below a pixel and halve the size of the page.
+fn round(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
+}
+
+fn phase_fold(width_us: u64) -> Fold {
+    let mut keys = steps::flow();
+    keys.push(col("prev_t_us").floor_div(lit(width_us as i64)).alias("bucket"));
+    keys.push(col("prev_trace_mode"));
+    Fold::new(keys, vec![("time_us", Agg::Sum, col("dt_us"))]).filtered(col("prev_trace_mode").is_not_null())
+}
+
+/// The phase that lasted longest, per bucket in which a phase was seen.
+fn read_phases(fold: Fold) -> PolarsResult<HashMap<FlowKey, BTreeMap<u64, String>>> {
+    let Some(frame) = fold.finish()? else { return Ok(HashMap::new()) };
+    let mut longest: HashMap<FlowKey, BTreeMap<u64, (u64, String)>> = HashMap::new();
+    let buckets = flow_keys(&frame)?.into_iter().zip(counts(&frame, "bucket")?);
+    let values = texts(&frame, "prev_trace_mode")?.into_iter().zip(counts(&frame, "time_us")?);
+    for ((flow, bucket), (mode, time_us)) in buckets.zip(values) {
+        let best = longest.entry(flow).or_default().entry(bucket).or_default();
+        if best.1.is_empty() || time_us > best.0 {
+            *best = (time_us, mode);
+        }
+    }
+    let names = |buckets: BTreeMap<u64, (u64, String)>| buckets.into_iter().map(|(k, (_, mode))| (k, mode)).collect();
+    Ok(longest.into_iter().map(|(flow, buckets)| (flow, names(buckets))).collect())
+}
+
+/// Equal neighbours become one span; a phase lasts until another is seen.
+fn phase_spans(
+    buckets: BTreeMap<u64, String>,
+    flow: &FlowSummary,
+    width_us: u64,
+    modes: &mut Vec<String>,
+) -> Vec<(f64, f64, usize)> {
+    let mut spans: Vec<(f64, f64, usize)> = Vec::new();
+    for (bucket, mode) in buckets {
+        let index = modes.iter().position(|known| *known == mode).unwrap_or_else(|| {
+            modes.push(mode);
+            modes.len() - 1
+        });
+        let start_s = ((bucket * width_us) as f64 / US_PER_S).max(flow.start_s);
+        match spans.last_mut() {
+            Some(last) if last.2 == index => {}
+            Some(last) => {
+                last.1 = start_s;
+                spans.push((start_s, start_s, index));
+            }
+            None => spans.push((start_s, start_s, index)),
+        }
+    }
+    if let Some(last) = spans.last_mut() {
+        last.1 = flow.end_s.max(last.0);
+    }
+    spans
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_buckets_widen_with_the_recording() {
+        let width = |seconds: u64| Widths::new(seconds * 1_000_000, 2).rate_us;
+        assert_eq!(
+            [width(10), width(60), width(61), width(150), width(600), width(3600)],
+            [100_000, 100_000, 200_000, 500_000, 1_000_000, 6_000_000]
+        );
+    }
+
+    #[test]
+    fn a_long_silence_is_a_gap() {
+        let buckets = Buckets::from([(0, [(10, 5), (20, 9)]), (50, [(50_010, 7), (50_010, 7)])]);
+        let series = sample_series(buckets, 1000, 1.0);
+        assert_eq!(series.t, [0.000_25, 0.000_75, 0.05, 0.050_25]);
+        assert_eq!(series.v, [Some(5.0), Some(9.0), None, Some(7.0)]);
+    }
+}

@@ -1,0 +1,158 @@
+//! What can be wrong with a recording, a question about it, or a place to write to.
+
+use std::path::{Path, PathBuf};
+
+/// One line for the user: which object, what was expected, what was found, what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The path does not exist.
+    #[error("{path}: no such file or folder; record one with `ccactl record -o {path}`")]
+    Missing {
+        /// As given.
+        path: PathBuf,
+    },
+    /// The file cannot be opened or read.
+    #[error("{path}: cannot be read: {source}")]
+    Io {
+        /// As given.
+        path: PathBuf,
+        /// From the operating system.
+        source: std::io::Error,
+    },
+    /// A folder without recordings.
+    #[error("{path}: no recording in this folder (looked for *.parquet and *.arrows, {depth} levels deep)")]
+    EmptyFolder {
+        /// As given.
+        path: PathBuf,
+        /// How deep the search went.
+        depth: usize,
+    },
+    /// Not written by `ccactl record`.
+    #[error("{path}: not a recording: expected Parquet or an Arrow stream written by `ccactl record`, found {found}")]
+    NotARecording {
+        /// As given.
+        path: PathBuf,
+        /// What the file looks like.
+        found: String,
+    },
+    /// Cut before anything could be used.
+    #[error("{path}: truncated: {found}; {remedy}")]
+    Truncated {
+        /// As given.
+        path: PathBuf,
+        /// What is there.
+        found: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// Written by a ccactl with other columns.
+    #[error(
+        "{path}: recording of schema version {found}, expected version {expected}; use the ccactl that wrote it{}",
+        .writer.as_deref().map(|v| format!(" ({v})")).unwrap_or_default()
+    )]
+    SchemaVersion {
+        /// As given.
+        path: PathBuf,
+        /// In the file.
+        found: String,
+        /// What this ccactl reads.
+        expected: u32,
+        /// Version of ccactl that wrote the file.
+        writer: Option<String>,
+    },
+    /// A column of `docs/schema.md` is missing or has another type.
+    #[error("{path}: column {column}: expected {expected}, found {found}; see docs/schema.md")]
+    Column {
+        /// As given.
+        path: PathBuf,
+        /// Its name.
+        column: String,
+        /// Kind of type that the schema asks for.
+        expected: &'static str,
+        /// Type in the file, or "no such column".
+        found: String,
+    },
+    /// A metadata value that does not parse.
+    #[error("{path}: metadata {key}: expected {expected}, found {found}")]
+    Metadata {
+        /// As given.
+        path: PathBuf,
+        /// Key with its `ccactl.` prefix.
+        key: String,
+        /// What the key should hold.
+        expected: &'static str,
+        /// What is wrong with the value.
+        found: String,
+    },
+    /// Nothing to report on.
+    #[error("{path}: no flow that sent data: {found}; record while a transfer runs")]
+    NoFlow {
+        /// As given.
+        path: PathBuf,
+        /// Rows and flows that are there.
+        found: String,
+    },
+    /// `--from` and `--to` are not a window.
+    #[error("{from_s} s to {to_s} s is not a time window: expected 0 <= from < to")]
+    Window {
+        /// Asked for.
+        from_s: f64,
+        /// Asked for.
+        to_s: f64,
+    },
+    /// The window lies outside of the recording.
+    #[error("{path}: no rows between {from_s} s and {to_s} s: the recording covers {first_s:.1} s to {last_s:.1} s")]
+    EmptyWindow {
+        /// As given.
+        path: PathBuf,
+        /// Asked for.
+        from_s: f64,
+        /// Asked for, or the end.
+        to_s: f64,
+        /// First row.
+        first_s: f64,
+        /// Last row.
+        last_s: f64,
+    },
+    /// The page or table cannot be written.
+    #[error("{path}: cannot be written: {source}")]
+    Output {
+        /// As given.
+        path: PathBuf,
+        /// From the operating system.
+        source: std::io::Error,
+    },
+    /// Polars could not go through the rows.
+    #[error("{path}: reading the rows failed: {reason}")]
+    Rows {
+        /// As given.
+        path: PathBuf,
+        /// First line of what Polars says.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// Whether the input is at fault (a file, an argument) rather than the machine.
+    #[must_use]
+    pub fn is_input(&self) -> bool {
+        !matches!(self, Error::Io { .. } | Error::Output { .. } | Error::Rows { .. })
+    }
+
+    /// Adds the path to a Polars error and keeps it on one line.
+    pub(crate) fn rows(path: &Path) -> impl Fn(polars::error::PolarsError) -> Error + '_ {
+        move |error| Error::Rows {
+            path: path.to_owned(),
+            reason: error.to_string().lines().next().unwrap_or("unknown").to_owned(),
+        }
+    }
+
+    /// Adds the path to an error of the operating system.
+    pub(crate) fn io(path: &Path, source: std::io::Error) -> Error {
+        if source.kind() == std::io::ErrorKind::NotFound {
+            Error::Missing { path: path.to_owned() }
+        } else {
+            Error::Io { path: path.to_owned(), source }
+        }
+    }
+}

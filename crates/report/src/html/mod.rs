@@ -1,0 +1,97 @@
+//! One self-contained page: tables, method and interactive charts, with everything it needs inside.
+
+mod escape;
+mod sections;
+mod template;
+
+use std::path::Path;
+
+use crate::charts::{self, Charts};
+use crate::{Error, Options, Recording, Summary, output};
+
+use escape::{script_json, text};
+
+const TEMPLATE: &str = include_str!("../../assets/page.html");
+const METHOD: &str = include_str!("../../assets/method.html");
+const PAGE_CSS: &str = include_str!("../../assets/page.css");
+const PAGE_JS: &str = include_str!("../../assets/page.js");
+const UPLOT_CSS: &str = include_str!("../../assets/uplot/uPlot.min.css");
+const UPLOT_JS: &str = include_str!("../../assets/uplot/uPlot.iife.min.js");
+
+/// What the page says beside the figures.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Heading {
+    /// Title of the page; the recordings' names when empty.
+    pub title: String,
+    /// Lines under the title, such as how well an emulated link kept time.
+    pub notes: Vec<String>,
+}
+
+/// The page as text.
+///
+/// # Errors
+/// When a recording cannot be read.
+pub fn page(
+    recordings: &[Recording],
+    summary: &Summary,
+    options: &Options,
+    heading: &Heading,
+) -> Result<String, Error> {
+    let charts = recordings
+        .iter()
+        .zip(&summary.recordings)
+        .map(|(recording, of_it)| charts::charts(recording, of_it, options))
+        .collect::<Result<Vec<Charts>, Error>>()?;
+    let windows: Vec<serde_json::Value> =
+        charts.iter().zip(&summary.recordings).map(|(c, s)| chart_json(c, s)).collect();
+    let title = if heading.title.is_empty() { default_title(summary) } else { heading.title.clone() };
+    let fields = |name: &str| match name {
+        "title" => text(&title),
+        "uplot_css" => UPLOT_CSS.to_owned(),
+        "page_css" => PAGE_CSS.to_owned(),
+        "notes" => heading.notes.iter().map(|note| format!("<p class=\"soft\">{}</p>\n", text(note))).collect(),
+        "repeats" => sections::repeats(summary),
+        "recordings" => {
+            summary.recordings.iter().zip(&charts).enumerate().map(|(i, (r, c))| sections::recording(i, r, c)).collect()
+        }
+        "method" => METHOD.to_owned(),
+        "footer" => sections::footer(summary),
+        "data" => script_json(&windows),
+        "uplot_js" => UPLOT_JS.to_owned(),
+        "page_js" => PAGE_JS.to_owned(),
+        other => unreachable!("the template has no field {other}"),
+    };
+    Ok(template::fill(TEMPLATE, fields))
+}
+
+/// Writes the page to `path`, whole or not at all.
+///
+/// # Errors
+/// When a recording cannot be read or the file cannot be written.
+pub fn write(
+    path: &Path,
+    recordings: &[Recording],
+    summary: &Summary,
+    options: &Options,
+    heading: &Heading,
+) -> Result<(), Error> {
+    let page = page(recordings, summary, options, heading)?;
+    output::write_whole(path, page.as_bytes())
+}
+
+fn default_title(summary: &Summary) -> String {
+    match summary.recordings.as_slice() {
+        [one] => {
+            let mut algorithms: Vec<&str> = one.algorithms.iter().map(|a| a.algorithm.as_str()).collect();
+            algorithms.dedup();
+            format!("{} · {}", algorithms.join(" vs "), one.name)
+        }
+        many => format!("{} recordings", many.len()),
+    }
+}
+
+fn chart_json(charts: &Charts, summary: &crate::RecordingSummary) -> serde_json::Value {
+    let mut value = serde_json::to_value(charts).expect("charts have text keys and finite numbers");
+    value["window_s"] = serde_json::json!([summary.from_s, summary.to_s.max(summary.from_s + 1e-3)]);
+    value
+}

@@ -1,0 +1,162 @@
+//! The parts of the page that are there without a script.
+
+use super::escape::text;
+use crate::charts::{Charts, MAX_FLOWS};
+use crate::render::table;
+use crate::summary::{AlgorithmSummary, FlowSummary, Measures, RecordingSummary, Summary};
+
+/// Heading and unit of each figure, in the order of [`table::cells`].
+const FIGURES: [(&str, &str); 12] = [
+    ("Goodput", "Mbit/s"),
+    ("Throughput", "Mbit/s"),
+    ("Retrans.", "packets"),
+    ("Retrans.", "% of bytes"),
+    ("Lost", "packets"),
+    ("cwnd", "packets"),
+    ("RTT mean", "ms"),
+    ("RTT p50", "ms"),
+    ("RTT p95", "ms"),
+    ("RTT p99", "ms"),
+    ("RTT min", "ms"),
+    ("Queueing", "ms"),
+];
+/// The same for repeats, in the order of [`table::repeat_cells`].
+const REPEAT_FIGURES: [(&str, &str); 6] = [
+    ("Goodput", "Mbit/s"),
+    ("Throughput", "Mbit/s"),
+    ("Retrans.", "packets"),
+    ("cwnd", "packets"),
+    ("RTT mean", "ms"),
+    ("RTT p95", "ms"),
+];
+/// Rows of the table of flows; the JSON has all.
+const MAX_ROWS: usize = 200;
+
+/// One recording: facts, warnings, table, a place for its charts, its scenario.
+pub fn recording(index: usize, recording: &RecordingSummary, charts: &Charts) -> String {
+    let mut out = format!("<section>\n<h2>{}</h2>\n<ul class=\"facts\">\n", text(&recording.name));
+    for fact in table::facts(recording) {
+        out.push_str(&format!("<li>{}</li>\n", text(&fact)));
+    }
+    out.push_str("</ul>\n");
+    for warning in &recording.warnings {
+        out.push_str(&format!("<p class=\"warning\">{}</p>\n", text(warning)));
+    }
+    out.push_str(&figures(recording));
+    out.push_str(&notes(recording, charts));
+    out.push_str(&format!("<div data-charts=\"{index}\"></div>\n"));
+    if let Some(scenario) = &recording.scenario {
+        out.push_str(&format!("<details>\n<summary>Scenario</summary>\n<pre>{}</pre>\n</details>\n", text(scenario)));
+    }
+    out.push_str("</section>\n");
+    out
+}
+
+fn figures(recording: &RecordingSummary) -> String {
+    let mut out = head(&["Flow", "Algorithm"], &FIGURES);
+    out.push_str("<tbody>\n");
+    for flow in recording.flows.iter().take(MAX_ROWS) {
+        out.push_str(&flow_row(flow));
+    }
+    out.push_str("</tbody>\n<tbody>\n");
+    for algorithm in &recording.algorithms {
+        out.push_str(&algorithm_row(algorithm));
+    }
+    out.push_str("</tbody>\n</table></div>\n");
+    out
+}
+
+fn notes(recording: &RecordingSummary, charts: &Charts) -> String {
+    let mut out = String::new();
+    for algorithm in recording.algorithms.iter().filter(|a| !a.measures.phases.is_empty()) {
+        let phases = table::phases(&algorithm.measures);
+        out.push_str(&format!(
+            "<p class=\"phase-list\">Phases of {}: {}</p>\n",
+            text(&algorithm.algorithm),
+            text(&phases)
+        ));
+    }
+    for flow in &recording.flows {
+        for change in &flow.changes {
+            let line = format!("{}: {} → {} at {:.1} s", flow.name, change.from, change.to, change.at_s);
+            out.push_str(&format!("<p>{}</p>\n", text(&line)));
+        }
+    }
+    let flows = recording.flows.len();
+    if flows > MAX_ROWS {
+        out.push_str(&format!("<p class=\"soft\">The table shows {MAX_ROWS} of {flows} flows.</p>\n"));
+    }
+    if flows > charts.flows.len() {
+        out.push_str(&format!("<p class=\"soft\">The charts show the {MAX_FLOWS} flows that moved most data.</p>\n"));
+    }
+    out
+}
+
+fn head(names: &[&str], figures: &[(&str, &str)]) -> String {
+    let mut out = String::from("<div class=\"scroll\"><table class=\"figures\">\n<thead><tr>");
+    out.extend(names.iter().map(|name| format!("<th class=\"name\">{name}</th>")));
+    out.extend(figures.iter().map(|(name, unit)| format!("<th>{name}<small>{unit}</small></th>")));
+    out.push_str("</tr></thead>\n");
+    out
+}
+
+fn flow_row(flow: &FlowSummary) -> String {
+    let name = format!("<td class=\"name\">{}</td>", text(&flow.name));
+    row(&name, &text(&flow.algorithm), &flow.measures)
+}
+
+fn algorithm_row(algorithm: &AlgorithmSummary) -> String {
+    let flows = if algorithm.flows == 1 { "1 flow".to_owned() } else { format!("mean of {} flows", algorithm.flows) };
+    let key = format!("<i class=\"key\" style=\"background:{}\"></i>", text(&algorithm.color));
+    let name = format!("<td class=\"name\">{key}{} · {flows}</td>", text(&algorithm.algorithm));
+    row(&name, &text(&algorithm.algorithm), &algorithm.measures)
+}
+
+fn row(name: &str, algorithm: &str, measures: &Measures) -> String {
+    let mut out = format!("<tr>{name}<td class=\"name\">{algorithm}</td>");
+    out.extend(table::cells(measures).iter().zip(FIGURES).map(|(cell, figure)| cell_html(cell, figure)));
+    out.push_str("</tr>\n");
+    out
+}
+
+fn cell_html(cell: &str, (name, unit): (&str, &str)) -> String {
+    format!("<td data-label=\"{name} [{unit}]\">{}</td>", text(cell))
+}
+
+/// Mean and interval of scenarios that were recorded more than once.
+pub fn repeats(summary: &Summary) -> String {
+    let mut out = String::new();
+    for repeats in &summary.repeats {
+        out.push_str(&format!(
+            "<section>\n<h2>{} repeats: mean ± 95 % interval (standard deviation)</h2>\n",
+            repeats.paths.len()
+        ));
+        out.push_str(&head(&["Algorithm"], &REPEAT_FIGURES));
+        out.push_str("<tbody>\n");
+        for algorithm in &repeats.algorithms {
+            out.push_str(&format!("<tr><td class=\"name\">{}</td>", text(&algorithm.algorithm)));
+            out.extend(
+                table::repeat_cells(algorithm).iter().zip(REPEAT_FIGURES).map(|(cell, figure)| cell_html(cell, figure)),
+            );
+            out.push_str("</tr>\n");
+        }
+        out.push_str("</tbody>\n</table></div>\n");
+        let estimates = [("Jain index", repeats.jain, 1.0), ("Utilisation in %", repeats.utilisation, 0.01)];
+        for (name, value, unit) in estimates.iter().filter(|(_, value, _)| value.is_some()) {
+            out.push_str(&format!("<p>{name}: {}</p>\n", table::estimate(*value, *unit)));
+        }
+        out.push_str("</section>\n");
+    }
+    out
+}
+
+/// Who made the page.
+pub fn footer(summary: &Summary) -> String {
+    let recorded_by = summary.recordings.iter().find_map(|r| r.ccactl_version.as_ref());
+    let recorded = recorded_by.map(|version| format!(" from a recording by ccactl {}", text(version)));
+    format!(
+        "Made by ccactl {}{}. Charts: uPlot (MIT). This file needs no network.",
+        env!("CARGO_PKG_VERSION"),
+        recorded.unwrap_or_default()
+    )
+}

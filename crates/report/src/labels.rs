@@ -1,0 +1,140 @@
+//! Names and colours of algorithms and flows.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::measure::totals::Endpoints;
+use crate::recording::{AlgorithmInfo, Metadata};
+
+/// For algorithms that the recording gives no colour: Okabe and Ito's set, told apart by most colour-blind readers.
+const PALETTE: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000"];
+
+/// Names and colours of the algorithms of one recording.
+pub struct Algorithms {
+    by_kernel_name: HashMap<String, (String, String)>,
+}
+
+impl Algorithms {
+    /// Labels for the kernel names seen in a recording.
+    pub fn new(metadata: &Metadata, kernel_names: &BTreeSet<String>) -> Algorithms {
+        let info = |kernel_name: &str| metadata.algorithms.iter().find(|a| a.kernel_name == kernel_name);
+        let name = |kernel_name: &str| match info(kernel_name) {
+            Some(AlgorithmInfo { algorithm, .. }) if !algorithm.is_empty() => algorithm.clone(),
+            _ => kernel_name.to_owned(),
+        };
+        let by_kernel_name = kernel_names
+            .iter()
+            .enumerate()
+            .map(|(index, kernel_name)| {
+                let plain = name(kernel_name);
+                // Two variants of one algorithm, or a native one of the same name: the kernel name tells them apart.
+                let shared = kernel_names.iter().any(|other| other != kernel_name && name(other) == plain);
+                let label = if shared && plain != *kernel_name { format!("{plain} [{kernel_name}]") } else { plain };
+                let color = info(kernel_name).and_then(|a| a.color.clone()).filter(|c| is_color(c));
+                let color = color.unwrap_or_else(|| PALETTE[index % PALETTE.len()].to_owned());
+                (kernel_name.clone(), (label, color))
+            })
+            .collect();
+        Algorithms { by_kernel_name }
+    }
+
+    /// What the user calls the algorithm.
+    pub fn name(&self, kernel_name: &str) -> String {
+        self.by_kernel_name.get(kernel_name).map_or_else(|| kernel_name.to_owned(), |(label, _)| label.clone())
+    }
+
+    /// `#rrggbb`.
+    pub fn color(&self, kernel_name: &str) -> String {
+        self.by_kernel_name.get(kernel_name).map_or_else(|| PALETTE[0].to_owned(), |(_, color)| color.clone())
+    }
+}
+
+fn is_color(text: &str) -> bool {
+    text.len() == 7 && text.starts_with('#') && text[1..].bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+/// Address and port, with brackets around IPv6.
+pub fn socket(address: &str, port: u64) -> String {
+    if address.contains(':') { format!("[{address}]:{port}") } else { format!("{address}:{port}") }
+}
+
+/// A name for each flow: that of the scenario where there is one, else algorithm and addresses.
+///
+/// Flows of one name (parallel connections of one cgroup) are numbered.
+pub fn flow_names(metadata: &Metadata, flows: &[(String, &Endpoints)]) -> Vec<String> {
+    let given = |ends: &Endpoints| metadata.flows.iter().find(|f| f.cgroup_id == ends.cgroup_id && !f.name.is_empty());
+    let plain: Vec<String> = flows
+        .iter()
+        .map(|(algorithm, ends)| match given(ends) {
+            Some(flow) => flow.name.clone(),
+            None => format!("{algorithm} {}→{}", socket(&ends.src, ends.sport), socket(&ends.dst, ends.dport)),
+        })
+        .collect();
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    plain
+        .iter()
+        .map(|name| {
+            let alone = plain.iter().filter(|other| *other == name).count() == 1;
+            let number = seen.entry(name).or_default();
+            *number += 1;
+            if alone { name.clone() } else { format!("{name} #{number}") }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::FlowInfo;
+
+    fn names(list: &[&str]) -> BTreeSet<String> {
+        list.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    fn info(kernel_name: &str, algorithm: &str, color: Option<&str>) -> AlgorithmInfo {
+        AlgorithmInfo {
+            kernel_name: kernel_name.to_owned(),
+            algorithm: algorithm.to_owned(),
+            color: color.map(str::to_owned),
+            ..Default::default()
+        }
+    }
+
+    fn ends(cgroup_id: u64, sport: u64) -> Endpoints {
+        Endpoints { src: "fd00::1".into(), dst: "10.0.0.2".into(), sport, dport: 80, cgroup_id }
+    }
+
+    #[test]
+    fn the_registry_name_wins_over_the_kernel_name() {
+        let metadata = Metadata { algorithms: vec![info("bpf_cubic", "cubic", Some("#123456"))], ..Default::default() };
+        let labels = Algorithms::new(&metadata, &names(&["bpf_cubic", "dctcp"]));
+        assert_eq!((labels.name("bpf_cubic"), labels.color("bpf_cubic")), ("cubic".into(), "#123456".into()));
+        assert_eq!(labels.name("dctcp"), "dctcp");
+    }
+
+    #[test]
+    fn algorithms_of_one_name_are_told_apart_by_kernel_name() {
+        let algorithms =
+            vec![info("bpf_cubic", "cubic", None), info("f_bbrv2", "f-bbrv2", None), info("fbbr-a13", "f-bbrv2", None)];
+        let metadata = Metadata { algorithms, ..Default::default() };
+        let labels = Algorithms::new(&metadata, &names(&["bpf_cubic", "cubic", "f_bbrv2", "fbbr-a13"]));
+        assert_eq!(labels.name("bpf_cubic"), "cubic [bpf_cubic]");
+        assert_eq!(labels.name("cubic"), "cubic");
+        assert_eq!(labels.name("f_bbrv2"), "f-bbrv2 [f_bbrv2]");
+        assert_eq!(labels.name("fbbr-a13"), "f-bbrv2 [fbbr-a13]");
+    }
+
+    #[test]
+    fn a_color_that_is_none_is_replaced() {
+        let metadata = Metadata { algorithms: vec![info("a", "a", Some("red\"><script>"))], ..Default::default() };
+        assert_eq!(Algorithms::new(&metadata, &names(&["a"])).color("a"), PALETTE[0]);
+    }
+
+    #[test]
+    fn flows_are_named_by_scenario_or_by_address_and_numbered() {
+        let named = FlowInfo { cgroup_id: 7, name: "left".into(), ..Default::default() };
+        let metadata = Metadata { flows: vec![named], ..Default::default() };
+        let (a, b, c) = (ends(7, 1), ends(7, 2), ends(9, 3));
+        let flows = [("cubic".to_owned(), &a), ("cubic".to_owned(), &b), ("bbr".to_owned(), &c)];
+        assert_eq!(flow_names(&metadata, &flows), ["left #1", "left #2", "bbr [fd00::1]:3→10.0.0.2:80"]);
+    }
+}

@@ -1,0 +1,76 @@
+//! From what the user named (files, folders, `-`) to recordings.
+
+use std::path::{Path, PathBuf};
+
+use super::Recording;
+use crate::Error;
+
+/// A bench folder keeps its recordings at most this deep (`DIR/SCENARIO/run-1/recording.parquet`).
+const MAX_DEPTH: usize = 3;
+/// Extension of a finished recording.
+const FINISHED: &str = "parquet";
+/// Extension of a recording that was not finished.
+const STREAM: &str = "arrows";
+
+/// Opens every file, and every recording in every folder, in the order given (folders sorted by name).
+///
+/// In a folder, a stream beside the Parquet file of the same name is passed over, and so are Parquet files that no
+/// recorder wrote. A file that was named must be a recording.
+///
+/// # Errors
+/// As [`Recording::open`], or when a folder holds no recording.
+pub fn open_all(paths: &[PathBuf]) -> Result<Vec<Recording>, Error> {
+    let mut recordings = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            recordings.extend(open_folder(path)?);
+        } else {
+            recordings.push(Recording::open(path)?);
+        }
+    }
+    Ok(recordings)
+}
+
+fn open_folder(folder: &Path) -> Result<Vec<Recording>, Error> {
+    let mut files = Vec::new();
+    collect(folder, MAX_DEPTH, &mut files)?;
+    let mut recordings = Vec::new();
+    for file in files {
+        match Recording::open(&file) {
+            Ok(recording) => recordings.push(recording),
+            Err(Error::NotARecording { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    if recordings.is_empty() {
+        return Err(Error::EmptyFolder { path: folder.to_owned(), depth: MAX_DEPTH });
+    }
+    Ok(recordings)
+}
+
+fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Error> {
+    let io = |source| Error::io(folder, source);
+    let mut entries = std::fs::read_dir(folder).map_err(io)?.collect::<Result<Vec<_>, _>>().map_err(io)?;
+    entries.sort_by_key(std::fs::DirEntry::path);
+    for entry in entries {
+        let path = entry.path();
+        let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+        // The type of the entry itself, so that a link to a parent folder is not followed.
+        let is_folder = entry.file_type().map_err(io)?.is_dir();
+        if hidden {
+            continue;
+        }
+        if is_folder {
+            if depth > 1 {
+                collect(&path, depth - 1, files)?;
+            }
+            continue;
+        }
+        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+        let finished_beside_it = path.with_extension(FINISHED).exists();
+        if extension == FINISHED || (extension == STREAM && !finished_beside_it) {
+            files.push(path);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,176 @@
+//! The `ccactl.` keys of a recording, parsed. Their list is in `docs/architecture.md`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::SCHEMA_VERSION;
+use crate::Error;
+
+/// What the recorder wrote beside the rows. Only the schema version must be there.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Metadata {
+    /// Version of ccactl.
+    pub writer: Option<String>,
+    /// `uname -r`.
+    pub kernel: Option<String>,
+    /// RFC 3339, UTC.
+    pub started: Option<String>,
+    /// Sampling rate as asked for: `ack`, `rtt` or a duration.
+    pub every: Option<String>,
+    /// Filter as asked for, JSON.
+    pub filter: Option<String>,
+    /// Algorithms that were loaded or seen.
+    pub algorithms: Vec<AlgorithmInfo>,
+    /// Flows that have a name.
+    pub flows: Vec<FlowInfo>,
+    /// The bottleneck, when it is known.
+    pub link: Option<Link>,
+    /// The resolved scenario, TOML.
+    pub scenario: Option<String>,
+    /// Length of the recording; known at its end only.
+    pub duration_us: Option<u64>,
+    /// Rows written; known at the end only.
+    pub rows: Option<u64>,
+    /// Rows that the ring buffer had no room for; known at the end only.
+    pub drops: Option<u64>,
+}
+
+/// From a kernel name to what the user calls it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct AlgorithmInfo {
+    /// Name in the rows.
+    pub kernel_name: String,
+    /// Name that the user knows.
+    pub algorithm: String,
+    /// `#rrggbb`.
+    pub color: Option<String>,
+    /// Phases in the order of the registry.
+    pub modes: Vec<String>,
+    /// Values of the tunables, as the recorder wrote them.
+    pub tunables: serde_json::Value,
+}
+
+/// Name of the flow or flows of one cgroup.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct FlowInfo {
+    /// cgroup2 id.
+    pub cgroup_id: u64,
+    /// Name in the scenario.
+    pub name: String,
+    /// Algorithm that the scenario asked for.
+    pub algorithm: Option<String>,
+    /// Round-trip time of this flow's empty path, when flows differ.
+    pub base_rtt_us: Option<f64>,
+}
+
+/// The bottleneck.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct Link {
+    /// Rate on the wire, framing included.
+    pub rate_bps: f64,
+    /// Round-trip time of the empty path.
+    pub base_rtt_us: Option<f64>,
+    /// Size of the buffer.
+    pub buffer_bytes: Option<f64>,
+    /// Framing that the link adds to each IP packet.
+    pub overhead_bytes: f64,
+}
+
+impl Metadata {
+    /// Parses the key–value pairs of a file.
+    pub(super) fn parse(path: &Path, raw: &BTreeMap<String, String>) -> Result<Metadata, Error> {
+        let text = |key: &str| raw.get(&format!("ccactl.{key}")).cloned();
+        let Some(found) = text("schema_version") else {
+            return Err(Error::NotARecording {
+                path: path.to_owned(),
+                found: "a file without the metadata key ccactl.schema_version".to_owned(),
+            });
+        };
+        if found.trim().parse() != Ok(SCHEMA_VERSION) {
+            return Err(Error::SchemaVersion {
+                path: path.to_owned(),
+                found,
+                expected: SCHEMA_VERSION,
+                writer: text("version"),
+            });
+        }
+        Ok(Metadata {
+            writer: text("version"),
+            kernel: text("kernel"),
+            started: text("started"),
+            every: text("every"),
+            filter: text("filter"),
+            algorithms: json(path, raw, "algorithms", "a JSON list of algorithms")?.unwrap_or_default(),
+            flows: json(path, raw, "flows", "a JSON list of flows")?.unwrap_or_default(),
+            link: json(path, raw, "link", "a JSON object with rate_bps")?,
+            scenario: text("scenario"),
+            duration_us: json(path, raw, "duration_us", "a number")?,
+            rows: json(path, raw, "rows", "a number")?,
+            drops: json(path, raw, "drops", "a number")?,
+        })
+    }
+}
+
+fn json<T: DeserializeOwned>(
+    path: &Path,
+    raw: &BTreeMap<String, String>,
+    key: &str,
+    expected: &'static str,
+) -> Result<Option<T>, Error> {
+    let key = format!("ccactl.{key}");
+    let Some(text) = raw.get(&key) else { return Ok(None) };
+    serde_json::from_str(text).map_err(|error| Error::Metadata {
+        path: path.to_owned(),
+        key,
+        expected,
+        found: error.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(pairs: &[(&str, &str)]) -> Result<Metadata, Error> {
+        let raw = pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        Metadata::parse(Path::new("x.parquet"), &raw)
+    }
+
+    #[test]
+    fn only_the_schema_version_must_be_there() {
+        assert_eq!(parse(&[("ccactl.schema_version", "1")]).unwrap(), Metadata::default());
+    }
+
+    #[test]
+    fn another_version_names_both_and_the_writer() {
+        let error = parse(&[("ccactl.schema_version", "7"), ("ccactl.version", "3.1.0")]).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("version 7") && text.contains("version 1") && text.contains("(3.1.0)"), "{text}");
+    }
+
+    #[test]
+    fn values_are_typed_and_unknown_fields_are_passed_over() {
+        let metadata = parse(&[
+            ("ccactl.schema_version", "1"),
+            ("ccactl.link", r#"{"rate_bps": 50000000, "base_rtt_us": 40000, "later": 1}"#),
+            ("ccactl.flows", r#"[{"cgroup_id": 18446744073709551615, "name": "a"}]"#),
+            ("ccactl.drops", "3"),
+        ])
+        .unwrap();
+        assert_eq!(metadata.link.unwrap().base_rtt_us, Some(40_000.0));
+        assert_eq!(metadata.flows[0].cgroup_id, u64::MAX);
+        assert_eq!(metadata.drops, Some(3));
+    }
+
+    #[test]
+    fn a_broken_value_names_its_key() {
+        let error = parse(&[("ccactl.schema_version", "1"), ("ccactl.link", "{")]).unwrap_err();
+        assert!(error.to_string().starts_with("x.parquet: metadata ccactl.link: expected a JSON object"), "{error}");
+    }
+}

@@ -1,0 +1,235 @@
+//! The result, as JSON has it: keys carry their units, `null` is "not known".
+
+use serde::{Deserialize, Serialize};
+
+/// Everything that a report says about its recordings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// One entry per recording, in the order given.
+    pub recordings: Vec<RecordingSummary>,
+    /// One entry per scenario that was recorded more than once.
+    pub repeats: Vec<Repeats>,
+}
+
+/// One recording.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecordingSummary {
+    /// As the user gave it.
+    pub path: String,
+    /// Short name for headings: the file, or the folders that tell it apart.
+    pub name: String,
+    /// RFC 3339, UTC.
+    pub started: Option<String>,
+    /// Kernel release of the sender's host.
+    pub kernel: Option<String>,
+    /// Version of ccactl that recorded.
+    pub ccactl_version: Option<String>,
+    /// Sampling rate as asked for.
+    pub every: Option<String>,
+    /// Start of the window, seconds since the start of the recording.
+    pub from_s: f64,
+    /// End of the window.
+    pub to_s: f64,
+    /// First row of any flow that sent data to the last progress of any.
+    pub duration_s: f64,
+    /// Rows in the window, of all flows.
+    pub rows: u64,
+    /// Rows lost by the recorder; `null` when the recording was not finished.
+    pub drops: Option<u64>,
+    /// Whether the file ends early.
+    pub truncated: bool,
+    /// What makes the figures less certain, one sentence each.
+    pub warnings: Vec<String>,
+    /// The bottleneck, when it is known.
+    pub link: Option<LinkSummary>,
+    /// How the flows shared; `null` for a single flow.
+    pub fairness: Option<Fairness>,
+    /// One entry per flow that sent data, in the order of their first rows.
+    pub flows: Vec<FlowSummary>,
+    /// One entry per algorithm.
+    pub algorithms: Vec<AlgorithmSummary>,
+    /// The resolved scenario, TOML.
+    pub scenario: Option<String>,
+}
+
+/// The bottleneck and how well it was used.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LinkSummary {
+    /// Rate on the wire.
+    pub rate_bps: f64,
+    /// Round-trip time of the empty path.
+    pub base_rtt_us: Option<f64>,
+    /// Size of the buffer.
+    pub buffer_bytes: Option<f64>,
+    /// The same in bandwidth-delay products.
+    pub buffer_bdp: Option<f64>,
+    /// Wire bytes of what was delivered, as a share of what the link could have carried.
+    pub utilisation: Option<f64>,
+}
+
+/// Jain's index.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fairness {
+    /// Over the bytes that each flow got acknowledged in the whole run.
+    pub jain: Option<f64>,
+    /// Mean over the intervals in which at least two flows were active from edge to edge.
+    pub jain_interval_mean: Option<f64>,
+    /// Number of these intervals.
+    pub intervals: u64,
+    /// Their width.
+    pub interval_s: f64,
+}
+
+/// What is measured, for a flow or for an algorithm.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+pub struct Measures {
+    /// Payload sent per second, retransmissions included.
+    pub throughput_bps: Option<f64>,
+    /// Payload acknowledged per second.
+    pub goodput_bps: Option<f64>,
+    /// Payload sent, retransmissions included.
+    pub sent_bytes: u64,
+    /// Payload acknowledged.
+    pub acked_bytes: u64,
+    /// Packets retransmitted.
+    pub retrans_pkts: u64,
+    /// Retransmitted bytes as a share of the bytes sent.
+    pub retrans_ratio: Option<f64>,
+    /// Packets marked lost.
+    pub lost_pkts: u64,
+    /// Packets delivered with an ECN mark.
+    pub delivered_ce_pkts: u64,
+    /// Congestion window, weighted by time.
+    pub cwnd_mean_pkts: Option<f64>,
+    /// RTT samples that count.
+    pub rtt_samples: u64,
+    /// Mean of the RTT samples.
+    pub rtt_mean_us: Option<f64>,
+    /// Median.
+    pub rtt_p50_us: Option<u64>,
+    /// 95th percentile.
+    pub rtt_p95_us: Option<u64>,
+    /// 99th percentile.
+    pub rtt_p99_us: Option<u64>,
+    /// Smallest.
+    pub rtt_min_us: Option<u64>,
+    /// Mean RTT minus that of the empty path (or minus the smallest, when that is not known).
+    pub queueing_delay_us: Option<f64>,
+    /// Share of time in each phase, in the order of the registry.
+    pub phases: Vec<PhaseShare>,
+}
+
+/// How long an algorithm stayed in one of its phases.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PhaseShare {
+    /// As in `trace_mode`.
+    pub mode: String,
+    /// Share of the time for which the phase is known.
+    pub share: f64,
+}
+
+/// One flow.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FlowSummary {
+    /// Name of the scenario, or algorithm and addresses.
+    pub name: String,
+    /// Algorithms in the order in which they ran, joined by an arrow.
+    pub algorithm: String,
+    /// Kernel name of the algorithm that ran first.
+    pub kernel_name: String,
+    /// When the algorithm was changed.
+    pub changes: Vec<AlgorithmChange>,
+    /// Socket cookie.
+    pub flow_id: u64,
+    /// Inode number of the network namespace.
+    pub netns: u64,
+    /// cgroup2 id.
+    pub cgroup_id: u64,
+    /// Local address and port.
+    pub local: String,
+    /// Remote address and port.
+    pub remote: String,
+    /// First row, seconds since the start of the recording.
+    pub start_s: f64,
+    /// Last row that shows progress.
+    pub end_s: f64,
+    /// Rows of this flow.
+    pub rows: u64,
+    /// The figures.
+    #[serde(flatten)]
+    pub measures: Measures,
+}
+
+/// A live flow was given another algorithm.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AlgorithmChange {
+    /// Seconds since the start of the recording.
+    pub at_s: f64,
+    /// Before.
+    pub from: String,
+    /// After.
+    pub to: String,
+}
+
+/// All flows of one algorithm, each for the time for which it ran that algorithm.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AlgorithmSummary {
+    /// Name that the user knows.
+    pub algorithm: String,
+    /// Name in the kernel.
+    pub kernel_name: String,
+    /// `#rrggbb`.
+    pub color: String,
+    /// Number of flows.
+    pub flows: u64,
+    /// Acknowledged payload of all its flows per second of the run.
+    pub total_goodput_bps: Option<f64>,
+    /// The figures; rates are those of its average flow.
+    #[serde(flatten)]
+    pub measures: Measures,
+}
+
+/// Several recordings of one scenario.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Repeats {
+    /// Paths of the recordings.
+    pub paths: Vec<String>,
+    /// Per algorithm.
+    pub algorithms: Vec<RepeatedAlgorithm>,
+    /// Jain's index of the whole runs.
+    pub jain: Option<Estimate>,
+    /// Link utilisation.
+    pub utilisation: Option<Estimate>,
+}
+
+/// One algorithm over the repeats; a sample is its average flow in one recording.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RepeatedAlgorithm {
+    /// Name that the user knows.
+    pub algorithm: String,
+    /// Payload sent per second.
+    pub throughput_bps: Option<Estimate>,
+    /// Payload acknowledged per second.
+    pub goodput_bps: Option<Estimate>,
+    /// Mean RTT.
+    pub rtt_mean_us: Option<Estimate>,
+    /// 95th percentile of the RTT.
+    pub rtt_p95_us: Option<Estimate>,
+    /// Packets retransmitted.
+    pub retrans_pkts: Option<Estimate>,
+    /// Mean congestion window.
+    pub cwnd_mean_pkts: Option<Estimate>,
+}
+
+/// A mean over repeats.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// Repeats that have the figure.
+    pub n: u64,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Sample standard deviation; `null` for one repeat.
+    pub sd: Option<f64>,
+    /// Half the width of the 95 % confidence interval (Student's t); `null` for one repeat.
+    pub ci95: Option<f64>,
+}

@@ -1,0 +1,63 @@
+//! One bench per job; the jobs of a group run side by side, so that noise of the host meets all of them.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
+
+/// One call of `ccactl bench`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Job {
+    /// Folder of its output.
+    pub label: String,
+    /// A shipped scenario.
+    pub scenario: &'static str,
+    /// What differs from it.
+    pub args: Vec<String>,
+}
+
+/// Runs every group in order.
+pub fn run_all(groups: &[Vec<Job>], dir: &Path) -> Result<(), String> {
+    std::fs::create_dir_all(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+    let begun = Instant::now();
+    for (i, group) in groups.iter().enumerate() {
+        let missing: Vec<&Job> = group.iter().filter(|job| !result_path(dir, job).exists()).collect();
+        let names: Vec<&str> = missing.iter().map(|job| job.label.as_str()).collect();
+        eprintln!("[{:>5} s] {}/{}: {}", begun.elapsed().as_secs(), i + 1, groups.len(), names.join(", "));
+        let started: Result<Vec<(&Job, Child)>, String> =
+            missing.into_iter().map(|job| Ok((job, start(job, dir)?))).collect();
+        for (job, mut child) in started? {
+            let status = child.wait().map_err(|e| format!("{}: {e}", job.label))?;
+            if !status.success() {
+                // Other jobs go on; the table says what is missing.
+                eprintln!("{}: ended with {status}, see {}", job.label, log_path(dir, job).display());
+            }
+        }
+    }
+    Ok(())
+}
+
+pub fn result_path(dir: &Path, job: &Job) -> PathBuf {
+    dir.join(&job.label).join("result.json")
+}
+
+fn log_path(dir: &Path, job: &Job) -> PathBuf {
+    dir.join(format!("{}.log", job.label))
+}
+
+fn start(job: &Job, dir: &Path) -> Result<Child, String> {
+    let program = std::env::var("CCACTL").unwrap_or_else(|_| "ccactl".to_owned());
+    let log = log_path(dir, job);
+    let log = File::create(&log).map_err(|e| format!("{}: {e}", log.display()))?;
+    let out = log.try_clone().map_err(|e| format!("{}: {e}", job.label))?;
+    Command::new(&program)
+        .args(["bench", job.scenario])
+        .args(&job.args)
+        .arg("-o")
+        .arg(dir.join(&job.label))
+        .stdin(Stdio::null())
+        .stdout(out)
+        .stderr(log)
+        .spawn()
+        .map_err(|e| format!("{program}: {e}; set CCACTL to the built binary"))
+}

@@ -1,0 +1,233 @@
+//! The processes of a run: one receiver, one sender per flow. See [`crate::traffic`] for what is said to them.
+
+use super::dumbbell::Dumbbell;
+use crate::emulator::address;
+use crate::error::{Error, Result};
+use crate::host::cgroup::Cgroup;
+use crate::host::netns::Netns;
+use crate::host::process::Process;
+use crate::link::Nanos;
+use crate::scenario::{FlowSpec, Scenario};
+use crate::traffic::{FIRST_PORT, READY, ReceiveReport, SendReport};
+use serde::de::DeserializeOwned;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// How long a child may take to say that it is ready, or to report after its stop. Wide: a loaded machine
+/// must not look like a fault.
+const ANSWER_WITHIN: Duration = Duration::from_secs(20);
+
+/// A built-in end of a flow.
+struct Talker {
+    name: String,
+    process: Process,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+}
+
+impl Talker {
+    fn start(name: &str, command: &mut Command, netns: &Netns, cgroup: Option<&Cgroup>) -> Result<Self> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = Process::spawn(command, netns, cgroup)?;
+        let stdin = process.stdin();
+        let lines = read_lines(process.stdout().expect("the output is piped"));
+        Ok(Talker { name: name.to_owned(), process, stdin, lines })
+    }
+
+    fn fault(&self, message: impl Into<String>) -> Error {
+        Error::Flow { flow: self.name.clone(), message: message.into() }
+    }
+
+    fn line(&mut self) -> Result<String> {
+        self.lines.recv_timeout(ANSWER_WITHIN).map_err(|error| match error {
+            RecvTimeoutError::Timeout => self
+                .fault(format!("expected an answer of its process within {} s, found none", ANSWER_WITHIN.as_secs())),
+            RecvTimeoutError::Disconnected => {
+                let status = self.process.try_wait().ok().flatten();
+                let status = status.map_or_else(|| "it closed its output".to_owned(), |status| status.to_string());
+                self.fault(format!("expected an answer of its process, found that it has ended ({status})"))
+            }
+        })
+    }
+
+    fn wait_ready(&mut self) -> Result<()> {
+        let line = self.line()?;
+        if line == READY { Ok(()) } else { Err(self.fault(format!("expected {READY:?}, found {line:?}"))) }
+    }
+
+    fn go(&mut self, t0: Nanos) -> Result<()> {
+        let stdin = self.stdin.as_mut().expect("closed only at the end");
+        writeln!(stdin, "go {t0}").map_err(Error::system(format!("start the traffic of {}", self.name)))
+    }
+
+    fn report<T: DeserializeOwned>(&mut self) -> Result<T> {
+        let line = self.line()?;
+        serde_json::from_str(&line).map_err(|_| self.fault(format!("expected a report in JSON, found {line:?}")))
+    }
+}
+
+/// Lines of a child, read by a thread that ends with the child's output.
+fn read_lines(stdout: ChildStdout) -> Receiver<String> {
+    let (send, receive) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(io::Result::ok) {
+            if send.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receive
+}
+
+/// A flow whose process the scenario names.
+struct Foreign {
+    flow: FlowSpec,
+    command: Command,
+    process: Option<Process>,
+    stopped: bool,
+}
+
+enum Sender {
+    BuiltIn(Talker),
+    Foreign(Box<Foreign>),
+}
+
+/// What the processes told at the end.
+#[derive(Debug, Clone)]
+pub struct Reports {
+    /// By flow; none for a command.
+    pub sent: Vec<Option<SendReport>>,
+    /// Payload that arrived, by flow.
+    pub received_bytes: Vec<u64>,
+}
+
+/// All processes of a run.
+pub struct Children {
+    receiver: Talker,
+    senders: Vec<Sender>,
+}
+
+impl Children {
+    /// Starts them and waits until all are ready. `program` is the `ccactl` binary.
+    pub fn start(program: &Path, scenario: &Scenario, dumbbell: &Dumbbell, cgroups: &[Cgroup]) -> Result<Children> {
+        let mut receive = Command::new(program);
+        receive.args(["__flow", "receive"]).arg(address::RECEIVER.to_string()).arg(FIRST_PORT.to_string());
+        receive.arg(scenario.flows.len().to_string());
+        let mut receiver = Talker::start("receiver", &mut receive, dumbbell.receiver(), None)?;
+        receiver.wait_ready()?;
+        let mut senders = Vec::new();
+        for (i, (flow, cgroup)) in scenario.flows.iter().zip(cgroups).enumerate() {
+            let port = FIRST_PORT + i as u16;
+            senders.push(match &flow.command {
+                None => {
+                    let mut send = built_in(program, flow, port);
+                    Sender::BuiltIn(Talker::start(&flow.name, &mut send, dumbbell.sender(i), Some(cgroup))?)
+                }
+                Some(words) => Sender::Foreign(Box::new(Foreign {
+                    flow: flow.clone(),
+                    command: foreign(words, port),
+                    process: None,
+                    stopped: false,
+                })),
+            });
+        }
+        for sender in &mut senders {
+            if let Sender::BuiltIn(talker) = sender {
+                talker.wait_ready()?;
+            }
+        }
+        Ok(Children { receiver, senders })
+    }
+
+    /// Begins the run at `t0`.
+    pub fn go(&mut self, t0: Nanos) -> Result<()> {
+        self.receiver.go(t0)?;
+        self.senders.iter_mut().try_for_each(|sender| match sender {
+            Sender::BuiltIn(talker) => talker.go(t0),
+            Sender::Foreign(_) => Ok(()),
+        })
+    }
+
+    /// Starts and stops commands whose time has come and looks for processes that ended in a failure; to be
+    /// called every few hundredths of a second. `elapsed` is the time since the beginning of the run.
+    pub fn attend(&mut self, elapsed: Duration, dumbbell: &Dumbbell, cgroups: &[Cgroup]) -> Result<()> {
+        for (i, sender) in self.senders.iter_mut().enumerate() {
+            match sender {
+                Sender::Foreign(foreign) => foreign.attend(elapsed, dumbbell.sender(i), &cgroups[i])?,
+                Sender::BuiltIn(talker) => {
+                    let ended = talker.process.try_wait().map_err(Error::system("wait for a sender"))?;
+                    if let Some(status) = ended.filter(|status| !status.success()) {
+                        return Err(talker.fault(format!("expected its sender to run until its stop, found: {status}")));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Collects the reports after the end of the run.
+    pub fn finish(mut self) -> Result<Reports> {
+        let mut sent = Vec::new();
+        for sender in &mut self.senders {
+            sent.push(match sender {
+                Sender::BuiltIn(talker) => Some(talker.report()?),
+                Sender::Foreign(_) => None,
+            });
+        }
+        // Commands are killed here; what they have sent is still on its way for an instant.
+        drop(self.senders);
+        drop(self.receiver.stdin.take());
+        let received: ReceiveReport = self.receiver.report()?;
+        Ok(Reports { sent, received_bytes: received.received_bytes })
+    }
+}
+
+impl Foreign {
+    fn attend(&mut self, elapsed: Duration, netns: &Netns, cgroup: &Cgroup) -> Result<()> {
+        if self.stopped {
+            return Ok(());
+        }
+        if elapsed >= self.flow.stop.into() {
+            self.process = None;
+            self.stopped = true;
+            // The command may have children of its own.
+            return cgroup.kill();
+        }
+        if self.process.is_none() && elapsed >= self.flow.start.into() {
+            self.process = Some(Process::spawn(&mut self.command, netns, Some(cgroup))?);
+        }
+        let Some(process) = &mut self.process else { return Ok(()) };
+        let ended = process.try_wait().map_err(Error::system("wait for a command"))?;
+        match ended {
+            None => Ok(()),
+            Some(status) if status.success() => {
+                self.stopped = true;
+                Ok(())
+            }
+            Some(status) => Err(Error::Flow {
+                flow: self.flow.name.clone(),
+                message: format!("expected its command to run until its stop or to end well, found: {status}"),
+            }),
+        }
+    }
+}
+
+fn built_in(program: &Path, flow: &FlowSpec, port: u16) -> Command {
+    let mut command = Command::new(program);
+    command.args(["__flow", "send"]).arg(format!("{}:{port}", address::RECEIVER));
+    command.arg(flow.start.ns.to_string()).arg(flow.stop.ns.to_string());
+    command.args(flow.bytes.map(|bytes| bytes.to_string()));
+    command
+}
+
+fn foreign(words: &[String], port: u16) -> Command {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    command.env("CCACTL_SERVER", address::RECEIVER.to_string()).env("CCACTL_PORT", port.to_string());
+    // Results are those of the recording; what the command prints would spoil the table.
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    command
+}

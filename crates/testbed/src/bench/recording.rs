@@ -1,0 +1,116 @@
+//! The recording of a run, and what it says about the flows.
+
+use crate::error::Result;
+use crate::host::cgroup::Cgroup;
+use crate::scenario::{LinkSpec, Scenario};
+use ccactl_collector::{CgroupFilter, Every, KnownAlgorithm, Output, RecordOptions, Recorder, Summary};
+use ccactl_loader::Loader;
+use ccactl_report::RecordingSummary;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A running recorder that always ends in order, as it has programs and pins to take back.
+pub struct Recording(Option<Recorder>);
+
+impl Recording {
+    /// Starts to record the flows of a run.
+    pub fn start(
+        file: &Path,
+        scenario: &Scenario,
+        loader: &Loader,
+        parent: &Cgroup,
+        cgroups: &[Cgroup],
+    ) -> Result<Recording> {
+        let mut options = RecordOptions::new(Output::File(file.to_owned()));
+        options.cgroup = Some(CgroupFilter {
+            path: loader.mount().display(parent.path()),
+            id: parent.id(),
+            level: loader.mount().level(parent.path()),
+        });
+        options.every = scenario.every.parse::<Every>().expect("checked with the scenario");
+        options.metadata = metadata(scenario, cgroups);
+        options.loaded = loaded(loader)?;
+        Ok(Recording(Some(Recorder::start(options)?)))
+    }
+
+    /// Rows recorded so far.
+    pub fn rows(&self) -> u64 {
+        self.0.as_ref().map_or(0, |recorder| recorder.progress().rows)
+    }
+
+    /// Whether it has ended by itself, which is an error that [`Recording::finish`] gives.
+    pub fn has_failed(&self) -> bool {
+        self.0.as_ref().is_some_and(Recorder::is_finished)
+    }
+
+    /// Ends it and waits for its file.
+    pub fn finish(mut self) -> Result<Summary> {
+        let recorder = self.0.take().expect("taken only here and in drop");
+        Ok(recorder.stop()?)
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        if let Some(recorder) = self.0.take()
+            && let Err(error) = recorder.stop()
+        {
+            tracing::warn!("recording: {error}");
+        }
+    }
+}
+
+/// Base RTT of a flow in µs.
+pub fn base_rtt_us(link: &LinkSpec, extra_rtt_ns: u64) -> f64 {
+    (link.base_rtt.ns + extra_rtt_ns) as f64 / 1000.0
+}
+
+fn metadata(scenario: &Scenario, cgroups: &[Cgroup]) -> BTreeMap<String, String> {
+    let link = &scenario.link;
+    let flows: Vec<_> = scenario
+        .flows
+        .iter()
+        .zip(cgroups)
+        .map(|(flow, cgroup)| {
+            json!({
+                "cgroup_id": cgroup.id(),
+                "name": flow.name,
+                "algorithm": flow.algorithm,
+                "base_rtt_us": base_rtt_us(link, flow.extra_rtt.ns),
+            })
+        })
+        .collect();
+    let link = json!({
+        "rate_bps": link.rate.bps,
+        "base_rtt_us": base_rtt_us(link, 0),
+        "buffer_bytes": link.buffer_bytes(),
+        "overhead_bytes": link.overhead_bytes,
+    });
+    BTreeMap::from([
+        ("ccactl.flows".to_owned(), json!(flows).to_string()),
+        ("ccactl.link".to_owned(), link.to_string()),
+        ("ccactl.scenario".to_owned(), scenario.to_toml()),
+    ])
+}
+
+/// What the recorder is to know about kernel names that the registry does not have.
+fn loaded(loader: &Loader) -> Result<Vec<KnownAlgorithm>> {
+    let known = loader.status()?.into_iter().filter_map(|policy| {
+        let algorithm = ccactl_abi::Algorithm::by_name(&policy.algorithm)?;
+        let values = policy.tunables.iter().map(|t| (t.tunable.name.to_owned(), t.tunable.display(t.raw)));
+        Some(KnownAlgorithm { kernel_name: policy.kernel_name, algorithm, tunables: values.collect() })
+    });
+    let mut by_name = BTreeMap::new();
+    known.for_each(|algorithm| {
+        by_name.insert(algorithm.kernel_name.clone(), algorithm);
+    });
+    Ok(by_name.into_values().collect())
+}
+
+/// The figures of a finished recording.
+pub fn summarize(file: &Path) -> Result<RecordingSummary> {
+    let recordings = ccactl_report::open_all(&[file.to_owned()])?;
+    let summary = ccactl_report::summarize(&recordings, &ccactl_report::Options::default())?;
+    Ok(summary.recordings.into_iter().next().expect("one recording gives one summary"))
+}

@@ -1,0 +1,94 @@
+//! One run of a scenario.
+
+use super::children::{Children, Reports};
+use super::dumbbell::Dumbbell;
+use super::output::OutputDir;
+use super::policies::Policies;
+use super::recording::{self, Recording};
+use super::result::{Measured, RunResult};
+use super::{Event, Interrupt, Options};
+use crate::clock;
+use crate::error::{Error, Result};
+use crate::host::cgroup::Cgroup;
+use crate::host::run_id::{PREFIX, RunId};
+use crate::scenario::Scenario;
+use ccactl_loader::Loader;
+use std::path::Path;
+use std::time::Duration;
+
+/// How often flows, recorder and signals are looked at.
+const ATTENTION: Duration = Duration::from_millis(50);
+/// Between the command to start and the start, so that all flows have it in time.
+const LEAD_NS: u64 = 100_000_000;
+
+/// Sets everything up, runs, takes everything down, evaluates.
+pub fn run(
+    scenario: &Scenario,
+    options: &Options,
+    output: &OutputDir,
+    run: u32,
+    attempt: u32,
+    interrupt: Interrupt<'_>,
+    observe: &mut dyn FnMut(Event<'_>),
+) -> Result<RunResult> {
+    let name = if attempt == 1 { format!("run-{run}") } else { format!("run-{run}-attempt-{attempt}") };
+    let file = output.subdir(&name)?.join("recording.parquet");
+    let measured = measure(scenario, options, &file, run, interrupt, observe)?;
+    interrupt.check()?;
+    let summary = recording::summarize(&file)?;
+    Ok(RunResult::new(scenario, &options.limits, (run, attempt, name), measured, summary))
+}
+
+/// Everything that needs the host. Locals are dropped in the reverse order, on errors and panics too: first the
+/// processes, then the recorder, the policies, the cgroups, and last the network.
+fn measure(
+    scenario: &Scenario,
+    options: &Options,
+    file: &Path,
+    run: u32,
+    interrupt: Interrupt<'_>,
+    observe: &mut dyn FnMut(Event<'_>),
+) -> Result<Measured> {
+    let id = RunId::new();
+    let loader = Loader::open()?;
+    let dumbbell = Dumbbell::create(id, scenario, run)?;
+    let parent = Cgroup::create(loader.mount().path().join(format!("{PREFIX}-bench-{id}")))?;
+    let cgroups =
+        scenario.flows.iter().map(|flow| Cgroup::create(parent.path().join(&flow.name))).collect::<Result<Vec<_>>>()?;
+    let policies = Policies::load(&loader, &scenario.flows, &cgroups)?;
+    let recording = Recording::start(file, scenario, &loader, &parent, &cgroups)?;
+    let mut children = Children::start(&options.program, scenario, &dumbbell, &cgroups)?;
+    interrupt.check()?;
+
+    let t0 = clock::now() + LEAD_NS;
+    children.go(t0)?;
+    let end = t0 + scenario.duration.ns;
+    while clock::now() < end && !recording.has_failed() {
+        std::thread::sleep(ATTENTION.min(Duration::from_nanos(end.saturating_sub(clock::now()))));
+        interrupt.check()?;
+        let elapsed = Duration::from_nanos(clock::now().saturating_sub(t0));
+        children.attend(elapsed, &dumbbell, &cgroups)?;
+        observe(Event::Running { elapsed, rows: recording.rows() });
+    }
+
+    let reports = children.finish()?;
+    check_algorithms(scenario, &policies.kernel_names, &reports)?;
+    let recorded = recording.finish()?;
+    let (emulator, device_drops) = dumbbell.finish()?;
+    let flow_ids = cgroups.iter().map(Cgroup::id).collect();
+    let kernel_names = policies.kernel_names.clone();
+    Ok(Measured { emulator, device_drops, recorded, reports, cgroup_ids: flow_ids, kernel_names })
+}
+
+/// A flow that silently fell back to another algorithm must not appear in any table.
+fn check_algorithms(scenario: &Scenario, kernel_names: &[String], reports: &Reports) -> Result<()> {
+    for ((flow, expected), sent) in scenario.flows.iter().zip(kernel_names).zip(&reports.sent) {
+        if let Some(sent) = sent.as_ref().filter(|sent| sent.algorithm != *expected) {
+            return Err(Error::Flow {
+                flow: flow.name.clone(),
+                message: format!("expected the congestion control {expected}, found {}", sent.algorithm),
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! How late packets were given out: scheduled time against actual time, as a histogram of fixed memory.
+
+use crate::link::Nanos;
+use serde::Serialize;
+
+/// Buckets per power of two: percentiles are exact to 1/64.
+const SUB_BUCKETS: usize = 64;
+const SUB_BITS: u32 = SUB_BUCKETS.ilog2();
+const BUCKETS: usize = (64 - SUB_BITS as usize + 1) * SUB_BUCKETS;
+
+/// Histogram of lateness.
+pub struct Histogram {
+    counts: Vec<u64>,
+    count: u64,
+    max_ns: Nanos,
+}
+
+/// Percentiles of a [`Histogram`] in µs.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Lateness {
+    /// Number of packets.
+    pub packets: u64,
+    /// Median.
+    pub p50_us: f64,
+    /// 99th percentile.
+    pub p99_us: f64,
+    /// 99.9th percentile.
+    pub p999_us: f64,
+    /// Largest.
+    pub max_us: f64,
+}
+
+impl Histogram {
+    /// An empty one; its memory is touched.
+    pub fn new() -> Self {
+        let mut counts = vec![1; BUCKETS];
+        counts.fill(0);
+        Histogram { counts, count: 0, max_ns: 0 }
+    }
+
+    /// Adds one packet.
+    pub fn add(&mut self, late_ns: Nanos) {
+        self.counts[bucket_of(late_ns)] += 1;
+        self.count += 1;
+        self.max_ns = self.max_ns.max(late_ns);
+    }
+
+    /// The percentiles.
+    pub fn summary(&self) -> Lateness {
+        let us = |ns: Nanos| ns as f64 / 1000.0;
+        Lateness {
+            packets: self.count,
+            p50_us: us(self.quantile(0.5)),
+            p99_us: us(self.quantile(0.99)),
+            p999_us: us(self.quantile(0.999)),
+            max_us: us(self.max_ns),
+        }
+    }
+
+    /// Upper edge of the bucket in which the quantile lies.
+    fn quantile(&self, q: f64) -> Nanos {
+        let rank = (q * self.count as f64).ceil() as u64;
+        let mut seen = 0;
+        for (bucket, count) in self.counts.iter().enumerate() {
+            seen += count;
+            if seen >= rank && *count > 0 {
+                return upper_edge(bucket).min(self.max_ns);
+            }
+        }
+        0
+    }
+}
+
+/// Values below 64 have a bucket each; above, each power of two is divided into 64.
+fn bucket_of(value: u64) -> usize {
+    let octave = (u64::BITS - value.leading_zeros()).saturating_sub(SUB_BITS);
+    match octave {
+        0 => value as usize,
+        _ => octave as usize * SUB_BUCKETS + ((value >> (octave - 1)) as usize - SUB_BUCKETS),
+    }
+}
+
+fn upper_edge(bucket: usize) -> u64 {
+    let (octave, rest) = (bucket / SUB_BUCKETS, (bucket % SUB_BUCKETS) as u64);
+    match octave {
+        0 => rest,
+        _ => (((rest + SUB_BUCKETS as u64 + 1) as u128) << (octave - 1)).saturating_sub(1).min(u128::from(u64::MAX))
+            as u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_lies_in_its_bucket_and_edges_are_close() {
+        for value in [0, 1, 63, 64, 65, 127, 128, 1000, 999_999, u64::from(u32::MAX), u64::MAX] {
+            let bucket = bucket_of(value);
+            let upper = upper_edge(bucket);
+            assert!(value <= upper, "{value} above {upper}");
+            assert!(bucket == 0 || upper_edge(bucket - 1) < value, "{value} belongs to a lower bucket");
+            assert!((upper - value) as f64 <= value as f64 / SUB_BUCKETS as f64, "{value} far from {upper}");
+        }
+    }
+
+    #[test]
+    fn percentiles_are_those_of_the_values() {
+        let mut histogram = Histogram::new();
+        (1..=1000u64).for_each(|i| histogram.add(i * 1000));
+        let summary = histogram.summary();
+        assert_eq!((summary.packets, summary.max_us), (1000, 1000.0));
+        for (got, want) in [(summary.p50_us, 500.0), (summary.p99_us, 990.0), (summary.p999_us, 999.0)] {
+            assert!((got - want).abs() <= want / 32.0, "{got} for {want}");
+        }
+        assert_eq!(Histogram::new().summary(), Lateness::default());
+    }
+}

@@ -1,0 +1,86 @@
+//! What can go wrong on the testbed, each with the exit code of the binary.
+
+use crate::scenario::{OverrideError, ScenarioError};
+use ccactl_abi::exit;
+use std::io;
+use std::path::PathBuf;
+
+/// Any failure of this crate.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The scenario was not taken.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// A change of the scenario was not taken.
+    #[error(transparent)]
+    Override(#[from] OverrideError),
+    /// A system call was refused.
+    #[error("{action}: {cause}{}", remedy(.cause))]
+    System {
+        /// What was tried, with the object in it.
+        action: String,
+        /// What the kernel answered.
+        cause: io::Error,
+    },
+    /// Results cannot be written.
+    #[error("output folder {}: expected a folder that can be written, found: {cause}; choose another with -o", path.display())]
+    Output {
+        /// The folder.
+        path: PathBuf,
+        /// What the system answered.
+        cause: io::Error,
+    },
+    /// There is no cgroup2 hierarchy.
+    #[error(
+        "cgroup2: expected a mounted hierarchy in /proc/mounts, found none; mount one: mount -t cgroup2 none /sys/fs/cgroup/unified"
+    )]
+    NoCgroup2,
+    /// A flow ended in a way that makes its figures worthless.
+    #[error("flow {flow}: {message}")]
+    Flow {
+        /// Name of the flow.
+        flow: String,
+        /// Expected and found.
+        message: String,
+    },
+    /// SIGINT or SIGTERM.
+    #[error("interrupted; everything that was made has been removed")]
+    Interrupted,
+    /// A thread of the testbed panicked.
+    #[error("{0} ended with a panic; this is a fault of ccactl")]
+    Panicked(&'static str),
+}
+
+/// What to do about an errno, where there is something.
+fn remedy(cause: &io::Error) -> &'static str {
+    match cause.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => "; run as root (CAP_NET_ADMIN and CAP_SYS_ADMIN are needed)",
+        Some(libc::ENODEV | libc::ENXIO) => "; load the kernel module: modprobe tun",
+        Some(libc::ENOSPC) => "; free some space or choose another folder with -o",
+        _ => "",
+    }
+}
+
+impl Error {
+    /// Wraps a system error with what was tried.
+    pub(crate) fn system(action: impl Into<String>) -> impl FnOnce(io::Error) -> Error {
+        let action = action.into();
+        move |cause| Error::System { action, cause }
+    }
+
+    /// Exit code of the binary.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::Scenario(_) | Error::Override(_) | Error::Output { .. } => exit::USAGE,
+            Error::System { cause, .. } if cause.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,
+            Error::Loader(error) => error.exit_code(),
+            Error::Collector(error) => error.exit_code(),
+            Error::Interrupted => exit::INTERRUPTED,
+            Error::System { .. } | Error::Report(_) | Error::Flow { .. } | Error::Panicked(_) => exit::FAILURE,
+        }
+    }
+}
+
+/// Result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

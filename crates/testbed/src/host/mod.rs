@@ -1,0 +1,10 @@
+//! What a bench makes on the host: namespaces, devices, cgroups, processes. Each has a guard that removes it,
+//! and a name with the run id, by which `bench clean` finds what a killed run left.
+
+pub mod cgroup;
+pub mod clean;
+pub mod netns;
+pub mod process;
+pub mod qdisc;
+pub mod run_id;
+pub mod tun;

@@ -1,0 +1,166 @@
+//! TUN devices: the two ends of the emulated path, as raw IPv4 packets.
+
+use super::netns::Netns;
+use super::qdisc;
+use crate::error::{Error, Result};
+use libc::{c_int, c_short, c_ulong};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+/// Packets between the kernel and the emulator, in the device's ring. The ring is emptied at every wake-up;
+/// only a burst of a whole window must fit.
+const RING_PACKETS: c_int = 20_000;
+
+/// Network of the testbed, inside its own namespaces only.
+const NETMASK: Ipv4Addr = Ipv4Addr::new(255, 255, 0, 0);
+
+/// Name of the device in each namespace.
+pub const DEVICE: &str = "ccactl0";
+
+/// A TUN device; it goes away when this value does.
+#[derive(Debug)]
+pub struct Tun {
+    file: File,
+    namespace: String,
+}
+
+impl Tun {
+    /// Makes a device in `netns` with an address, brings it and the loopback up.
+    pub fn create(netns: &Netns, address: Ipv4Addr, mtu: u32) -> Result<Tun> {
+        let file = netns
+            .run(|| {
+                let file = open_device()?;
+                let control = control_socket()?;
+                let fd = control.as_fd();
+                // Before the device is up: from then on it would send neighbour and router solicitations.
+                std::fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1")
+                    .or_else(|e| if e.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(e) })?;
+                set_int(fd, DEVICE, libc::SIOCSIFMTU, mtu as c_int)?;
+                set_int(fd, DEVICE, libc::SIOCSIFTXQLEN, RING_PACKETS)?;
+                set_address(fd, DEVICE, libc::SIOCSIFADDR, address)?;
+                set_address(fd, DEVICE, libc::SIOCSIFNETMASK, NETMASK)?;
+                bring_up(fd, DEVICE)?;
+                bring_up(fd, "lo")?;
+                // Whatever the host's default is: no second queue with a mind of its own, no pacing below TCP.
+                qdisc::set_root_pfifo(DEVICE, RING_PACKETS as u32)?;
+                Ok(file)
+            })
+            .map_err(Error::system(format!("create TUN device {DEVICE} in namespace {}", netns.name())))?;
+        Ok(Tun { file, namespace: netns.name().to_owned() })
+    }
+
+    /// One packet from the kernel, or `None` when there is none now.
+    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        match (&self.file).read(buffer) {
+            Ok(length) => Ok(Some(length)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Gives one packet to the kernel.
+    pub fn send(&self, packet: &[u8]) -> io::Result<()> {
+        use std::io::Write;
+        (&self.file).write(packet).map(|_| ())
+    }
+
+    /// Namespace of the device.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+}
+
+impl AsFd for Tun {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+/// Packets that the device in `netns` dropped, both directions (`/proc/net/dev`).
+pub fn dropped_packets(netns: &Netns) -> Result<u64> {
+    let table = netns
+        .run(|| std::fs::read_to_string("/proc/thread-self/net/dev"))
+        .map_err(Error::system(format!("read device counters in namespace {}", netns.name())))?;
+    Ok(table.lines().find_map(parse_drops).unwrap_or(0))
+}
+
+/// Received and transmitted drops are columns 4 and 12 after the name.
+fn parse_drops(line: &str) -> Option<u64> {
+    let counters = line.trim_start().strip_prefix(DEVICE)?.strip_prefix(':')?;
+    let counters: Vec<u64> = counters.split_whitespace().map_while(|word| word.parse().ok()).collect();
+    Some(counters.get(3)? + counters.get(11)?)
+}
+
+fn open_device() -> io::Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
+        .open("/dev/net/tun")?;
+    let mut request = request_for(DEVICE);
+    // No IFF_VNET_HDR and no TUNSETOFFLOAD: the kernel segments and checksums before it gives packets out.
+    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as c_short;
+    ioctl(file.as_fd(), libc::TUNSETIFF, &request)?;
+    Ok(file)
+}
+
+fn control_socket() -> io::Result<std::os::fd::OwnedFd> {
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
+    Ok(socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?)
+}
+
+fn request_for(device: &str) -> libc::ifreq {
+    // SAFETY: ifreq is a plain C struct for which all zeroes is a valid value.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(device.bytes()) {
+        *to = from.cast_signed();
+    }
+    request
+}
+
+fn ioctl(fd: BorrowedFd<'_>, operation: c_ulong, request: &libc::ifreq) -> io::Result<()> {
+    // SAFETY: every operation used here takes a pointer to an ifreq, which outlives the call. The kernel may
+    // write the name back; the caller does not read it again.
+    let result = unsafe { libc::ioctl(fd.as_raw_fd(), operation, std::ptr::from_ref(request)) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn set_int(fd: BorrowedFd<'_>, device: &str, operation: c_ulong, value: c_int) -> io::Result<()> {
+    let mut request = request_for(device);
+    // MTU and queue length share the place of the first integer of the union.
+    request.ifr_ifru.ifru_mtu = value;
+    ioctl(fd, operation, &request)
+}
+
+fn set_address(fd: BorrowedFd<'_>, device: &str, operation: c_ulong, address: Ipv4Addr) -> io::Result<()> {
+    let mut request = request_for(device);
+    let [a, b, c, d] = address.octets().map(u8::cast_signed);
+    let mut sockaddr = libc::sockaddr { sa_family: libc::AF_INET as libc::sa_family_t, sa_data: [0; 14] };
+    // struct sockaddr_in: two bytes of port, then the address.
+    sockaddr.sa_data[2..6].copy_from_slice(&[a, b, c, d]);
+    request.ifr_ifru.ifru_addr = sockaddr;
+    ioctl(fd, operation, &request)
+}
+
+fn bring_up(fd: BorrowedFd<'_>, device: &str) -> io::Result<()> {
+    let mut request = request_for(device);
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as c_short;
+    ioctl(fd, libc::SIOCSIFFLAGS, &request)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drops_of_both_directions_are_added() {
+        let line = "ccactl0: 100 10 0 3 0 0 0 0 200 20 0 4 0 0 0 0";
+        assert_eq!(parse_drops(line), Some(7));
+        assert_eq!(parse_drops("    lo: 0 0 0 9 0 0 0 0 0 0 0 9 0 0 0 0"), None);
+        assert_eq!(parse_drops("Inter-|   Receive"), None);
+    }
+}

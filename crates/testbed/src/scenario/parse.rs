@@ -1,0 +1,96 @@
+//! From text to a [`Scenario`]: fields and defaults. What the fields mean together is checked in `check`.
+
+use super::reader::{Fields, Source, offset_of};
+use super::{FlowSpec, LinkSpec, Published, Scenario, ScenarioError, Thresholds, check};
+use crate::units::Span;
+use std::path::Path;
+
+/// Ethernet header: a TUN device carries IP packets, a wire carries frames.
+const DEFAULT_OVERHEAD_BYTES: u32 = 14;
+const DEFAULT_MTU: u32 = 1500;
+const DEFAULT_SEED: u64 = 1;
+
+impl Scenario {
+    /// Parses a scenario; `origin` is the file name that errors show.
+    ///
+    /// # Errors
+    /// [`ScenarioError`] with file, line and field.
+    pub fn parse(origin: &str, text: &str) -> Result<Scenario, ScenarioError> {
+        let source = Source { origin, text };
+        let document = source.parse()?;
+        let mut fields = Fields::new(&source, &document);
+        let duration = fields.required("duration")?;
+        let scenario = Scenario {
+            name: fields.or("name", stem(origin))?,
+            description: fields.or("description", String::new())?,
+            duration,
+            repeat: fields.or("repeat", 1)?,
+            every: fields.or("every", "ack".to_owned())?,
+            link: link(fields.table("link")?)?,
+            flows: fields.tables("flow")?.into_iter().map(|f| flow(f, duration)).collect::<Result<_, _>>()?,
+            thresholds: fields.optional_table("thresholds")?.map(thresholds).transpose()?.unwrap_or_default(),
+            published: fields.optional_table("published")?.map(published).transpose()?,
+        };
+        fields.finish()?;
+        check::check(&scenario)
+            .map_err(|problem| source.error(offset_of(&document, &problem.field), &problem.field, problem.message))?;
+        Ok(scenario)
+    }
+}
+
+fn stem(origin: &str) -> String {
+    Path::new(origin).file_stem().map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
+fn link(mut fields: Fields<'_, '_>) -> Result<LinkSpec, ScenarioError> {
+    let link = LinkSpec {
+        rate: fields.required("rate")?,
+        base_rtt: fields.required("base_rtt")?,
+        buffer: fields.required("buffer")?,
+        loss: fields.or("loss", 0.0)?,
+        overhead_bytes: fields.or("overhead_bytes", DEFAULT_OVERHEAD_BYTES)?,
+        mtu: fields.or("mtu", DEFAULT_MTU)?,
+        seed: fields.or("seed", DEFAULT_SEED)?,
+    };
+    fields.finish()?;
+    Ok(link)
+}
+
+fn flow(mut fields: Fields<'_, '_>, duration: Span) -> Result<FlowSpec, ScenarioError> {
+    let flow = FlowSpec {
+        name: fields.required("name")?,
+        algorithm: fields.required("algorithm")?,
+        set: fields.optional("set")?.unwrap_or_default(),
+        alias: fields.optional("as")?,
+        extra_rtt: fields.or("extra_rtt", Span::default())?,
+        start: fields.or("start", Span::default())?,
+        // A stop after the end of the run is the end of the run: a shortened run needs no other scenario.
+        stop: fields.or("stop", duration)?.min(duration),
+        bytes: fields.optional("bytes")?,
+        command: fields.optional("command")?,
+    };
+    fields.finish()?;
+    Ok(flow)
+}
+
+fn thresholds(mut fields: Fields<'_, '_>) -> Result<Thresholds, ScenarioError> {
+    let thresholds = Thresholds {
+        jain_min: fields.optional("jain_min")?,
+        utilisation_min: fields.optional("utilisation_min")?,
+        rtt_mean_max: fields.optional("rtt_mean_max")?,
+        retransmissions_max: fields.optional("retransmissions_max")?,
+    };
+    fields.finish()?;
+    Ok(thresholds)
+}
+
+fn published(mut fields: Fields<'_, '_>) -> Result<Published, ScenarioError> {
+    let published = Published {
+        source: fields.required("source")?,
+        jain: fields.optional("jain")?,
+        gap: fields.optional("gap")?,
+        goodput: fields.optional("goodput")?,
+    };
+    fields.finish()?;
+    Ok(published)
+}

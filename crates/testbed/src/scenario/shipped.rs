@@ -1,0 +1,35 @@
+//! Scenarios that are part of the binary, from the folder `scenarios/`.
+
+/// A scenario inside the binary.
+#[derive(Debug, Clone, Copy)]
+pub struct Shipped {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// TOML.
+    pub text: &'static str,
+}
+
+macro_rules! shipped {
+    ($($name:literal),* $(,)?) => {
+        &[$(Shipped { name: $name, text: include_str!(concat!("../../../../scenarios/", $name, ".toml")) }),*]
+    };
+}
+
+/// All of them; a test compares the list with the folder.
+pub const SHIPPED: &[Shipped] = shipped![
+    "bbr-vs-cubic",
+    "bbrv2-vs-cubic",
+    "fbbrv2-vs-cubic",
+    "single",
+    "single-p1",
+    "single-p1-loss",
+    "single-small",
+];
+
+impl Shipped {
+    /// Looks one up.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<&'static Shipped> {
+        SHIPPED.iter().find(|shipped| shipped.name == name)
+    }
+}

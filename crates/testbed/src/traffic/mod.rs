@@ -1,0 +1,67 @@
+//! Built-in bulk traffic. Both ends are child processes of a bench, started as `ccactl __flow …`.
+//!
+//! A child says `ready` on its standard output, waits for `go T0` on its standard input (`CLOCK_MONOTONIC` in
+//! ns, to which all its times are relative) and, at the end, prints one line of JSON. A receiver ends when its
+//! standard input does.
+
+pub mod receiver;
+pub mod sender;
+
+pub use receiver::{ReceiveOptions, ReceiveReport};
+pub use sender::{SendOptions, SendReport};
+
+use crate::clock;
+use crate::link::Nanos;
+use std::io::{self, BufRead, Write};
+use std::time::Duration;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+/// First port of the receiver; flow `i` goes to this port + `i`.
+pub const FIRST_PORT: u16 = 5201;
+
+/// Bytes handed to or taken from the kernel at once.
+const CHUNK_BYTES: usize = 256 * 1024;
+
+/// The line by which a child says that it can start.
+pub const READY: &str = "ready";
+
+/// Lines of standard input; closed when the bench closes its end.
+type Commands = UnboundedReceiver<String>;
+
+/// A thread of its own reads standard input: a read of it cannot be cancelled.
+fn commands() -> Commands {
+    let (send, receive) = unbounded_channel();
+    std::thread::spawn(move || {
+        for line in io::stdin().lock().lines().map_while(io::Result::ok) {
+            if send.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receive
+}
+
+/// One line on standard output, at once.
+fn say(line: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{line}")?;
+    out.flush()
+}
+
+/// Says ready and waits for the start of the run.
+async fn wait_for_go(commands: &mut Commands) -> io::Result<Nanos> {
+    say(READY)?;
+    let line = commands.recv().await.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
+    line.strip_prefix("go ")
+        .and_then(|t0| t0.parse().ok())
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("expected \"go T0\", found {line:?}")))
+}
+
+async fn sleep_until(at: Nanos) {
+    tokio::time::sleep(Duration::from_nanos(at.saturating_sub(clock::now()))).await;
+}
+
+/// Runs a future on a runtime of the calling thread alone.
+fn block_on<T>(future: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(future)
+}
