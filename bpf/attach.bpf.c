@@ -19,7 +19,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define SOL_TCP	       6
+#define SOL_TCP        6
 #define TCP_CONGESTION 13
 
 #define MAX_POLICIES 4096
@@ -41,10 +41,11 @@ struct bpf_sock_ops {
 /* The cgroup whose policy this instance applies; set by the loader. */
 const volatile u64 policy_cgroup_id = 0;
 
+/* Not preallocated: an update then replaces the element, and no program reads half of two policies. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_POLICIES);
-	__uint(map_flags, BPF_F_NO_PREALLOC); /* an update replaces the element: no program reads half of two policies */
+	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(pinning, LIBBPF_PIN_BY_NAME);
 	__type(key, u64);
 	__type(value, struct cca_policy);

@@ -1,0 +1,78 @@
+//! What can be said without a look at the kernel; runs without root.
+
+use crate::host::{Host, failed};
+
+#[test]
+fn list_json_is_an_array_of_objects_with_the_promised_members() {
+    let list = Host::new().json(&["list", "--json"]);
+    let rows = list.as_array().unwrap();
+    let names: Vec<_> = rows.iter().map(|row| row["name"].as_str().unwrap()).collect();
+    for name in ["reno", "cubic", "bbr", "bbrv2", "f-bbrv2"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    for row in rows {
+        for member in ["name", "kernel_name", "family", "reference"] {
+            assert!(!row[member].as_str().unwrap().is_empty(), "{member} of {row}");
+        }
+        for tunable in row["tunables"].as_array().unwrap() {
+            let number = |member: &str| tunable[member].as_f64().unwrap();
+            assert!(number("min") <= number("default") && number("default") <= number("max"), "{tunable}");
+            assert!(!tunable["doc"].as_str().unwrap().is_empty(), "{tunable}");
+        }
+    }
+}
+
+#[test]
+fn show_tells_paper_hooks_and_tunables() {
+    let host = Host::new();
+    let page = host.json(&["show", "f-bbrv2", "--json"]);
+    let text = host.ok(&["show", "f-bbrv2"]);
+    assert!(text.contains(page["reference"].as_str().unwrap()), "{text}");
+    for hook in page["hooks"].as_array().unwrap() {
+        assert!(text.contains(hook.as_str().unwrap()), "{text}");
+    }
+    for tunable in page["tunables"].as_array().unwrap() {
+        for member in ["name", "unit", "source", "doc"] {
+            assert!(text.contains(tunable[member].as_str().unwrap()), "{member} of {tunable}");
+        }
+    }
+}
+
+#[test]
+fn an_unknown_algorithm_gets_the_nearest_names() {
+    let host = Host::new();
+    for args in [&["show", "fbbrv2"][..], &["load", "fbbrv2", "--cgroup", "/x"], &["run", "fbbrv2", "--", "true"]] {
+        failed(&host.ccactl(args), 2, &["'fbbrv2'", "nearest: f-bbrv2", "ccactl list"]);
+    }
+    failed(&host.ccactl(&["load", "bpf_reno", "--cgroup", "/x"]), 2, &["nearest: reno"]);
+    failed(&host.ccactl(&["load", "vegas", "--cgroup", "/x"]), 2, &["native:vegas"]);
+}
+
+#[test]
+fn a_bad_tunable_is_refused_with_its_range() {
+    let host = Host::new();
+    let page = host.json(&["show", "f-bbrv2", "--json"]);
+    let tunables = page["tunables"].as_array().unwrap();
+    let tunable = tunables.iter().find(|tunable| tunable["max"].as_f64().unwrap() < 1e6).unwrap();
+    let (name, max) = (tunable["name"].as_str().unwrap(), tunable["max"].to_string());
+    let set = |value: String| host.ccactl(&["load", "f-bbrv2", "--cgroup", "/x", "--set", &value]);
+    failed(&set(format!("{name}=1000000")), 2, &[name, "out of range", &max]);
+    failed(&set(format!("{name}=fast")), 2, &[name, "not a decimal number", &max]);
+    // "but it takes whole numbers only" or "but it keeps only 3 decimals"
+    failed(&set(format!("{name}=1.00000001")), 2, &[name, "but it", "only", &max]);
+    failed(&set(format!("{name}x=1")), 2, &[&format!("'{name}x'"), &format!("nearest: {name}"), "ccactl show f-bbrv2"]);
+    let no_value = set(name.to_owned());
+    assert_eq!(no_value.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&no_value.stderr).contains("expected NAME=VALUE"));
+}
+
+#[test]
+fn a_bad_name_is_refused() {
+    let host = Host::new();
+    let named = |name: &str| host.ccactl(&["load", "reno", "--cgroup", "/x", "--as", name]);
+    failed(&named("a-name-of-16-byt"), 2, &["16 bytes", "1 to 15"]);
+    failed(&named("cubic"), 2, &["'cubic'", "kernel itself", "--as"]);
+    failed(&named("f_bbrv2"), 2, &["kernel name of f-bbrv2"]);
+    failed(&named("Reno"), 2, &["character", "a-z 0-9"]);
+    failed(&host.ccactl(&["load", "native:reno", "--cgroup", "/x", "--as", "y"]), 2, &["native:reno", "--as"]);
+}

@@ -1,0 +1,7 @@
+//! load, unload, list, show, status, run and probe as a user sees them: output, messages, exit codes, leftovers.
+
+mod host;
+mod input;
+mod lifecycle;
+mod missing;
+mod run;
