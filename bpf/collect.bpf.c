@@ -5,8 +5,8 @@
  *   tcp_probe             a segment has arrived on an established socket, nothing of it is processed yet -> sample
  *   inet_sock_set_state   -> ESTABLISHED: open;  a connection -> CLOSE: close, with the final totals
  *
- * Filter and rate are decided here, per socket, so that user space sees only what becomes a row. Each recorder loads its
- * own instance of this object; only cca_trace_map is shared. Loaded by aya: no extern symbols.
+ * Filter and rate are decided here, per socket, so that user space sees only what becomes a row. Each recorder loads
+ * its own instance of this object; only cca_trace_map is shared. Loaded by aya: no extern symbols.
  */
 #include "kernel_types.h"
 #include "ccactl_abi.h"
@@ -18,14 +18,13 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* include/uapi/linux/in.h, include/linux/socket.h, include/net/tcp_states.h */
-#define IPPROTO_TCP	6
-#define AF_INET		2
+/* include/linux/socket.h, include/net/tcp_states.h */
+#define AF_INET         2
 #define TCP_ESTABLISHED 1
-#define TCP_SYN_SENT	2
-#define TCP_SYN_RECV	3
-#define TCP_CLOSE	7
-#define TCP_LISTEN	10
+#define TCP_SYN_SENT    2
+#define TCP_SYN_RECV    3
+#define TCP_CLOSE       7
+#define TCP_LISTEN      10
 
 #define NSEC_PER_USEC 1000ULL
 
@@ -87,10 +86,15 @@ static __always_inline int in_cgroup(struct sock *sk)
 	return BPF_CORE_READ(ancestor, kn, id) == config.cgroup_id;
 }
 
-static __always_inline int is_wanted(struct sock *sk)
+/* Not skc_num, which a socket gives back before its state becomes CLOSE. */
+static __always_inline u16 local_port(struct tcp_sock *tp)
 {
-	if (config.port && sk->__sk_common.skc_num != config.port &&
-	    bpf_ntohs(sk->__sk_common.skc_dport) != config.port)
+	return bpf_ntohs(tp->inet_conn.icsk_inet.inet_sport);
+}
+
+static __always_inline int is_wanted(struct sock *sk, struct tcp_sock *tp)
+{
+	if (config.port && local_port(tp) != config.port && bpf_ntohs(sk->__sk_common.skc_dport) != config.port)
 		return 0;
 	if (config.netns && sk->__sk_common.skc_net.net->ns.inum != config.netns)
 		return 0;
@@ -120,9 +124,9 @@ static __always_inline int is_due(struct sock *sk, struct tcp_sock *tp, u64 now_
 	return 1;
 }
 
-static __always_inline void fill_addresses(struct cca_sample *row, struct sock *sk)
+static __always_inline void fill_addresses(struct cca_sample *row, struct sock *sk, struct tcp_sock *tp)
 {
-	row->sport = sk->__sk_common.skc_num;
+	row->sport = local_port(tp);
 	row->dport = bpf_ntohs(sk->__sk_common.skc_dport);
 	if (sk->__sk_common.skc_family == AF_INET) {
 		row->family = 4;
@@ -160,7 +164,8 @@ static __always_inline void fill_totals(struct cca_sample *row, struct tcp_sock 
 
 	row->bytes_sent = sent;
 	row->bytes_retrans = retrans;
-	/* The kernel's count holds a byte for SYN and FIN each; payload cannot be more than was sent for the first time. */
+	/* The kernel's count holds a byte for SYN and FIN each; payload cannot be more than was sent for the first
+	 * time. */
 	row->bytes_acked = sent >= retrans && acked > sent - retrans ? sent - retrans : acked;
 	row->retrans_pkts = tp->total_retrans;
 	row->lost_pkts = tp->lost;
@@ -195,7 +200,7 @@ static __always_inline void submit(struct sock *sk, struct tcp_sock *tp, u64 now
 	row->cgroup_id = sk->sk_cgrp_data.cgroup->kn->id;
 	row->netns = sk->__sk_common.skc_net.net->ns.inum;
 	row->event = event;
-	fill_addresses(row, sk);
+	fill_addresses(row, sk, tp);
 	fill_window(row, sk, tp);
 	fill_totals(row, tp);
 	fill_trace(row, sk);
@@ -213,7 +218,7 @@ int BPF_PROG(on_segment, struct sock *sk)
 	u64 now_ns;
 
 	/* With nothing outstanding the segment acknowledges nothing: a receiver's socket, or an idle sender. */
-	if (!tp || !tp->packets_out || !tp->bytes_sent || !is_wanted(sk))
+	if (!tp || !tp->packets_out || !tp->bytes_sent || !is_wanted(sk, tp))
 		return 0;
 	now_ns = bpf_ktime_get_ns();
 	if (is_due(sk, tp, now_ns))
@@ -234,10 +239,8 @@ int BPF_PROG(on_state, struct sock *sk, int old_state, int new_state)
 		event = CCA_EVENT_CLOSE;
 	else
 		return 0;
-	if (sk->sk_protocol != IPPROTO_TCP || !is_wanted(sk))
-		return 0;
 	tp = bpf_skc_to_tcp_sock(sk);
-	if (tp)
+	if (tp && is_wanted(sk, tp))
 		submit(sk, tp, bpf_ktime_get_ns(), event);
 	return 0;
 }

@@ -61,13 +61,21 @@ struct bbr {
 	u32 rounds;
 	u32 next_round_delivered; /* the round ends with the ACK of a packet sent after this tp->delivered */
 	struct bbr_policer policer;
-	u64 phase_us;                                 /* start of the PROBE_BW phase */
-	u32 mode : 3, prev_ca_state : 3,              /* at the previous ACK */
-	    packet_conservation : 1, round_start : 1, /* this ACK begins a round */
-	    idle_restart : 1, probe_rtt_round_done : 1, initialized : 1, stale_rounds : 2, /* kernels before 6.4 only */
-	    unused : 19;
-	u32 pacing_gain : 10, cwnd_gain : 10, full_bw_reached : 1, full_bw_count : 2, /* rounds without growth */
-	    phase : 3, has_seen_rtt : 1, unused_b : 5;
+	u64 phase_us; /* start of the PROBE_BW phase */
+	u32 mode : 3;
+	u32 prev_ca_state : 3; /* at the previous ACK */
+	u32 packet_conservation : 1;
+	u32 round_start : 1; /* this ACK begins a round */
+	u32 idle_restart : 1;
+	u32 probe_rtt_round_done : 1;
+	u32 initialized : 1;
+	u32 stale_rounds : 2; /* kernels before 6.4 only */
+	u32 full_bw_reached : 1;
+	u32 full_bw_count : 2; /* rounds without growth */
+	u32 phase : 3;
+	u32 has_seen_rtt : 1;
+	u32 pacing_gain : 16;
+	u32 cwnd_gain : 16;
 	u32 prior_cwnd; /* to be restored after recovery or PROBE_RTT */
 	u32 full_bw;    /* to grow from */
 	struct bbr_aggregation agg;
@@ -280,14 +288,6 @@ static __always_inline void bbr_update_bw(struct sock *sk, const struct rate_sam
 	/* A sample that the application held down says something only when it is large all the same. */
 	if (!is_app_limited || bw >= cc_window_get(&bbr->bw))
 		cc_window_max(&bbr->bw, bw_window_rounds, bbr->rounds, bw);
-}
-
-static __always_inline void bbr_update_phase(struct sock *sk, const struct rate_sample *rs)
-{
-	struct bbr *bbr = inet_csk_ca(sk);
-
-	if (bbr->mode == BBR_PROBE_BW && bbr_phase_is_over(sk, rs))
-		bbr_next_phase(sk);
 }
 
 static __always_inline void bbr_check_full_pipe(struct sock *sk, const struct rate_sample *rs)
@@ -505,7 +505,8 @@ CC_CONG_CONTROL(bbr_cong_control, sk, ack, flag, rs)
 	if (extra_acked_gain)
 		bbr_aggregation_update(&bbr->agg, tcp_sk(sk), rs, bbr_bw(bbr), bbr->round_start,
 				       BBR_EXTRA_ACKED_WIN_ROUNDS);
-	bbr_update_phase(sk, rs);
+	if (bbr->mode == BBR_PROBE_BW && bbr_phase_is_over(sk, rs))
+		bbr_next_phase(sk);
 	bbr_check_full_pipe(sk, rs);
 	bbr_check_drain(sk);
 	bbr_update_min_rtt(sk, rs);

@@ -132,7 +132,9 @@ struct bbr_aggregation {
 	u64 epoch_us;         /* start of the epoch, tp->delivered_mstamp */
 	u16 extra_pkts;       /* maximum of the running window */
 	u16 prior_extra_pkts; /* and of the one before; not an array: BPF may not index private state by a variable */
-	u32 epoch_acked_pkts : 20, win_rounds : 5, unused : 7;
+	u32 epoch_acked_pkts : 20;
+	u32 win_rounds : 5;
+	u32 unused : 7;
 };
 
 static __always_inline void bbr_aggregation_restart_epoch(struct bbr_aggregation *agg, u64 now_us)

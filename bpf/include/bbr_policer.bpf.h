@@ -18,13 +18,14 @@
 #define BBR_POLICER_USE_ROUNDS 48             /* how long the policed rate is believed */
 
 struct bbr_policer {
-	u32 bw;                          /* rate of the last interval, packets/us << 24; 0 = none */
-	u32 start_delivered;             /* the interval's start: tp->delivered, */
-	u32 start_ms;                    /* time, */
-	u32 start_lost;                  /* tp->lost */
-	u32 is_sampling : 1, in_use : 1, /* bw replaces the model's bandwidth */
-	    rounds : 7,                  /* of the interval, or since bw is in use */
-	    unused : 23;
+	u32 bw;              /* rate of the last interval, packets/us << 24; 0 = none */
+	u32 start_delivered; /* the interval's start: tp->delivered, */
+	u32 start_ms;        /* time, */
+	u32 start_lost;      /* tp->lost */
+	u32 is_sampling : 1;
+	u32 in_use : 1; /* bw replaces the model's bandwidth */
+	u32 rounds : 7; /* of the interval, or since bw is in use */
+	u32 unused : 23;
 };
 
 static __always_inline void bbr_policer_start_interval(struct bbr_policer *policer, const struct tcp_sock *tp)

@@ -103,7 +103,6 @@ struct sock_common {
 
 struct sock {
 	struct sock_common __sk_common;
-	u16 sk_protocol;
 	u32 sk_pacing_status; /* enum sk_pacing */
 	unsigned long sk_pacing_rate; /* bytes/s */
 	unsigned long sk_max_pacing_rate;
@@ -114,6 +113,7 @@ struct sock {
 
 struct inet_sock {
 	struct sock sk;
+	__be16 inet_sport;
 };
 
 struct tcp_congestion_ops;

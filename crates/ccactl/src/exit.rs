@@ -4,14 +4,12 @@ use ccactl_abi::exit;
 
 /// Exit code for an error chain: the first library error in it decides.
 pub fn code_of(error: &anyhow::Error) -> u8 {
-    // One line per library error type: `if let Some(e) = cause.downcast_ref::<loader::Error>() { return e.exit_code(); }`
-    for cause in error.chain() {
-        if let Some(error) = cause.downcast_ref::<ccactl_loader::Error>() {
-            return error.exit_code();
-        }
-        if let Some(error) = cause.downcast_ref::<ccactl_testbed::Error>() {
-            return error.exit_code();
-        }
-    }
-    exit::FAILURE
+    let code = |cause: &(dyn std::error::Error + 'static)| {
+        let loader = cause.downcast_ref::<ccactl_loader::Error>().map(ccactl_loader::Error::exit_code);
+        let collector = || cause.downcast_ref::<ccactl_collector::Error>().map(ccactl_collector::Error::exit_code);
+        let report = || cause.downcast_ref::<ccactl_report::Error>().map(ccactl_report::Error::exit_code);
+        let testbed = || cause.downcast_ref::<ccactl_testbed::Error>().map(ccactl_testbed::Error::exit_code);
+        loader.or_else(collector).or_else(report).or_else(testbed)
+    };
+    error.chain().find_map(code).unwrap_or(exit::FAILURE)
 }

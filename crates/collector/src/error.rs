@@ -76,6 +76,14 @@ pub enum Error {
         /// What the reader said.
         reason: String,
     },
+    /// No such network namespace.
+    #[error("no network namespace {name:?}: `ip netns list` has {known}")]
+    Netns {
+        /// As the user wrote it.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
     /// An option outside its range.
     #[error("{option}: {found} is out of range, expected {expected}")]
     Option {
@@ -135,9 +143,11 @@ impl Error {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::Exists { .. } | Error::Leftover { .. } | Error::NotAFile { .. } | Error::Option { .. } => {
-                exit::USAGE
-            }
+            Error::Exists { .. }
+            | Error::Leftover { .. }
+            | Error::NotAFile { .. }
+            | Error::Netns { .. }
+            | Error::Option { .. } => exit::USAGE,
             Error::Target { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,
             Error::Target { .. } | Error::NotAStream { .. } => exit::USAGE,
             Error::Permission { .. } => exit::PERMISSION,

@@ -13,17 +13,77 @@ use std::time::{Duration, Instant};
 /// Name of the shared map and of its pin.
 pub(crate) const TRACE_MAP: &str = "cca_trace_map";
 
+/// Held exclusively while the state changes.
+const STATE_LOCK: &str = "lock";
+/// Held shared by every running recorder.
+const RECORDER_LOCK: &str = "recorder.lock";
+
 /// How long the lock of another ccactl is waited for; it is held for a load or an unload, well below a second.
 const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 
-/// The folder of our pins.
-fn bpffs_dir() -> PathBuf {
-    std::env::var_os("CCACTL_BPFFS").map_or_else(|| PathBuf::from("/sys/fs/bpf/ccactl"), PathBuf::from)
+/// The folders that all processes of ccactl on this host share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostPaths {
+    /// Pinned maps and links, on a bpffs.
+    pub bpffs: PathBuf,
+    /// Lock files.
+    pub run: PathBuf,
 }
 
-/// The folder of our locks.
-fn run_dir() -> PathBuf {
-    std::env::var_os("CCACTL_RUN").map_or_else(|| PathBuf::from("/run/ccactl"), PathBuf::from)
+impl HostPaths {
+    /// `CCACTL_BPFFS` and `CCACTL_RUN`, or `/sys/fs/bpf/ccactl` and `/run/ccactl`.
+    #[must_use]
+    pub fn from_env() -> HostPaths {
+        let path = |variable, default: &str| std::env::var_os(variable).unwrap_or_else(|| default.into()).into();
+        HostPaths { bpffs: path("CCACTL_BPFFS", "/sys/fs/bpf/ccactl"), run: path("CCACTL_RUN", "/run/ccactl") }
+    }
+
+    fn make_bpffs(&self) -> Result<()> {
+        let dir = &self.bpffs;
+        let mount = dir.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(Path::new("/"));
+        let is_bpffs = statfs(mount).is_ok_and(|stat| stat.filesystem_type() == BPF_FS_MAGIC);
+        let remedy = "mount it with `mount -t bpf bpf /sys/fs/bpf`";
+        if !is_bpffs {
+            let source = io::Error::other("there is no bpffs");
+            return Err(Error::State { doing: "pin the trace map under", path: dir.clone(), source, remedy });
+        }
+        fs::create_dir_all(dir).map_err(|source| Error::State { doing: "create", path: dir.clone(), source, remedy })
+    }
+
+    fn open_lock(&self, name: &str) -> Result<File> {
+        let remedy = "ccactl keeps its locks there; CCACTL_RUN names another folder";
+        let failed = |doing, path: &Path, source| Error::State { doing, path: path.to_owned(), source, remedy };
+        fs::create_dir_all(&self.run).map_err(|source| failed("create", &self.run, source))?;
+        let path = self.run.join(name);
+        OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(|source| failed("open", &path, source))
+    }
+
+    /// Keeps every other ccactl from changing the state.
+    fn lock_state(&self) -> Result<Flock<File>> {
+        let mut file = self.open_lock(STATE_LOCK)?;
+        let deadline = Instant::now() + LOCK_PATIENCE;
+        loop {
+            match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+                Ok(locked) => return Ok(locked),
+                Err((unlocked, Errno::EWOULDBLOCK)) if Instant::now() < deadline => {
+                    file = unlocked;
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                Err((_, errno)) => return Err(self.lock_error(STATE_LOCK, errno)),
+            }
+        }
+    }
+
+    fn lock_error(&self, name: &str, errno: Errno) -> Error {
+        let remedy = "another ccactl holds it: wait for that one, or end it";
+        Error::State { doing: "lock", path: self.run.join(name), source: errno.into(), remedy }
+    }
 }
 
 /// Refuses early and by name what would otherwise be a bare EPERM or ENOENT of a BPF call.
@@ -57,39 +117,39 @@ fn effective_capabilities() -> u64 {
 /// A running recorder's share of the host's state. Dropping it gives the announcement back; the last recorder removes
 /// the trace map unless algorithms are loaded, which go on using it.
 pub(crate) struct Presence {
+    paths: HostPaths,
     recorder: Option<Flock<File>>,
 }
 
 impl Presence {
-    /// Announces a recorder and runs `load` while no other ccactl changes the state.
-    pub(crate) fn enter<T>(load: impl FnOnce(&Path) -> Result<T>) -> Result<(Presence, T)> {
-        let _exclusive = lock_state()?;
-        let recorder = open_lock("recorder.lock")?;
-        let path = run_dir().join("recorder.lock");
-        let recorder = Flock::lock(recorder, FlockArg::LockShared).map_err(|(_, errno)| lock_error(&path, errno))?;
-        let mut presence = Presence { recorder: Some(recorder) };
-        let loaded = make_bpffs_dir().and_then(|dir| load(&dir.join(TRACE_MAP)));
-        match loaded {
+    /// Announces a recorder and runs `load`, which gets the path of the trace map's pin, while no other ccactl changes
+    /// the state.
+    pub(crate) fn enter<T>(paths: &HostPaths, load: impl FnOnce(&Path) -> Result<T>) -> Result<(Presence, T)> {
+        let _exclusive = paths.lock_state()?;
+        let recorder = Flock::lock(paths.open_lock(RECORDER_LOCK)?, FlockArg::LockShared)
+            .map_err(|(_, errno)| paths.lock_error(RECORDER_LOCK, errno))?;
+        let mut presence = Presence { paths: paths.clone(), recorder: Some(recorder) };
+        match paths.make_bpffs().and_then(|()| load(&paths.bpffs.join(TRACE_MAP))) {
             Ok(loaded) => Ok((presence, loaded)),
             Err(error) => {
-                presence.leave_locked();
+                presence.leave();
                 Err(error)
             }
         }
     }
 
     /// To be called with the lock of the state.
-    fn leave_locked(&mut self) {
+    fn leave(&mut self) {
         let is_last = self.recorder.take().is_some_and(|lock| lock.relock(FlockArg::LockExclusiveNonblock).is_ok());
         if !is_last {
             return;
         }
-        let dir = bpffs_dir();
+        let dir = &self.paths.bpffs;
         let is_alone =
-            fs::read_dir(&dir).is_ok_and(|entries| entries.flatten().all(|entry| entry.file_name() == TRACE_MAP));
+            fs::read_dir(dir).is_ok_and(|entries| entries.flatten().all(|entry| entry.file_name() == TRACE_MAP));
         if is_alone {
             let _ = fs::remove_file(dir.join(TRACE_MAP));
-            let _ = fs::remove_dir(&dir);
+            let _ = fs::remove_dir(dir);
         }
     }
 }
@@ -99,60 +159,9 @@ impl Drop for Presence {
         if self.recorder.is_none() {
             return;
         }
-        match lock_state() {
-            Ok(_exclusive) => self.leave_locked(),
+        match self.paths.lock_state() {
+            Ok(_exclusive) => self.leave(),
             Err(error) => tracing::warn!("{error}"),
         }
     }
-}
-
-fn make_bpffs_dir() -> Result<PathBuf> {
-    let dir = bpffs_dir();
-    let mount = dir.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(Path::new("/"));
-    let is_bpffs = statfs(mount).is_ok_and(|stat| stat.filesystem_type() == BPF_FS_MAGIC);
-    let remedy = "mount it with `mount -t bpf bpf /sys/fs/bpf`";
-    if !is_bpffs {
-        let source = io::Error::other("there is no bpffs");
-        return Err(Error::State { doing: "pin the trace map under", path: dir, source, remedy });
-    }
-    match fs::create_dir_all(&dir) {
-        Ok(()) => Ok(dir),
-        Err(source) => Err(Error::State { doing: "create", path: dir, source, remedy }),
-    }
-}
-
-fn lock_state() -> Result<Flock<File>> {
-    let path = run_dir().join("lock");
-    let mut file = open_lock("lock")?;
-    let deadline = Instant::now() + LOCK_PATIENCE;
-    loop {
-        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(locked) => return Ok(locked),
-            Err((unlocked, Errno::EWOULDBLOCK)) if Instant::now() < deadline => {
-                file = unlocked;
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            Err((_, errno)) => return Err(lock_error(&path, errno)),
-        }
-    }
-}
-
-fn open_lock(name: &str) -> Result<File> {
-    let dir = run_dir();
-    let remedy = "ccactl keeps its locks there; CCACTL_RUN names another folder";
-    let failed = |doing, path: &Path, source| Error::State { doing, path: path.to_owned(), source, remedy };
-    fs::create_dir_all(&dir).map_err(|source| failed("create", &dir, source))?;
-    let path = dir.join(name);
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path)
-        .map_err(|source| failed("open", &path, source))
-}
-
-fn lock_error(path: &Path, errno: Errno) -> Error {
-    let remedy = "another ccactl holds it: wait for that one, or end it";
-    Error::State { doing: "lock", path: path.to_owned(), source: errno.into(), remedy }
 }

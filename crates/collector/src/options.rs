@@ -1,5 +1,6 @@
 //! What to record, how often, and where to.
 
+use crate::host::HostPaths;
 use crate::metadata::KnownAlgorithm;
 use crate::units::{UnitError, parse_duration};
 use ccactl_abi::layout::{self, RecordConfig};
@@ -95,6 +96,8 @@ pub struct RecordOptions {
     pub loaded: Vec<KnownAlgorithm>,
     /// Asked once per kernel name that is not in `loaded`.
     pub resolve: Resolver,
+    /// Where ccactl keeps its pins and locks.
+    pub paths: HostPaths,
 }
 
 impl RecordOptions {
@@ -120,6 +123,7 @@ impl RecordOptions {
             metadata: BTreeMap::new(),
             loaded: Vec::new(),
             resolve: Arc::new(KnownAlgorithm::from_registry),
+            paths: HostPaths::from_env(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::output::with_suffix;
 use crate::stream::StreamFile;
+use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -22,7 +23,10 @@ const GROWING: &[&str] =
 /// Writes `target` from `stream`; nothing is seen under that name until it is complete.
 ///
 /// `is_sorted` promises that the rows are in order of `time`.
-pub(crate) fn convert(
+///
+/// # Errors
+/// What went wrong, in words; nothing is left behind.
+pub fn convert_stream(
     stream: &Path,
     target: &Path,
     metadata: &BTreeMap<String, String>,
@@ -50,11 +54,12 @@ fn write(
     metadata: &BTreeMap<String, String>,
     is_sorted: bool,
 ) -> std::result::Result<(), Box<dyn std::error::Error>> {
-    // The stream's metadata are those of the start: the file carries `metadata` only.
-    let schema: SchemaRef = Arc::new(Schema::new(stream.schema().fields().clone()));
+    // The stream's metadata are those of the start. Readers look for them in either place: the file's own pairs or the
+    // Arrow schema that is stored in it.
+    let schema: SchemaRef = Arc::new(Schema::new_with_metadata(stream.schema().fields().clone(), metadata.clone()));
     let mut writer = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties(metadata, is_sorted)))?;
     for batch in stream {
-        writer.write(&batch?.with_schema(Arc::clone(&schema))?)?;
+        writer.write(&RecordBatch::try_new(Arc::clone(&schema), batch?.columns().to_vec())?)?;
     }
     writer.into_inner()?.sync_all()?;
     Ok(())

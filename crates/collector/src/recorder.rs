@@ -104,7 +104,7 @@ impl Recording {
         };
         host::preflight()?;
         let (presence, (mut probe, ring)) =
-            Presence::enter(|trace_map| Probe::load(&options.config(), options.buffer_bytes, trace_map))?;
+            Presence::enter(&options.paths, |pin| Probe::load(&options.config(), options.buffer_bytes, pin))?;
 
         let clock = Clock::now();
         let metadata = metadata::at_start(&options, &clock);
@@ -165,7 +165,7 @@ fn make_file(target: Target, metadata: &BTreeMap<String, String>, written: &Writ
     let made = if target.is_stream() {
         target.rename_stream().map_err(|error| error.to_string())
     } else {
-        parquet_file::convert(&stream, &path, metadata, written.is_sorted)
+        parquet_file::convert_stream(&stream, &path, metadata, written.is_sorted)
     };
     match made {
         Ok(()) => {

@@ -8,7 +8,7 @@ use arrow_array::types::{ArrowPrimitiveType, Float32Type, Int64Type, UInt16Type,
 use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, RecordBatch, StringArray, TimestampNanosecondArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use ccactl_abi::layout::{self, Sample, Trace, name_str};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -120,8 +120,7 @@ const CA_STATES: [&str; 5] = ["open", "disorder", "cwr", "recovery", "loss"];
 #[must_use]
 pub fn schema(metadata: &BTreeMap<String, String>) -> SchemaRef {
     let fields: Vec<Field> = COLUMNS.iter().map(|c| Field::new(c.name, (c.data_type)(), c.nullable)).collect();
-    let metadata: HashMap<String, String> = metadata.clone().into_iter().collect();
-    Arc::new(Schema::new_with_metadata(fields, metadata))
+    Arc::new(Schema::new_with_metadata(fields, metadata.clone()))
 }
 
 /// Samples as a batch of `schema` (of [`schema`]).

@@ -5,8 +5,9 @@
 
   const HEIGHT_PX = 230;
   const PHASE_ROW_PX = 40;
-  const PHASE_AXIS_PX = 44;
+  const PHASE_AXIS_PX = 42;
   const AXIS_PX = 54;
+  const TIME_AXIS_PX = 34;
   const PRINT_WIDTH_PX = 680;
   const ZOOM_STEP = 0.6;
   const PAN_STEP = 0.25;
@@ -39,7 +40,7 @@
     const paper = variable("--paper");
     const ink = variable("--ink");
     let out = color;
-    for (let share = 0.1; contrast(out, paper) < 3 && share <= 1; share += 0.1) out = mix(color, ink, share);
+    for (let share = 0.1; contrast(out, paper) < 4 && share <= 1; share += 0.1) out = mix(color, ink, share);
     return out;
   }
 
@@ -108,11 +109,11 @@
       padding: [8, 12, 0, 0],
       scales: { x: { time: false, range: (_, min, max) => [min, max] }, ...scales },
       axes: [
-        { ...axis, values: (_, ticks) => ticks.map((t) => `${+t.toFixed(3)} s`), space: 70 },
+        { ...axis, values: (_, ticks) => ticks.map((t) => `${+t.toFixed(3)} s`), space: 70, size: TIME_AXIS_PX },
         { ...axis, size: AXIS_PX, ...more.yAxis },
       ],
       series: [{ label: "time", value: (_, t) => (t == null ? "–" : `${t.toFixed(3)} s`) }, ...series],
-      legend: { show: !more.noLegend, markers: { width: 3 } },
+      legend: { show: !more.noLegend, markers: { width: 2, fill: (u, i) => u.series[i].stroke(u, i) } },
       cursor: {
         sync: { key: `group${groups.length}` },
         drag: { x: true, y: false, setScale: true },
@@ -149,6 +150,7 @@
       ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
       ctx.clip();
       ctx.textBaseline = "middle";
+      ctx.textAlign = "left";
       charts.flows.forEach((flow, row) => {
         const top = bbox.top + (bbox.height * row) / rows;
         const band = { top: top + 16 * ratio, height: bbox.height / rows - 20 * ratio };

@@ -5,6 +5,8 @@ use polars::prelude::*;
 /// How values of one group become one value. Each is associative, so partial results fold like rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Agg {
+    /// Number of rows for which the expression is not null.
+    Count,
     /// Sum, null counts as nothing.
     Sum,
     /// Smallest.
@@ -16,9 +18,18 @@ pub enum Agg {
 }
 
 impl Agg {
-    fn apply(self, values: Expr) -> Expr {
+    /// Over the rows of a batch.
+    fn of_rows(self, values: Expr) -> Expr {
         match self {
-            Agg::Sum => values.sum(),
+            Agg::Count => values.count().cast(DataType::Int64),
+            other => other.of_partials(values),
+        }
+    }
+
+    /// Over partial results.
+    fn of_partials(self, values: Expr) -> Expr {
+        match self {
+            Agg::Sum | Agg::Count => values.sum(),
             Agg::Min => values.min(),
             Agg::Max => values.max(),
             Agg::First => values.drop_nulls().first(),
@@ -57,7 +68,7 @@ impl Fold {
         if let Some(predicate) = &self.filter {
             rows = rows.filter(predicate.clone());
         }
-        let partial = rows.group_by_stable(self.keys.clone()).agg(self.aggregates(|expr| expr.clone())).collect()?;
+        let partial = rows.group_by_stable(self.keys.clone()).agg(self.of_rows()).collect()?;
         self.partial_rows += partial.height();
         self.partials.push(partial);
         if self.partial_rows > self.compact_at_rows {
@@ -72,8 +83,12 @@ impl Fold {
         Ok(self.partials.pop())
     }
 
-    fn aggregates(&self, values: impl Fn(&Expr) -> Expr) -> Vec<Expr> {
-        self.columns.iter().map(|(name, agg, expr)| agg.apply(values(expr)).alias(*name)).collect()
+    fn of_rows(&self) -> Vec<Expr> {
+        self.columns.iter().map(|(name, agg, expr)| agg.of_rows(expr.clone()).alias(*name)).collect()
+    }
+
+    fn of_partials(&self) -> Vec<Expr> {
+        self.columns.iter().map(|(name, agg, _)| agg.of_partials(col(*name)).alias(*name)).collect()
     }
 
     fn compact(&mut self) -> PolarsResult<()> {
@@ -82,10 +97,9 @@ impl Fold {
                 let schema = self.partials[0].schema();
                 schema.iter_names().take(self.keys.len()).map(|name| col(name.clone())).collect()
             };
-            let merged: Vec<Expr> =
-                self.columns.iter().map(|(name, agg, _)| agg.apply(col(*name)).alias(*name)).collect();
             let partials: Vec<LazyFrame> = self.partials.drain(..).map(IntoLazy::lazy).collect();
-            let frame = concat(partials, UnionArgs::default())?.group_by_stable(keys).agg(merged).collect()?;
+            let frame =
+                concat(partials, UnionArgs::default())?.group_by_stable(keys).agg(self.of_partials()).collect()?;
             self.partials.push(frame);
         }
         self.partial_rows = self.partials.first().map_or(0, DataFrame::height);
@@ -103,6 +117,7 @@ mod tests {
             vec![col("key")],
             vec![
                 ("total", Agg::Sum, col("value")),
+                ("names", Agg::Count, col("name")),
                 ("least", Agg::Min, col("value")),
                 ("most", Agg::Max, col("value") * lit(10)),
                 ("name", Agg::First, col("name")),
@@ -119,7 +134,7 @@ mod tests {
         for start in 0..5 {
             parts.push(&all.slice(start, 1)).unwrap();
         }
-        let expected = df!("key" => [1, 2], "total" => [12i64, 8], "least" => [3i64, 1], "most" => [50i64, 70], "name" => ["a", "b"]).unwrap();
+        let expected = df!("key" => [1, 2], "total" => [12i64, 8], "names" => [2i64, 2], "least" => [3i64, 1], "most" => [50i64, 70], "name" => ["a", "b"]).unwrap();
         assert!(whole.finish().unwrap().unwrap().equals(&expected));
         assert!(parts.finish().unwrap().unwrap().equals(&expected));
     }

@@ -29,8 +29,9 @@ impl Options {
         if !(from_s >= 0.0 && from_s < to_s && from_s.is_finite()) {
             return Err(Error::Window { from_s, to_s });
         }
-        // The cast saturates, so infinity is "no end".
-        Ok(((from_s * US_PER_S) as u64, (to_s * US_PER_S) as u64))
+        // The casts saturate, so infinity is "no end"; times are read as signed integers.
+        let micros = |s: f64| ((s * US_PER_S).round() as u64).min(i64::MAX as u64);
+        Ok((micros(from_s), micros(to_s)))
     }
 
     /// Width of the intervals in microseconds, at least one.

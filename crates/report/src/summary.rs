@@ -52,6 +52,13 @@ pub struct RecordingSummary {
     pub scenario: Option<String>,
 }
 
+impl RecordingSummary {
+    /// Whether the figures per algorithm say anything that those per flow do not.
+    pub(crate) fn algorithms_differ_from_flows(&self) -> bool {
+        self.algorithms.iter().any(|algorithm| algorithm.flows > 1) || self.flows.iter().any(|f| !f.changes.is_empty())
+    }
+}
+
 /// The bottleneck and how well it was used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkSummary {

@@ -30,11 +30,15 @@ pub enum Error {
         /// What the system answered.
         cause: io::Error,
     },
-    /// There is no cgroup2 hierarchy.
-    #[error(
-        "cgroup2: expected a mounted hierarchy in /proc/mounts, found none; mount one: mount -t cgroup2 none /sys/fs/cgroup/unified"
-    )]
-    NoCgroup2,
+    /// An algorithm or a policy was refused.
+    #[error(transparent)]
+    Loader(#[from] ccactl_loader::Error),
+    /// The recording failed.
+    #[error(transparent)]
+    Collector(#[from] ccactl_collector::Error),
+    /// A recording could not be evaluated.
+    #[error(transparent)]
+    Report(#[from] ccactl_report::Error),
     /// A flow ended in a way that makes its figures worthless.
     #[error("flow {flow}: {message}")]
     Flow {

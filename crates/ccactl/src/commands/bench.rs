@@ -98,7 +98,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let name = args.scenario.expect("clap asks for it where there is no subcommand");
     let scenario = Scenario::open(&name, &args.changes.overrides()).map_err(ccactl_testbed::Error::from)?;
     let folder = args.output.unwrap_or_else(|| format!("ccactl-bench-{}-{}", scenario.name, utc_now()).into());
-    let result = carry_out(&scenario, &folder, None, &interrupt_flag()?)?;
+    let interrupt = interrupt_flag()?;
+    let result = carry_out(&scenario, &folder, None, &interrupt)?;
     if args.json {
         output::json(&result)?;
     } else {

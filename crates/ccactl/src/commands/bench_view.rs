@@ -2,9 +2,9 @@
 
 use super::output;
 use anyhow::Result;
-use ccactl_report::Estimate;
+use ccactl_report::{Estimate, html};
 use ccactl_testbed::Scenario;
-use ccactl_testbed::bench::{BenchResult, Event};
+use ccactl_testbed::bench::{BenchResult, Event, RunResult};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -56,13 +56,35 @@ impl Progress {
 }
 
 /// Makes the page from the valid runs, or from all when none is.
-pub fn write_page(_scenario: &Scenario, result: &BenchResult, folder: &Path) -> Result<()> {
+pub fn write_page(scenario: &Scenario, result: &BenchResult, folder: &Path) -> Result<()> {
     let any_valid = result.aggregate.is_some();
     let runs = result.runs.iter().filter(|run| run.valid || !any_valid);
     let files: Vec<PathBuf> = runs.map(|run| folder.join(&run.directory).join("recording.parquet")).collect();
     let recordings = ccactl_report::open_all(&files)?;
-    let _ = recordings;
+    let options = ccactl_report::Options::default();
+    let summary = ccactl_report::summarize(&recordings, &options)?;
+    let title = format!("{}: {}", scenario.name, scenario.description);
+    let heading = html::Heading { title, notes: result.runs.iter().map(note).collect() };
+    html::write(&folder.join(PAGE), &recordings, &summary, &options, &heading)?;
     Ok(())
+}
+
+/// How well the emulated link kept time in one run.
+fn note(run: &RunResult) -> String {
+    let verdict = if run.valid { "valid".to_owned() } else { format!("not valid ({})", run.problems.join("; ")) };
+    let late = &run.link.lateness;
+    let rate = run.link.rate_error.map_or_else(String::new, |e| format!(", rate error {:+.2} %", e * 100.0));
+    format!(
+        "Run {}: {verdict}. Emulator: lateness p50 {:.3}, p99 {:.3}, max {:.1} ms{rate}; {} of {} packets dropped by the \
+         full buffer, {} lost at random.",
+        run.run,
+        late.p50_us / 1000.0,
+        late.p99_us / 1000.0,
+        late.max_us / 1000.0,
+        run.link.dropped_full_packets,
+        run.link.packets,
+        run.link.lost_packets,
+    )
 }
 
 /// The table of a bench.

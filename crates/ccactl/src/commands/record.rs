@@ -1,10 +1,206 @@
 //! `ccactl record`
 
+use anyhow::{Context, Result, bail};
+use ccactl_abi::Algorithm;
+use ccactl_collector::{
+    CgroupFilter, Every, KnownAlgorithm, Output, Phase, Progress, RecordOptions, Recorder, Summary, netns_inode,
+    parse_bytes, parse_duration, utc_compact,
+};
+use ccactl_loader::{Loader, PolicyStatus, cgroup};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::Duration;
 
 #[derive(clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Only sockets of this cgroup and its descendants; relative to the cgroup2 mount (/bench) or absolute
+    #[arg(long, value_name = "PATH")]
+    cgroup: Option<PathBuf>,
+    /// Only sockets with this local or remote port
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    port: Option<u16>,
+    /// Only sockets of this network namespace: a name of `ip netns list`, or a path such as /proc/PID/ns/net
+    #[arg(long, value_name = "NAME")]
+    netns: Option<String>,
+    /// A row per ACK, per smoothed RTT, or per interval: ack, rtt, 10ms
+    #[arg(long, default_value = "ack", value_name = "ack|rtt|TIME")]
+    every: Every,
+    /// End by itself after this time, such as 150s; otherwise Ctrl-C ends the recording
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    duration: Option<Duration>,
+    /// Parquet file, an Arrow IPC stream if it ends in .arrows, or - for such a stream on standard output
+    /// [default: ccactl-TIME.parquet]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Ring buffer between kernel and ccactl; rounded up to a power of two
+    #[arg(long, default_value = "16MiB", value_name = "SIZE", value_parser = parse_bytes)]
+    buffer: u64,
+    /// Replace FILE, and what a killed recording to it left behind
+    #[arg(long)]
+    force: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
 
-pub fn run(_args: Args) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("not built yet")
+pub fn run(args: Args) -> Result<ExitCode> {
+    let is_stopped = stop_on_signals()?;
+    let output = output(&args)?;
+    let recorder = Recorder::start(options(&args, output)?)?;
+    let summary = follow(recorder, &is_stopped)?;
+    print(&summary, args.json)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The first signal ends the recording, a second one while the file is being made ends ccactl.
+fn stop_on_signals() -> Result<Arc<AtomicBool>> {
+    let is_stopped = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        let interrupted = i32::from(ccactl_abi::exit::INTERRUPTED);
+        flag::register_conditional_shutdown(signal, interrupted, Arc::clone(&is_stopped))
+            .and_then(|_| flag::register(signal, Arc::clone(&is_stopped)))
+            .context("cannot handle signals")?;
+    }
+    Ok(is_stopped)
+}
+
+fn output(args: &Args) -> Result<Output> {
+    match &args.output {
+        None => Ok(Output::File(PathBuf::from(format!("ccactl-{}.parquet", utc_compact())))),
+        Some(path) if path == Path::new("-") => {
+            if args.json {
+                bail!("-o - and --json both want standard output: give only one of them");
+            }
+            if std::io::stdout().is_terminal() {
+                bail!("-o - would write a binary stream to the terminal: pipe it, or name a file");
+            }
+            Ok(Output::Stdout)
+        }
+        Some(path) => Ok(Output::File(path.clone())),
+    }
+}
+
+fn options(args: &Args, output: Output) -> Result<RecordOptions> {
+    let mut options = RecordOptions::new(output);
+    options.cgroup = args.cgroup.as_deref().map(cgroup_filter).transpose()?;
+    options.netns = args.netns.as_deref().map(netns_inode).transpose()?;
+    options.port = args.port;
+    options.every = args.every;
+    options.duration = args.duration;
+    options.force = args.force;
+    // What does not fit is out of range as well, and the collector says so.
+    options.buffer_bytes = u32::try_from(args.buffer).unwrap_or(u32::MAX);
+    options.loaded = loaded_algorithms();
+    // An algorithm may be loaded under another name while the recording runs.
+    options.resolve = Arc::new(|name| {
+        loaded_algorithms()
+            .into_iter()
+            .find(|known| known.kernel_name == name)
+            .or_else(|| KnownAlgorithm::from_registry(name))
+    });
+    Ok(options)
+}
+
+fn cgroup_filter(given: &Path) -> Result<CgroupFilter> {
+    let mount = cgroup::Mount::find(Path::new("/proc/mounts"))?;
+    let path = mount.resolve(given)?;
+    Ok(CgroupFilter { path: mount.display(&path), id: cgroup::id(&path)?, level: mount.level(&path) })
+}
+
+/// The algorithms that some cgroup has, with the values of their tunables. Without them a recording is poorer, not wrong.
+fn loaded_algorithms() -> Vec<KnownAlgorithm> {
+    let policies = Loader::open().and_then(|loader| loader.status()).unwrap_or_else(|error| {
+        tracing::warn!("the recording does not know the loaded algorithms: {error}");
+        Vec::new()
+    });
+    let mut known: Vec<KnownAlgorithm> = policies.iter().filter_map(known_algorithm).collect();
+    known.sort_by(|a, b| a.kernel_name.cmp(&b.kernel_name));
+    known.dedup_by(|a, b| a.kernel_name == b.kernel_name);
+    known
+}
+
+/// `None` for a native algorithm, which has no row in the registry.
+fn known_algorithm(policy: &PolicyStatus) -> Option<KnownAlgorithm> {
+    let algorithm = Algorithm::by_name(&policy.algorithm)?;
+    let tunables = policy
+        .tunables
+        .iter()
+        .map(|setting| (setting.tunable.name.to_owned(), setting.tunable.display(setting.raw)))
+        .collect();
+    Some(KnownAlgorithm { kernel_name: policy.kernel_name.clone(), algorithm, tunables })
+}
+
+/// Shows the progress until the recording has ended by itself or by a signal.
+fn follow(recorder: Recorder, is_stopped: &AtomicBool) -> Result<Summary> {
+    let style = ProgressStyle::with_template("{spinner} {msg}").expect("the template is valid");
+    // On standard error, and silent when that is not a terminal.
+    let line = ProgressBar::new_spinner().with_style(style);
+    let mut has_asked = false;
+    while !recorder.is_finished() {
+        if is_stopped.load(Ordering::Relaxed) && !has_asked {
+            recorder.request_stop();
+            has_asked = true;
+        }
+        line.set_message(progress_text(&recorder.progress()));
+        line.tick();
+        sleep(Duration::from_millis(50));
+    }
+    line.finish_and_clear();
+    Ok(recorder.wait()?)
+}
+
+fn progress_text(progress: &Progress) -> String {
+    if progress.phase == Phase::Finishing {
+        return format!("writing {} rows", progress.rows);
+    }
+    let drops = progress.drops.total();
+    format!(
+        "{:.0} s · {} flows · {:.0} rows/s · {drops} drops",
+        progress.elapsed.as_secs_f64(),
+        progress.flows,
+        progress.rows_per_s
+    )
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    path: Option<&'a Path>,
+    rows: u64,
+    flows: u64,
+    drops: u64,
+    duration_us: u64,
+}
+
+fn print(summary: &Summary, json: bool) -> Result<()> {
+    let drops = summary.drops.total();
+    if json {
+        let result = Report {
+            path: summary.path.as_deref(),
+            rows: summary.rows,
+            flows: summary.flows,
+            drops,
+            duration_us: u64::try_from(summary.duration.as_micros()).unwrap_or(u64::MAX),
+        };
+        println!("{}", serde_json::to_string(&result)?);
+        return Ok(());
+    }
+    let seconds = summary.duration.as_secs_f64();
+    let line = format!("{} rows · {} flows · {drops} drops · {seconds:.1} s", summary.rows, summary.flows);
+    match &summary.path {
+        Some(path) => println!("{line} · {}", path.display()),
+        // Standard output carries the stream.
+        None => eprintln!("{line}"),
+    }
+    if summary.drops.ring_full > 0 {
+        eprintln!("rows were dropped because the ring buffer was full: a larger --buffer or a rarer --every helps");
+    }
+    Ok(())
 }

@@ -84,7 +84,7 @@ fn default_title(summary: &Summary) -> String {
         [one] => {
             let mut algorithms: Vec<&str> = one.algorithms.iter().map(|a| a.algorithm.as_str()).collect();
             algorithms.dedup();
-            format!("{} · {}", algorithms.join(" vs "), one.name)
+            algorithms.join(" vs ")
         }
         many => format!("{} recordings", many.len()),
     }

@@ -3,7 +3,7 @@
 use super::escape::text;
 use crate::charts::{Charts, MAX_FLOWS};
 use crate::render::table;
-use crate::summary::{AlgorithmSummary, FlowSummary, Measures, RecordingSummary, Summary};
+use crate::summary::{Measures, RecordingSummary, Summary};
 
 /// Heading and unit of each figure, in the order of [`table::cells`].
 const FIGURES: [(&str, &str); 12] = [
@@ -56,13 +56,19 @@ fn figures(recording: &RecordingSummary) -> String {
     let mut out = head(&["Flow", "Algorithm"], &FIGURES);
     out.push_str("<tbody>\n");
     for flow in recording.flows.iter().take(MAX_ROWS) {
-        out.push_str(&flow_row(flow));
+        let color = recording.algorithms.iter().find(|a| a.kernel_name == flow.kernel_name).map(|a| a.color.as_str());
+        out.push_str(&row(&flow.name, &flow.algorithm, color, &flow.measures));
     }
-    out.push_str("</tbody>\n<tbody>\n");
-    for algorithm in &recording.algorithms {
-        out.push_str(&algorithm_row(algorithm));
+    out.push_str("</tbody>\n");
+    if recording.algorithms_differ_from_flows() {
+        out.push_str("<tbody>\n");
+        for algorithm in &recording.algorithms {
+            let name = table::flow_count(algorithm);
+            out.push_str(&row(&name, &algorithm.algorithm, Some(&algorithm.color), &algorithm.measures));
+        }
+        out.push_str("</tbody>\n");
     }
-    out.push_str("</tbody>\n</table></div>\n");
+    out.push_str("</table></div>\n");
     out
 }
 
@@ -100,20 +106,10 @@ fn head(names: &[&str], figures: &[(&str, &str)]) -> String {
     out
 }
 
-fn flow_row(flow: &FlowSummary) -> String {
-    let name = format!("<td class=\"name\">{}</td>", text(&flow.name));
-    row(&name, &text(&flow.algorithm), &flow.measures)
-}
-
-fn algorithm_row(algorithm: &AlgorithmSummary) -> String {
-    let flows = if algorithm.flows == 1 { "1 flow".to_owned() } else { format!("mean of {} flows", algorithm.flows) };
-    let key = format!("<i class=\"key\" style=\"background:{}\"></i>", text(&algorithm.color));
-    let name = format!("<td class=\"name\">{key}{} · {flows}</td>", text(&algorithm.algorithm));
-    row(&name, &text(&algorithm.algorithm), &algorithm.measures)
-}
-
-fn row(name: &str, algorithm: &str, measures: &Measures) -> String {
-    let mut out = format!("<tr>{name}<td class=\"name\">{algorithm}</td>");
+fn row(name: &str, algorithm: &str, color: Option<&str>, measures: &Measures) -> String {
+    let key =
+        color.map(|color| format!("<i class=\"key\" style=\"background:{}\"></i>", text(color))).unwrap_or_default();
+    let mut out = format!("<tr><td class=\"name\">{}</td><td class=\"name\">{key}{}</td>", text(name), text(algorithm));
     out.extend(table::cells(measures).iter().zip(FIGURES).map(|(cell, figure)| cell_html(cell, figure)));
     out.push_str("</tr>\n");
     out

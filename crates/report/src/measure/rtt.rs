@@ -17,7 +17,7 @@ pub fn fold() -> Fold {
     let mut keys = steps::flow();
     keys.push(col("running"));
     keys.push(col("rtt_us"));
-    Fold::new(keys, vec![("samples", Agg::Sum, lit(1i64))])
+    Fold::new(keys, vec![("samples", Agg::Count, col("t_us"))])
         .filtered(col("d_delivered_pkts").gt(lit(0)).and(col("rtt_us").is_not_null()))
 }
 

@@ -76,7 +76,7 @@ pub fn fold() -> Fold {
             first("sport"),
             first("dport"),
             first("cgroup_id"),
-            ("rows", Agg::Sum, lit(1i64)),
+            ("rows", Agg::Count, col("t_us")),
             ("first_us", Agg::Min, col("t_us")),
             ("progress_us", Agg::Max, when(progress).then(col("t_us")).otherwise(lit(NULL))),
             ("time_us", Agg::Sum, col("dt_us")),

@@ -75,9 +75,11 @@ fn recording_text(recording: &RecordingSummary) -> String {
     let shown = &recording.flows[..recording.flows.len().min(MAX_FLOWS)];
     let mut rows: Vec<Vec<String>> = vec![headings("flow"), units()];
     rows.extend(shown.iter().map(flow_row));
-    rows.push(Vec::new());
-    rows.push(vec!["per algorithm".to_owned()]);
-    rows.extend(recording.algorithms.iter().map(algorithm_row));
+    if recording.algorithms_differ_from_flows() {
+        rows.push(Vec::new());
+        rows.push(vec!["per algorithm".to_owned()]);
+        rows.extend(recording.algorithms.iter().map(algorithm_row));
+    }
     text.push_str(&aligned(&rows));
     if recording.flows.len() > shown.len() {
         text.push_str(&format!(
@@ -132,8 +134,12 @@ fn flow_row(flow: &FlowSummary) -> Vec<String> {
 }
 
 fn algorithm_row(algorithm: &AlgorithmSummary) -> Vec<String> {
-    let flows = if algorithm.flows == 1 { "1 flow".to_owned() } else { format!("mean of {} flows", algorithm.flows) };
-    row(&flows, &algorithm.algorithm, &algorithm.measures)
+    row(&flow_count(algorithm), &algorithm.algorithm, &algorithm.measures)
+}
+
+/// How many flows the figures of an algorithm stand for.
+pub(crate) fn flow_count(algorithm: &AlgorithmSummary) -> String {
+    if algorithm.flows == 1 { "1 flow".to_owned() } else { format!("mean of {} flows", algorithm.flows) }
 }
 
 fn row(name: &str, algorithm: &str, measures: &Measures) -> Vec<String> {

@@ -1,0 +1,168 @@
+//! Traffic on the loopback of a network namespace of its own. It runs in a process of its own, since a cgroup has whole
+//! processes: this very test binary, started anew with [`child`] as its only test.
+
+use crate::host::Cgroup;
+use nix::sched::{CloneFlags, unshare};
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+const PLAN: &str = "CCACTL_TEST_TRAFFIC";
+
+/// What the sender does.
+#[derive(Clone, Copy)]
+pub enum Plan {
+    /// So many bytes as fast as they go.
+    Bulk { bytes: u64 },
+    /// So many small writes, this long apart.
+    Drip { writes: u64, gap_us: u64 },
+}
+
+/// Bytes of one write of [`Plan::Drip`].
+pub const DRIP_BYTES: u64 = 100;
+
+impl Plan {
+    fn encode(self) -> String {
+        match self {
+            Plan::Bulk { bytes } => format!("bulk {bytes} 0"),
+            Plan::Drip { writes, gap_us } => format!("drip {writes} {gap_us}"),
+        }
+    }
+
+    fn decode(text: &str) -> Plan {
+        let fields: Vec<&str> = text.split(' ').collect();
+        let number = |at: usize| fields[at].parse().unwrap();
+        match fields[0] {
+            "bulk" => Plan::Bulk { bytes: number(1) },
+            _ => Plan::Drip { writes: number(1), gap_us: number(2) },
+        }
+    }
+
+    fn send(self, mut stream: &TcpStream) {
+        match self {
+            Plan::Bulk { mut bytes } => {
+                let block = vec![0x55; 1 << 20];
+                while bytes > 0 {
+                    let part = usize::try_from(bytes).unwrap().min(block.len());
+                    stream.write_all(&block[..part]).unwrap();
+                    bytes -= part as u64;
+                }
+            }
+            Plan::Drip { writes, gap_us } => {
+                stream.set_nodelay(true).unwrap();
+                for _ in 0..writes {
+                    stream.write_all(&[0x55; DRIP_BYTES as usize]).unwrap();
+                    thread::sleep(Duration::from_micros(gap_us));
+                }
+            }
+        }
+    }
+}
+
+/// A sender and its receiver that wait for [`Traffic::run`].
+pub struct Traffic {
+    process: Child,
+    commands: ChildStdin,
+    answers: BufReader<ChildStdout>,
+    /// Inode number of its network namespace.
+    pub netns: u32,
+    /// Port of the receiver.
+    pub port: u16,
+}
+
+impl Traffic {
+    /// Starts the process in `cgroup`; it has made its namespace and listens when this returns.
+    pub fn start(cgroup: &Cgroup, plan: Plan) -> Traffic {
+        let procs = fs::OpenOptions::new().write(true).open(cgroup.path.join("cgroup.procs")).unwrap();
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command
+            .args(["--exact", "traffic::child", "--ignored", "--nocapture", "--test-threads=1"])
+            .env(PLAN, plan.encode())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        // SAFETY: between fork and exec only `write` runs, on a file that was opened before.
+        unsafe {
+            command.pre_exec(move || (&procs).write_all(b"0"));
+        }
+        let mut process = command.spawn().unwrap();
+        let commands = process.stdin.take().unwrap();
+        let mut answers = BufReader::new(process.stdout.take().unwrap());
+        let ready = answer(&mut answers);
+        let (netns, port) = ready.split_once(' ').unwrap();
+        let (netns, port) = (netns.parse().unwrap(), port.parse().unwrap());
+        Traffic { process, commands, answers, netns, port }
+    }
+
+    /// Lets it send, and waits until both sockets are closed.
+    pub fn run(mut self) {
+        self.commands.write_all(b"go\n").unwrap();
+        assert_eq!(answer(&mut self.answers), "done");
+    }
+}
+
+impl Drop for Traffic {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The next answer; what the test harness prints around it is skipped.
+fn answer(answers: &mut impl BufRead) -> String {
+    loop {
+        let mut line = String::new();
+        assert_ne!(answers.read_line(&mut line).unwrap(), 0, "the traffic process has ended early");
+        if let Some((_, answer)) = line.split_once('@') {
+            return answer.trim().to_owned();
+        }
+    }
+}
+
+/// Not a test: what [`Traffic::start`] runs in its process.
+#[test]
+#[ignore = "started by the other tests"]
+fn child() {
+    let Ok(plan) = std::env::var(PLAN) else { return };
+    let plan = Plan::decode(&plan);
+    unshare(CloneFlags::CLONE_NEWNET).unwrap();
+    set_loopback_up();
+    let netns = fs::metadata("/proc/thread-self/ns/net").unwrap().ino();
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    println!("@{netns} {}", address.port());
+
+    let mut go = String::new();
+    std::io::stdin().read_line(&mut go).unwrap();
+    if go.is_empty() {
+        std::process::exit(1); // the test has failed before it wanted traffic
+    }
+    let receiver = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        std::io::copy(&mut stream, &mut std::io::sink()).unwrap();
+    });
+    let mut stream = TcpStream::connect(address).unwrap();
+    plan.send(&stream);
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0);
+    receiver.join().unwrap();
+    println!("@done");
+    std::process::exit(0);
+}
+
+fn set_loopback_up() {
+    let socket = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+    // SAFETY: an all-zero ifreq is valid, and it outlives both calls, which only read and write within it.
+    unsafe {
+        let mut request: libc::ifreq = std::mem::zeroed();
+        request.ifr_name[0] = b'l' as libc::c_char;
+        request.ifr_name[1] = b'o' as libc::c_char;
+        request.ifr_ifru.ifru_flags = libc::IFF_UP as libc::c_short;
+        assert_eq!(libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &request), 0);
+    }
+}

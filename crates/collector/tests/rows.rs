@@ -1,0 +1,262 @@
+//! From samples to rows: exact values, and which of them are none.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Int64Type, TimestampNanosecondType, UInt16Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, RecordBatch};
+use bytemuck::Zeroable;
+use ccactl_abi::layout::{
+    EVENT_CLOSE, EVENT_OPEN, FLAG_APP_LIMITED, FLAG_CWND_LIMITED, FLAG_TRACE, INFINITE_SSTHRESH, Sample, Trace,
+    UNBOUNDED_U32, UNBOUNDED_U64, name_bytes,
+};
+use ccactl_abi::{Algorithm, Family, TraceValue};
+use ccactl_collector::schema::{Context, batch, schema};
+use ccactl_collector::{Clock, KnownAlgorithm};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+static TOY: Algorithm = Algorithm {
+    name: "toy",
+    kernel_name: "bpf_toy",
+    family: Family::Model,
+    summary: "",
+    reference: "",
+    hooks: &[],
+    tunables: &[],
+    modes: &["startup", "drain"],
+    v0: Some(TraceValue { name: "origin_pkts", doc: "" }),
+    v1: None,
+    color: "#000000",
+};
+
+const CLOCK: Clock = Clock { monotonic_ns: 1_000_000, unix_ns: 1_700_000_000_000_000_000 };
+
+fn sample() -> Sample {
+    let mut addresses = [[0; 16]; 2];
+    addresses[0][..4].copy_from_slice(&[192, 0, 2, 1]);
+    addresses[1][..4].copy_from_slice(&[198, 51, 100, 255]);
+    Sample {
+        time_ns: 3_500_999,
+        flow_id: u64::MAX,
+        cgroup_id: 42,
+        pacing_rate_bytes_per_s: 1_250_000,
+        delivery_interval_us: 10_000,
+        delivery_pkts: 10,
+        bytes_acked: 1,
+        bytes_sent: 2,
+        bytes_retrans: 3,
+        netns: 4_026_531_840,
+        cwnd_pkts: 10,
+        ssthresh_pkts: 7,
+        inflight_pkts: 9,
+        srtt_us: 40_000,
+        rtt_us: 41_000,
+        min_rtt_us: 39_000,
+        mss_bytes: 1448,
+        retrans_pkts: 4,
+        lost_pkts: 5,
+        delivered_pkts: 6,
+        delivered_ce_pkts: 8,
+        sport: 5001,
+        dport: 65_535,
+        family: 4,
+        ca_state: 3,
+        flags: FLAG_APP_LIMITED | FLAG_CWND_LIMITED,
+        saddr: addresses[0],
+        daddr: addresses[1],
+        algorithm: name_bytes("bpf_toy").unwrap(),
+        ..Sample::zeroed()
+    }
+}
+
+fn rows(samples: &[Sample]) -> RecordBatch {
+    let resolve = Arc::new(|name: &str| (name == TOY.kernel_name).then(|| KnownAlgorithm::with_defaults(&TOY)));
+    let mut context = Context::new(CLOCK, resolve);
+    context.learn(samples);
+    batch(&schema(&BTreeMap::new()), samples, &context)
+}
+
+fn text(rows: &RecordBatch, column: &str) -> Vec<Option<String>> {
+    rows[column].as_string::<i32>().iter().map(|value| value.map(str::to_owned)).collect()
+}
+
+macro_rules! values {
+    ($rows:expr, $column:literal, $ty:ty) => {
+        $rows[$column].as_primitive::<$ty>().iter().collect::<Vec<_>>()
+    };
+}
+
+#[test]
+fn the_schema_is_that_of_the_documentation() {
+    let documented = include_str!("../../../docs/schema.md");
+    let mut expected: Vec<(String, String)> = Vec::new();
+    for line in documented.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        for name in cells[1].split(',') {
+            expected.push((name.trim().trim_matches('`').to_owned(), cells[2].to_owned()));
+        }
+    }
+    let schema = schema(&BTreeMap::new());
+    let found: Vec<(String, String)> = schema
+        .fields()
+        .iter()
+        .map(|field| {
+            let data_type = match field.data_type().to_string().as_str() {
+                "Timestamp(ns, \"UTC\")" => "timestamp[ns, UTC]".to_owned(),
+                "Boolean" => "bool".to_owned(),
+                other => other.to_lowercase(),
+            };
+            (field.name().clone(), data_type)
+        })
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_row_has_the_values_of_its_sample() {
+    let rows = rows(&[sample()]);
+    assert_eq!(values!(rows, "time", TimestampNanosecondType), [Some(1_700_000_000_002_500_999)]);
+    assert_eq!(values!(rows, "t_us", UInt64Type), [Some(2500)]);
+    for (column, value) in [
+        ("event", "sample"),
+        ("src", "192.0.2.1"),
+        ("dst", "198.51.100.255"),
+        ("algorithm", "bpf_toy"),
+        ("ca_state", "recovery"),
+    ] {
+        assert_eq!(text(&rows, column), [Some(value.to_owned())], "{column}");
+    }
+    for (column, value) in [
+        ("flow_id", u64::MAX),
+        ("cgroup_id", 42),
+        ("pacing_rate_bps", 10_000_000),
+        ("delivery_rate_bps", 11_584_000),
+        ("bytes_acked", 1),
+        ("bytes_sent", 2),
+        ("bytes_retrans", 3),
+    ] {
+        assert_eq!(rows[column].as_primitive::<UInt64Type>().iter().collect::<Vec<_>>(), [Some(value)], "{column}");
+    }
+    for (column, value) in [
+        ("netns", 4_026_531_840),
+        ("cwnd_pkts", 10),
+        ("ssthresh_pkts", 7),
+        ("inflight_pkts", 9),
+        ("srtt_us", 40_000),
+        ("rtt_us", 41_000),
+        ("min_rtt_us", 39_000),
+        ("mss_bytes", 1448),
+        ("retrans_pkts", 4),
+        ("lost_pkts", 5),
+        ("delivered_pkts", 6),
+        ("delivered_ce_pkts", 8),
+    ] {
+        assert_eq!(rows[column].as_primitive::<UInt32Type>().iter().collect::<Vec<_>>(), [Some(value)], "{column}");
+    }
+    assert_eq!(values!(rows, "sport", UInt16Type), [Some(5001)]);
+    assert_eq!(values!(rows, "dport", UInt16Type), [Some(65_535)]);
+    assert!(rows["app_limited"].as_boolean().value(0) && rows["cwnd_limited"].as_boolean().value(0));
+}
+
+#[test]
+fn what_the_kernel_does_not_know_yet_is_none() {
+    let fresh = Sample {
+        ssthresh_pkts: INFINITE_SSTHRESH,
+        srtt_us: 0,
+        rtt_us: 0,
+        min_rtt_us: u32::MAX,
+        pacing_rate_bytes_per_s: u64::MAX,
+        delivery_interval_us: 0,
+        flags: 0,
+        event: EVENT_OPEN,
+        ca_state: 0,
+        ..sample()
+    };
+    let just_finite = Sample { ssthresh_pkts: INFINITE_SSTHRESH - 1, ..sample() };
+    let rows = rows(&[fresh, just_finite, Sample { event: EVENT_CLOSE, ..sample() }]);
+    for column in ["ssthresh_pkts", "srtt_us", "rtt_us", "min_rtt_us", "pacing_rate_bps", "delivery_rate_bps"] {
+        assert_eq!((rows[column].is_null(0), rows[column].is_null(1)), (true, false), "{column}");
+    }
+    assert_eq!(values!(rows, "ssthresh_pkts", UInt32Type)[1], Some(INFINITE_SSTHRESH - 1));
+    assert_eq!(text(&rows, "event"), ["open", "sample", "close"].map(|event| Some(event.to_owned())));
+    assert_eq!(text(&rows, "ca_state")[0].as_deref(), Some("open"));
+    assert!(!rows["app_limited"].as_boolean().value(0));
+}
+
+#[test]
+fn ipv6_is_shown_as_such_unless_ipv4_hides_in_it() {
+    let mut v6 = [0; 16];
+    (v6[0], v6[1], v6[2], v6[3], v6[15]) = (0x20, 0x01, 0x0d, 0xb8, 1);
+    let mut mapped = [0; 16];
+    mapped[10..].copy_from_slice(&[0xff, 0xff, 203, 0, 113, 9]);
+    let rows = rows(&[Sample { family: 6, saddr: v6, daddr: mapped, ..sample() }]);
+    assert_eq!(text(&rows, "src"), [Some("2001:db8::1".to_owned())]);
+    assert_eq!(text(&rows, "dst"), [Some("203.0.113.9".to_owned())]);
+}
+
+fn traced(trace: Trace) -> Sample {
+    Sample { flags: FLAG_TRACE, trace, ..sample() }
+}
+
+fn full_trace() -> Trace {
+    Trace {
+        bw_bps: 1,
+        bw_lo_bps: 2,
+        bw_hi_bps: 3,
+        v0: -4,
+        v1: 5,
+        mode: 1,
+        min_rtt_us: 6,
+        inflight_lo_pkts: 7,
+        inflight_hi_pkts: 8,
+        pacing_gain_milli: 2885,
+        cwnd_gain_milli: 2000,
+        updates: 1,
+        pad: 0,
+    }
+}
+
+#[test]
+fn a_trace_is_shown_with_the_names_of_the_registry() {
+    let rows = rows(&[traced(full_trace())]);
+    assert_eq!(text(&rows, "trace_mode"), [Some("drain".to_owned())]);
+    assert_eq!(values!(rows, "trace_bw_bps", UInt64Type), [Some(1)]);
+    assert_eq!(values!(rows, "trace_bw_lo_bps", UInt64Type), [Some(2)]);
+    assert_eq!(values!(rows, "trace_bw_hi_bps", UInt64Type), [Some(3)]);
+    assert_eq!(values!(rows, "trace_min_rtt_us", UInt32Type), [Some(6)]);
+    assert_eq!(values!(rows, "trace_inflight_lo_pkts", UInt32Type), [Some(7)]);
+    assert_eq!(values!(rows, "trace_inflight_hi_pkts", UInt32Type), [Some(8)]);
+    assert_eq!(values!(rows, "trace_pacing_gain", Float32Type), [Some(2.885)]);
+    assert_eq!(values!(rows, "trace_cwnd_gain", Float32Type), [Some(2.0)]);
+    assert_eq!(values!(rows, "trace_v0", Int64Type), [Some(-4)]);
+    assert_eq!(values!(rows, "trace_v1", Int64Type), [None], "the registry has no name for it");
+}
+
+#[test]
+fn what_an_algorithm_does_not_publish_is_none() {
+    let unbounded = Trace {
+        bw_lo_bps: UNBOUNDED_U64,
+        bw_hi_bps: UNBOUNDED_U64,
+        inflight_lo_pkts: UNBOUNDED_U32,
+        inflight_hi_pkts: UNBOUNDED_U32,
+        ..full_trace()
+    };
+    let only_mode = Trace { updates: 1, ..Trace::zeroed() };
+    let rows = rows(&[traced(unbounded), traced(only_mode), Sample { trace: full_trace(), ..sample() }]);
+    for column in ["trace_bw_lo_bps", "trace_bw_hi_bps", "trace_inflight_lo_pkts", "trace_inflight_hi_pkts"] {
+        assert_eq!(rows[column].null_count(), 3, "{column}");
+    }
+    for column in ["trace_bw_bps", "trace_min_rtt_us", "trace_pacing_gain", "trace_cwnd_gain"] {
+        assert_eq!((rows[column].is_null(0), rows[column].is_null(1), rows[column].is_null(2)), (false, true, true));
+    }
+    assert_eq!(text(&rows, "trace_mode"), [Some("drain".to_owned()), Some("startup".to_owned()), None]);
+    assert_eq!(values!(rows, "trace_v0", Int64Type), [Some(-4), Some(0), None]);
+}
+
+#[test]
+fn an_algorithm_that_nobody_knows_is_shown_by_numbers() {
+    let foreign = Sample { algorithm: name_bytes("bpf_other").unwrap(), ..traced(full_trace()) };
+    let out_of_range = traced(Trace { mode: 9, ..full_trace() });
+    let rows = rows(&[foreign, out_of_range]);
+    assert_eq!(text(&rows, "trace_mode"), [Some("1".to_owned()), Some("9".to_owned())]);
+    assert_eq!(values!(rows, "trace_v1", Int64Type), [Some(5), None]);
+}

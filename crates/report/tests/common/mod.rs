@@ -1,0 +1,160 @@
+//! Small recordings made by hand, with every column of `docs/schema.md` that a report may meet.
+
+// Each test binary and the example use a part of this.
+#![allow(dead_code)]
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use polars::prelude::*;
+
+/// One row; the defaults are those of a socket that has just been opened.
+#[derive(Debug, Clone)]
+pub struct Row {
+    pub t_us: u64,
+    pub event: &'static str,
+    pub flow_id: u64,
+    pub cgroup_id: u64,
+    pub netns: u32,
+    pub src: &'static str,
+    pub dst: &'static str,
+    pub sport: u16,
+    pub dport: u16,
+    pub algorithm: &'static str,
+    pub cwnd_pkts: u32,
+    pub rtt_us: Option<u32>,
+    pub bytes_acked: u64,
+    pub bytes_sent: u64,
+    pub bytes_retrans: u64,
+    pub retrans_pkts: u32,
+    pub lost_pkts: u32,
+    pub delivered_pkts: u32,
+    pub trace_mode: Option<&'static str>,
+}
+
+impl Row {
+    /// Row of flow `flow_id` at `t_us`.
+    pub fn at(flow_id: u64, t_us: u64) -> Row {
+        Row {
+            t_us,
+            event: "sample",
+            flow_id,
+            cgroup_id: 100 + flow_id,
+            netns: 4_026_531_840,
+            src: "10.0.0.1",
+            dst: "10.0.0.2",
+            sport: 40_000 + flow_id as u16,
+            dport: 5001,
+            algorithm: "bpf_cubic",
+            cwnd_pkts: 10,
+            rtt_us: None,
+            bytes_acked: 0,
+            bytes_sent: 0,
+            bytes_retrans: 0,
+            retrans_pkts: 0,
+            lost_pkts: 0,
+            delivered_pkts: 0,
+            trace_mode: None,
+        }
+    }
+
+    /// Payload sent and acknowledged so far.
+    pub fn bytes(self, sent: u64, acked: u64) -> Row {
+        Row { bytes_sent: sent, bytes_acked: acked, ..self }
+    }
+
+    /// Latest RTT sample, and packets delivered so far.
+    pub fn rtt(self, rtt_us: u32, delivered_pkts: u32) -> Row {
+        Row { rtt_us: Some(rtt_us), delivered_pkts, ..self }
+    }
+}
+
+/// A recording to be written.
+#[derive(Debug, Clone)]
+pub struct Fixture {
+    pub rows: Vec<Row>,
+    metadata: Vec<(String, String)>,
+}
+
+impl Fixture {
+    pub fn new(rows: Vec<Row>) -> Fixture {
+        let fixture = Fixture { rows, metadata: Vec::new() };
+        fixture.meta("schema_version", "1").meta("version", "0.1.0").meta("kernel", "6.18.0-test").meta("every", "ack")
+    }
+
+    /// Sets `ccactl.KEY`.
+    pub fn meta(mut self, key: &str, value: &str) -> Fixture {
+        let key = format!("ccactl.{key}");
+        self.metadata.retain(|(known, _)| *known != key);
+        self.metadata.push((key, value.to_owned()));
+        self
+    }
+
+    pub fn without_meta(mut self) -> Fixture {
+        self.metadata.clear();
+        self
+    }
+
+    pub fn frame(&self) -> DataFrame {
+        fn all<T>(rows: &[Row], value: impl Fn(&Row) -> T) -> Vec<T> {
+            rows.iter().map(value).collect()
+        }
+        let rows = &self.rows;
+        let frame = df!(
+            "t_us" => all(rows, |r| r.t_us),
+            "event" => all(rows, |r| r.event),
+            "flow_id" => all(rows, |r| r.flow_id),
+            "cgroup_id" => all(rows, |r| r.cgroup_id),
+            "netns" => all(rows, |r| r.netns),
+            "src" => all(rows, |r| r.src),
+            "dst" => all(rows, |r| r.dst),
+            "sport" => all(rows, |r| u32::from(r.sport)),
+            "dport" => all(rows, |r| u32::from(r.dport)),
+            "algorithm" => all(rows, |r| r.algorithm),
+            "cwnd_pkts" => all(rows, |r| r.cwnd_pkts),
+            "rtt_us" => all(rows, |r| r.rtt_us),
+            "bytes_acked" => all(rows, |r| r.bytes_acked),
+            "bytes_sent" => all(rows, |r| r.bytes_sent),
+            "bytes_retrans" => all(rows, |r| r.bytes_retrans),
+            "retrans_pkts" => all(rows, |r| r.retrans_pkts),
+            "lost_pkts" => all(rows, |r| r.lost_pkts),
+            "delivered_pkts" => all(rows, |r| r.delivered_pkts),
+            "delivered_ce_pkts" => all(rows, |_| 0u32),
+            "trace_mode" => all(rows, |r| r.trace_mode),
+        );
+        let ports = [col("sport").cast(DataType::UInt16), col("dport").cast(DataType::UInt16)];
+        frame.unwrap().lazy().with_columns(ports).collect().unwrap()
+    }
+
+    /// Writes a finished recording, in row groups of `group_rows`.
+    pub fn parquet_in_groups(&self, path: &Path, group_rows: usize) -> PathBuf {
+        let metadata = KeyValueMetadata::from_static(self.metadata.clone());
+        ParquetWriter::new(File::create(path).unwrap())
+            .with_key_value_metadata(Some(metadata))
+            .with_row_group_size(Some(group_rows))
+            .finish(&mut self.frame())
+            .unwrap();
+        path.to_owned()
+    }
+
+    /// Writes a finished recording.
+    pub fn parquet(&self, path: &Path) -> PathBuf {
+        self.parquet_in_groups(path, 1 << 17)
+    }
+
+    /// Writes an unfinished recording: an Arrow stream of batches of `batch_rows`, with its end mark.
+    pub fn stream(&self, path: &Path, batch_rows: usize) -> PathBuf {
+        let metadata = self.metadata.iter().map(|(k, v)| (k.as_str().into(), v.as_str().into())).collect();
+        let mut writer = IpcStreamWriter::new(File::create(path).unwrap());
+        writer.set_custom_schema_metadata(Arc::new(metadata));
+        let frame = self.frame();
+        // One chunk per batch: the writer makes a message of each chunk.
+        let mut batches = frame.slice(0, batch_rows);
+        for start in (batch_rows..frame.height()).step_by(batch_rows) {
+            batches.vstack_mut(&frame.slice(start as i64, batch_rows)).unwrap();
+        }
+        writer.finish(&mut batches).unwrap();
+        path.to_owned()
+    }
+}

@@ -1,0 +1,254 @@
+//! Scenario files: defaults, complaints with file, line and field, and changes from the command line.
+
+use ccactl_testbed::Scenario;
+use ccactl_testbed::scenario::{Override, SHIPPED, ScenarioError};
+use ccactl_testbed::units::{Buffer, Rate, Span};
+use std::collections::BTreeSet;
+
+const GOOD: &str = r#"duration = "10s"
+[link]
+rate = "50Mbit/s"
+base_rtt = "40ms"
+buffer = { bdp = 4 }
+[[flow]]
+name = "one"
+algorithm = "reno"
+[[flow]]
+name = "two"
+algorithm = "native:cubic"
+"#;
+
+fn parse(text: &str) -> Result<Scenario, ScenarioError> {
+    Scenario::parse("dir/mine.toml", text)
+}
+
+#[test]
+fn defaults_are_filled_in() {
+    let scenario = parse(GOOD).unwrap();
+    assert_eq!(scenario.name, "mine");
+    assert_eq!((scenario.repeat, scenario.every.as_str()), (1, "ack"));
+    let link = &scenario.link;
+    assert_eq!((link.loss, link.overhead_bytes, link.mtu), (0.0, 14, 1500));
+    assert_eq!((link.bdp_bytes(), link.buffer_bytes(), link.frame_bytes()), (250_000.0, 1_000_000, 1514));
+    let flow = &scenario.flows[0];
+    assert_eq!((flow.start, flow.stop, flow.extra_rtt), (Span::default(), Span::from_secs(10), Span::default()));
+}
+
+#[test]
+fn the_resolved_scenario_is_the_same_scenario() {
+    for shipped in SHIPPED {
+        let scenario = Scenario::parse(shipped.name, shipped.text).unwrap();
+        assert_eq!(scenario.name, shipped.name, "the name is that of the file");
+        assert_eq!(Scenario::parse("resolved.toml", &scenario.to_toml()).unwrap(), scenario);
+    }
+    let mut every_field = parse(GOOD).unwrap();
+    every_field.flows[0].bytes = Some(10_000_000);
+    every_field.flows[1].command = Some(vec!["true".to_owned(), "a b".to_owned()]);
+    every_field.thresholds.jain_min = Some(0.9);
+    every_field.thresholds.rtt_mean_max = Some(Span::from_secs(1));
+    assert_eq!(parse(&every_field.to_toml()).unwrap(), every_field);
+}
+
+#[test]
+fn shipped_scenarios_are_those_of_the_folder() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+    let files: BTreeSet<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(SHIPPED.iter().map(|shipped| shipped.name.to_owned()).collect::<BTreeSet<_>>(), files);
+}
+
+/// A line of [`GOOD`], what to put in its place, the line and field of the complaint, and a word of it.
+type Bad = (&'static str, &'static str, usize, &'static str, &'static str);
+
+const BAD: &[Bad] = &[
+    // Unknown, missing, of the wrong type.
+    ("duration = \"10s\"", "duration = \"10s\"\ndurations = 1", 2, "durations", "unknown field"),
+    (
+        "buffer = { bdp = 4 }",
+        "buffer = { bdp = 4 }\nlatency = \"1ms\"",
+        6,
+        "link.latency",
+        "expected one of rate, base_rtt",
+    ),
+    ("name = \"two\"", "name = \"two\"\nalgoritm = \"reno\"", 11, "flow[1].algoritm", "unknown field"),
+    ("duration = \"10s\"", "", 1, "duration", "missing"),
+    ("rate = \"50Mbit/s\"", "", 2, "link.rate", "missing"),
+    ("name = \"two\"", "", 9, "flow[1].name", "missing"),
+    ("duration = \"10s\"", "duration = 10", 1, "duration", "found 10"),
+    ("duration = \"10s\"", "duration = \"10s\"\nflow = 3", 0, "", "duplicate key"),
+    // Values that are no quantity.
+    ("rate = \"50Mbit/s\"", "rate = \"50Mbps\"", 3, "link.rate", "50Mbps"),
+    ("rate = \"50Mbit/s\"", "rate = \"0bit/s\"", 3, "link.rate", "at least 1kbit/s"),
+    ("base_rtt = \"40ms\"", "base_rtt = \"40\"", 4, "link.base_rtt", "\"40\""),
+    ("base_rtt = \"40ms\"", "base_rtt = \"-1ms\"", 4, "link.base_rtt", "\"-1ms\""),
+    ("buffer = { bdp = 4 }", "buffer = 4", 5, "link.buffer", "found 4"),
+    ("buffer = { bdp = 4 }", "buffer = { bdp = 4, bytes = 1 }", 5, "link.buffer", "2 keys"),
+    ("buffer = { bdp = 4 }", "buffer = { bdps = 4 }", 5, "link.buffer", "bdps"),
+    ("buffer = { bdp = 4 }", "buffer = { bdp = nan }", 5, "link.buffer", "finite"),
+    ("buffer = { bdp = 4 }", "buffer = { bdp = 0.001 }", 5, "link.buffer", "1514 bytes"),
+    ("buffer = { bdp = 4 }", "buffer = { packets = 0 }", 5, "link.buffer", "1514 bytes"),
+    ("buffer = { bdp = 4 }", "buffer = { bytes = -5 }", 5, "link.buffer", "from 0"),
+    ("buffer = { bdp = 4 }", "buffer = \"4bdp\"\nloss = 1.5", 6, "link.loss", "found 1.5"),
+    ("buffer = { bdp = 4 }", "buffer = \"4bdp\"\nmtu = 100", 6, "link.mtu", "found 100"),
+    ("duration = \"10s\"", "duration = \"0s\"", 1, "duration", "more than 0s"),
+    ("duration = \"10s\"", "duration = \"10s\"\nrepeat = 0", 2, "repeat", "found 0"),
+    ("duration = \"10s\"", "duration = \"10s\"\nrepeat = -1", 2, "repeat", "found -1"),
+    ("duration = \"10s\"", "duration = \"10s\"\nevery = \"acks\"", 2, "every", "\"acks\""),
+    ("duration = \"10s\"", "duration = \"10s\"\nname = \"../up\"", 2, "name", "../up"),
+    // Flows.
+    ("name = \"two\"", "name = \"one\"", 10, "flow[1].name", "\"one\" twice"),
+    ("name = \"two\"", "name = \"a/b\"", 10, "flow[1].name", "a/b"),
+    ("name = \"two\"", "name = \"\"", 10, "flow[1].name", "\"\""),
+    ("algorithm = \"reno\"", "algorithm = \"renoo\"", 8, "flow[0].algorithm", "reno"),
+    ("algorithm = \"reno\"", "algorithm = \"bpf_reno\"", 8, "flow[0].algorithm", "reno"),
+    ("algorithm = \"native:cubic\"", "algorithm = \"native:\"", 11, "flow[1].algorithm", "no algorithm"),
+    ("algorithm = \"native:cubic\"", "algorithm = \"native:cubic\"\nset = { a = 1 }", 12, "flow[1].set.a", "tunables"),
+    ("algorithm = \"native:cubic\"", "algorithm = \"native:cubic\"\nas = \"x\"", 12, "flow[1].as", "--as"),
+    ("algorithm = \"reno\"", "algorithm = \"reno\"\nset = { nope = 1 }", 9, "flow[0].set.nope", "no tunable"),
+    ("algorithm = \"reno\"", "algorithm = \"reno\"\nset = { nope = true }", 9, "flow[0].set", "a number"),
+    (
+        "algorithm = \"reno\"",
+        "algorithm = \"f-bbrv2\"\nset = { alpha = 1000000 }",
+        9,
+        "flow[0].set.alpha",
+        "out of range",
+    ),
+    (
+        "algorithm = \"reno\"",
+        "algorithm = \"f-bbrv2\"\nset = { alpha = \"x\" }",
+        9,
+        "flow[0].set.alpha",
+        "not a decimal",
+    ),
+    ("algorithm = \"reno\"", "algorithm = \"reno\"\nas = \"cubic\"", 9, "flow[0].as", "of the kernel itself"),
+    ("algorithm = \"reno\"", "algorithm = \"reno\"\nas = \"sixteen_bytes_xy\"", 9, "flow[0].as", "16 bytes"),
+    ("algorithm = \"reno\"", "algorithm = \"reno\"\nstart = \"10s\"", 9, "flow[0].start", "before the end"),
+    (
+        "algorithm = \"reno\"",
+        "algorithm = \"reno\"\nstart = \"5s\"\nstop = \"5s\"",
+        10,
+        "flow[0].stop",
+        "after the start",
+    ),
+    ("algorithm = \"reno\"", "algorithm = \"reno\"\nbytes = 0", 9, "flow[0].bytes", "at least 1"),
+    ("algorithm = \"reno\"", "algorithm = \"reno\"\ncommand = []", 9, "flow[0].command", "a program"),
+    ("algorithm = \"reno\"", "algorithm = \"reno\"\ncommand = [1]", 9, "flow[0].command", "a string"),
+    (
+        "algorithm = \"reno\"",
+        "algorithm = \"reno\"\nbytes = 5\ncommand = [\"true\"]",
+        9,
+        "flow[0].bytes",
+        "beside a command",
+    ),
+];
+
+#[test]
+fn every_fault_is_one_line_with_file_line_and_field() {
+    for (good_line, bad_line, line, field, word) in BAD {
+        assert!(GOOD.contains(good_line), "{good_line:?} is a line of the good scenario");
+        let error = parse(&GOOD.replacen(good_line, bad_line, 1)).expect_err(bad_line).to_string();
+        let place = match *line {
+            0 => "dir/mine.toml:".to_owned(),
+            line => format!("dir/mine.toml:{line}: {field}: "),
+        };
+        assert!(error.starts_with(&place), "{bad_line:?}: expected {place:?} at the start of {error:?}");
+        assert!(error.contains(word), "{bad_line:?}: expected {word:?} in {error:?}");
+        assert!(!error.contains('\n'), "{bad_line:?}: more than one line: {error:?}");
+    }
+}
+
+#[test]
+fn text_that_is_not_toml_is_a_fault_of_its_line() {
+    for text in ["duration = ", "duration = \"10s\"\n[link\n", "\u{0}", "duration = 10s"] {
+        let error = parse(text).unwrap_err().to_string();
+        assert!(error.starts_with("dir/mine.toml:") && error.contains("not valid TOML"), "{error:?}");
+        assert!(!error.contains('\n'), "{error:?}");
+    }
+    let error = parse("duration = \"10s\"\n\n[link\n").unwrap_err().to_string();
+    assert!(error.starts_with("dir/mine.toml:3:"), "{error:?}");
+}
+
+#[test]
+fn a_scenario_without_flows_or_with_a_table_in_their_place_is_refused() {
+    let head = GOOD.split("[[flow]]").next().unwrap();
+    assert!(parse(head).unwrap_err().to_string().contains("flow: missing"));
+    let one = format!("{head}[flow]\nname = \"a\"\nalgorithm = \"reno\"\n");
+    assert!(parse(&one).unwrap_err().to_string().contains("[[flow]]"));
+}
+
+#[test]
+fn one_kernel_name_is_one_set_of_tunables() {
+    let with = |one: &str, two: &str| {
+        GOOD.replace("\"reno\"", &format!("\"f-bbrv2\"\nas = \"mine\"\nset = {{ alpha = {one} }}"))
+            .replace("\"native:cubic\"", &format!("\"f-bbrv2\"\nas = \"mine\"\nset = {{ alpha = {two} }}"))
+    };
+    assert!(parse(&with("1.3", "1.3")).is_ok());
+    let error = parse(&with("1.3", "1.4")).unwrap_err().to_string();
+    assert!(error.contains("flow[1].as") && error.contains("one and two"), "{error}");
+}
+
+fn changed(changes: &[&str]) -> Result<Scenario, ScenarioError> {
+    let changes: Vec<Override> = changes.iter().map(|text| text.parse().unwrap()).collect();
+    Scenario::parse_with("mine.toml", GOOD, &changes)
+}
+
+#[test]
+fn every_field_can_be_changed_from_the_command_line() {
+    let scenario = changed(&[
+        "duration=3s",
+        "repeat=2",
+        "link.buffer=0.5bdp",
+        "link.loss=0.005",
+        "link.rate=20Mbit/s",
+        "flow[0].algorithm=native:bbr",
+        "flow[two].start=1s",
+    ])
+    .unwrap();
+    assert_eq!((scenario.duration, scenario.repeat), (Span::from_secs(3), 2));
+    assert_eq!((scenario.link.rate, scenario.link.buffer), (Rate { bps: 20_000_000 }, Buffer::Bdp(0.5)));
+    assert_eq!((scenario.link.loss, scenario.link.buffer_bytes()), (0.005, 50_000));
+    assert_eq!(scenario.flows[0].algorithm, "native:bbr");
+    assert_eq!((scenario.flows[1].start, scenario.flows[1].stop), (Span::from_secs(1), Span::from_secs(3)));
+    let with_table = changed(&["link.buffer={ bytes = 5000 }"]).unwrap();
+    assert_eq!(with_table.link.buffer, Buffer::Bytes(5000));
+}
+
+#[test]
+fn a_change_that_does_not_fit_is_refused_by_field() {
+    for (change, words) in [
+        ("link.buffers=4bdp", "link.buffers: unknown field"),
+        ("flow[three].start=1s", "expected a flow of this scenario (0 to 1, or one of one, two), found \"three\""),
+        ("flow[2].start=1s", "found \"2\""),
+        ("duration.x=1", "\"duration\" is not a table"),
+        ("link.loss=2", "link.loss: expected a probability"),
+        ("flow[0].start=20s", "flow[0].start: expected a start before the end"),
+    ] {
+        let error = changed(&[change]).expect_err(change).to_string();
+        assert!(error.contains(words), "{change}: {error}");
+        assert!(!error.contains('\n'), "{error:?}");
+    }
+    for text in ["", "duration", "=5s", "duration="] {
+        assert!(text.parse::<Override>().is_err(), "{text:?}");
+    }
+}
+
+#[test]
+fn printed_figures_stay_only_beside_the_experiment_they_were_printed_for() {
+    let shipped = SHIPPED.iter().find(|shipped| shipped.name == "fbbrv2-vs-cubic").unwrap();
+    let published = |change: &str| {
+        let change = change.parse().unwrap();
+        Scenario::parse_with("fbbrv2-vs-cubic.toml", shipped.text, &[change]).unwrap().published
+    };
+    assert_eq!(published("duration=5s").unwrap().jain, Some(0.92));
+    assert_eq!(published("link.buffer=1bdp"), None);
+    assert_eq!(published("flow[0].algorithm=bbr"), None);
+}
+
+#[test]
+fn a_name_that_is_neither_a_file_nor_shipped_says_what_is() {
+    let error = Scenario::open("no-such-scenario", &[]).unwrap_err().to_string();
+    assert!(error.contains("no-such-scenario") && error.contains("fbbrv2-vs-cubic"), "{error}");
+    assert_eq!(Scenario::open("single", &[]).unwrap().name, "single");
+}
