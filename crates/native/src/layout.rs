@@ -28,7 +28,6 @@ pub struct SockCommon {
 #[allow(missing_docs)]
 pub struct Sock {
     pub common: SockCommon,
-    pub sk_protocol: u16,
     /// 0 none, 1 needed, 2 done by the fq qdisc.
     pub sk_pacing_status: u32,
     /// Bytes/s.

@@ -32,7 +32,6 @@ fn rust_layout() -> Layout {
         all,
         "sock",
         Sock,
-        sk_protocol,
         sk_pacing_status,
         sk_pacing_rate,
         sk_max_pacing_rate,
