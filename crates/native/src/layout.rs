@@ -44,7 +44,9 @@ pub struct Sock {
 #[derive(Clone, Copy)]
 #[allow(missing_docs)]
 pub struct InetConnectionSock {
+    // struct inet_sock, whose padding at its end the alignment of the next member gives here as well.
     pub sk: Sock,
+    pub inet_sport: u16,
     pub icsk_ca_ops: *const c_void,
     /// Low five bits: the congestion state; use [`TcpSock::ca_state`].
     pub icsk_ca_bits: u8,
