@@ -2,6 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+// The codes of `ccactl_abi::exit`, of which this crate knows no more than it must: it reads files, it needs no BPF.
+const FAILURE: u8 = 1;
+const BAD_INPUT: u8 = 2;
+
 /// One line for the user: which object, what was expected, what was found, what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -133,10 +137,13 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the input is at fault (a file, an argument) rather than the machine.
+    /// Exit code of `ccactl`: a bad recording or argument is bad input, all else a failure.
     #[must_use]
-    pub fn is_input(&self) -> bool {
-        !matches!(self, Error::Io { .. } | Error::Output { .. } | Error::Rows { .. })
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::Io { .. } | Error::Output { .. } | Error::Rows { .. } => FAILURE,
+            _ => BAD_INPUT,
+        }
     }
 
     /// Adds the path to a Polars error and keeps it on one line.

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
+use super::find::partial_of;
 use crate::Error;
 
 /// Format of a recording.
@@ -41,12 +42,12 @@ pub fn kind(path: &Path, file: &mut File) -> Result<Kind, Error> {
             file.seek(SeekFrom::End(-4)).and_then(|_| file.read_exact(&mut tail)).map_err(io)?;
         }
         if &tail != PARQUET_MAGIC {
-            let stream = path.with_extension("arrows");
-            let remedy = format!("report on {} if the recorder left it, or record again", stream.display());
-            return Err(truncated(
-                format!("starts as Parquet but has no footer at the end of its {length} bytes"),
-                &remedy,
-            ));
+            let remedy = match partial_of(path) {
+                Some(partial) => format!("report on {}", partial.display()),
+                None => "copy the file again or record again".to_owned(),
+            };
+            let found = format!("starts as Parquet but has no footer at the end of its {length} bytes");
+            return Err(truncated(found, &remedy));
         }
         return Ok(Kind::Parquet);
     }

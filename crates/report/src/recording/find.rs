@@ -9,8 +9,10 @@ use crate::Error;
 const MAX_DEPTH: usize = 3;
 /// Extension of a finished recording.
 const FINISHED: &str = "parquet";
-/// Extension of a recording that was not finished.
+/// Extension of an Arrow stream.
 const STREAM: &str = "arrows";
+/// What the recorder appends to the name of the target while it records.
+const PARTIAL_SUFFIX: &str = ".partial.arrows";
 
 /// Opens every file, and every recording in every folder, in the order given (folders sorted by name).
 ///
@@ -67,10 +69,22 @@ fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), 
             continue;
         }
         let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
-        let finished_beside_it = path.with_extension(FINISHED).exists();
-        if extension == FINISHED || (extension == STREAM && !finished_beside_it) {
+        if extension == FINISHED || (extension == STREAM && !finished_beside(&path)) {
             files.push(path);
         }
     }
     Ok(())
+}
+
+/// Whether the recording of which `stream` is a part or a copy is there as well.
+fn finished_beside(stream: &Path) -> bool {
+    let target = stream.to_str().and_then(|name| name.strip_suffix(PARTIAL_SUFFIX));
+    target.is_some_and(|target| Path::new(target).exists()) || stream.with_extension(FINISHED).exists()
+}
+
+/// The stream that a recorder to `file` writes until the end, when a killed one has left it.
+pub fn partial_of(file: &Path) -> Option<PathBuf> {
+    let mut name = file.as_os_str().to_owned();
+    name.push(PARTIAL_SUFFIX);
+    Some(PathBuf::from(name)).filter(|partial| partial.exists())
 }

@@ -100,7 +100,7 @@ fn parquet_header(path: &Path, file: File) -> Result<Header, Error> {
     let bad = |error: PolarsError| Error::Truncated {
         path: path.to_owned(),
         found: format!("its Parquet footer does not parse ({})", error.to_string().lines().next().unwrap_or_default()),
-        remedy: "record again, or report on the .arrows file if the recorder left one".to_owned(),
+        remedy: "copy the file again or record again".to_owned(),
     };
     let mut reader = ParquetReader::new(file);
     let pairs = reader.get_metadata().map_err(bad)?.key_value_metadata.clone().unwrap_or_default();
