@@ -75,6 +75,18 @@ impl Flow {
         self.parts.iter().map(|part| value(&part.totals)).sum()
     }
 
+    /// The row of the open shows what the socket was made with (the host's default), before a policy gives it the
+    /// algorithm that it runs. Such a part has sent nothing: it is no use of that algorithm, only the flow's begin.
+    fn without_idle_start(mut self) -> Self {
+        while self.parts.len() > 1 && self.parts[0].totals.sent_so_far_bytes == 0 {
+            let idle = self.parts.remove(0).totals;
+            let first = &mut self.parts[0].totals;
+            first.first_us = first.first_us.min(idle.first_us);
+            first.rows += idle.rows;
+        }
+        self
+    }
+
     /// One row can show that a flow sent data, but not how fast.
     fn sent_data(&self) -> bool {
         let one_row = self.sum(|t| t.rows) == 1;
@@ -164,7 +176,7 @@ fn join(
             flow.changes.push(change);
         }
     }
-    flows.into_values().collect()
+    flows.into_values().map(Flow::without_idle_start).collect()
 }
 
 fn check_not_empty(

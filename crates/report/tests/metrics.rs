@@ -59,6 +59,22 @@ fn time_after_the_last_progress_does_not_slow_a_flow_down() {
 }
 
 #[test]
+fn the_algorithm_that_a_socket_was_opened_with_is_not_one_that_it_ran() {
+    let rows = vec![
+        // The kernel opens with the host's default; the policy of the cgroup comes right after.
+        Row { event: "open", algorithm: "bbr", ..Row::at(1, 0) },
+        Row::at(1, SECOND).bytes(500_000, 500_000),
+        Row::at(1, 2 * SECOND).bytes(1_000_000, 1_000_000),
+    ];
+    let found = summary(rows);
+    assert_eq!(flow(&found, 1).kernel_name, "bpf_cubic");
+    assert_eq!(found.algorithms.iter().map(|a| a.kernel_name.as_str()).collect::<Vec<_>>(), ["bpf_cubic"]);
+    // The flow still begins with its open: 1 MB in 2 s.
+    near(flow(&found, 1).measures.goodput_bps, 4_000_000.0);
+    assert_eq!((flow(&found, 1).start_s, flow(&found, 1).rows), (0.0, 3));
+}
+
+#[test]
 fn cwnd_is_weighted_by_the_time_for_which_it_held() {
     let rows = vec![
         Row { cwnd_pkts: 10, ..Row::at(1, 0) },
