@@ -128,7 +128,6 @@ struct cc_host_field {
 const struct cc_host_field cc_host_fields[] = {
     SIZE_OF(sock_common),
     SIZE_OF(sock),
-    FIELD(sock, sk_protocol),
     FIELD(sock, sk_pacing_status),
     FIELD(sock, sk_pacing_rate),
     FIELD(sock, sk_max_pacing_rate),

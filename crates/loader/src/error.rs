@@ -57,7 +57,7 @@ pub enum Error {
     NoBtf { path: PathBuf },
     #[error(
         "the kernel cannot take congestion control from BPF: no bpf_struct_ops_tcp_congestion_ops in {}; expected \
-         Linux 6.4 or later with CONFIG_BPF_JIT=y", path.display()
+         Linux 6.1 or later with CONFIG_BPF_JIT=y", path.display()
     )]
     NoStructOps { path: PathBuf },
     #[error("no BPF file system for {}: {reason}; mount it with `mount -t bpf bpf /sys/fs/bpf`", path.display())]

@@ -28,6 +28,7 @@ mod paths;
 mod policy;
 mod preflight;
 mod probe;
+mod registration;
 mod request;
 mod run;
 mod status;

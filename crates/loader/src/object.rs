@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::libbpf_log;
 use crate::preflight::Kernel;
+use crate::registration;
 use ccactl_abi::layout::NAME_LEN;
 use ccactl_abi::{Algorithm, Tunable};
 use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct, Var};
@@ -33,6 +34,7 @@ pub(crate) fn load(settings: &Settings<'_>, kernel: Kernel) -> Result<Object> {
     }
     set_name(&mut object, name, settings.kernel_name)?;
     pin_trace_map(&mut object, settings.trace_pin)?;
+    registration::prepare(&mut object, kernel)?;
     finish(object, name)
 }
 

@@ -14,11 +14,13 @@ const CAPABILITIES: &[(u32, &str)] = &[
     (39, "CAP_BPF"),       // load programs and maps
 ];
 
-/// Facts about the running kernel.
+/// Facts about the running kernel, from its type information rather than from its version: distributions backport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kernel {
     /// How many arguments `cong_control` has: 4 from Linux 6.10 on, 2 before.
     pub(crate) cong_control_args: u32,
+    /// Whether struct_ops tables are registered by links: from Linux 6.4 on.
+    pub(crate) struct_ops_links: bool,
 }
 
 /// Checks rights and kernel.
@@ -51,7 +53,8 @@ fn kernel(paths: &Paths) -> Result<Kernel> {
         return Err(Error::NoStructOps { path: path.clone() });
     }
     let cong_control_args = cong_control_args(&btf).ok_or_else(|| Error::NoStructOps { path: path.clone() })?;
-    Ok(Kernel { cong_control_args })
+    let struct_ops_links = btf.type_by_name::<Struct<'_>>("bpf_struct_ops_link").is_some();
+    Ok(Kernel { cong_control_args, struct_ops_links })
 }
 
 fn cong_control_args(btf: &Btf<'_>) -> Option<u32> {

@@ -36,10 +36,7 @@ impl Loader {
             .maps_mut()
             .find(|map| map.map_type() == MapType::StructOps)
             .expect("the name was set in this very table");
-        table
-            .attach_struct_ops()
-            .map(drop)
-            .map_err(Error::bpf("the kernel refuses to register it (struct_ops links need Linux 6.4)"))
+        table.attach_struct_ops().map(drop).map_err(Error::bpf("the kernel refuses to register it"))
     }
 }
 

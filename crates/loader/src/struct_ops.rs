@@ -1,7 +1,7 @@
 //! Registered algorithms: `algorithms/KERNEL_NAME/{loaded,link}`.
 //!
-//! `loaded` is pinned before `link` and removed after it, so a link without its record never exists; a record without a
-//! link is what a killed process left and counts as nothing.
+//! `loaded` is pinned before `link` (on old kernels `map`, see `registration`) and removed after it, so a link without
+//! its record never exists; a record without a link is what a killed process left and counts as nothing.
 
 use crate::bpffs;
 use crate::error::{Error, Result};
@@ -9,12 +9,12 @@ use crate::names;
 use crate::object::{self, Settings};
 use crate::paths::Paths;
 use crate::preflight::Kernel;
+use crate::registration;
 use crate::time::unix_ns;
 use bytemuck::Zeroable;
 use ccactl_abi::layout::{Loaded, TunableValue, name_bytes, name_str};
 use ccactl_abi::{Algorithm, Tunable};
-use libbpf_rs::query::LinkTypeInfo;
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapInfo, MapType};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, MapInfo, MapType};
 use std::fs;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -31,32 +31,24 @@ pub(crate) struct Wanted<'a> {
     pub(crate) tunables: &'a [(&'static Tunable, i64)],
 }
 
-fn link_path(paths: &Paths, kernel_name: &str) -> PathBuf {
-    paths.algorithm(kernel_name).join("link")
-}
-
 fn loaded_path(paths: &Paths, kernel_name: &str) -> PathBuf {
     paths.algorithm(kernel_name).join("loaded")
 }
 
 /// What was loaded under this name, when it is registered and ours.
 pub(crate) fn read(paths: &Paths, kernel_name: &str) -> Result<Option<Loaded>> {
-    let (link, loaded) = (link_path(paths, kernel_name), loaded_path(paths, kernel_name));
-    if !link.exists() || !loaded.exists() || !is_registered(&link)? {
-        return Ok(None);
-    }
-    let what = || format!("cannot read {}", loaded.display());
-    let map = MapHandle::from_pinned_path(&loaded).map_err(Error::bpf(what()))?;
-    let bytes = map.lookup(&KEY, MapFlags::ANY).map_err(Error::bpf(what()))?;
-    Ok(bytes.and_then(|bytes| bytemuck::try_pod_read_unaligned(&bytes).ok()))
+    if registration::is_live(&paths.algorithm(kernel_name))? { read_record(paths, kernel_name) } else { Ok(None) }
 }
 
-/// Detaching a link by force (`bpftool link detach`) leaves the pin with no map behind it.
-fn is_registered(link: &PathBuf) -> Result<bool> {
-    let what = || format!("cannot read {}", link.display());
-    let link = Link::open(link).map_err(Error::bpf(what()))?;
-    let info = link.info().map_err(Error::bpf(what()))?;
-    Ok(matches!(info.info, LinkTypeInfo::StructOps(ops) if ops.map_id != 0))
+fn read_record(paths: &Paths, kernel_name: &str) -> Result<Option<Loaded>> {
+    let path = loaded_path(paths, kernel_name);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let what = || format!("cannot read {}", path.display());
+    let map = MapHandle::from_pinned_path(&path).map_err(Error::bpf(what()))?;
+    let bytes = map.lookup(&KEY, MapFlags::ANY).map_err(Error::bpf(what()))?;
+    Ok(bytes.and_then(|bytes| bytemuck::try_pod_read_unaligned(&bytes).ok()))
 }
 
 /// Registers an algorithm unless exactly that is registered already; says whether it did.
@@ -99,9 +91,7 @@ fn register(paths: &Paths, kernel: Kernel, wanted: &Wanted<'_>) -> Result<()> {
     let folder = paths.algorithm(name);
     fs::create_dir_all(&folder).map_err(Error::io(format!("cannot make {}", folder.display())))?;
     pin_record(&record(wanted, map_id), &loaded_path(paths, name))?;
-    let mut link = table.attach_struct_ops().map_err(Error::bpf(format!("cannot register {name} with the kernel")))?;
-    let path = link_path(paths, name);
-    link.pin(&path).map_err(Error::bpf(format!("cannot pin {}", path.display())))
+    registration::attach(kernel, &mut table, name, &folder)
 }
 
 fn record(wanted: &Wanted<'_>, struct_ops_map_id: u32) -> Loaded {
@@ -134,11 +124,12 @@ fn pin_record(loaded: &Loaded, path: &PathBuf) -> Result<()> {
 
 /// Unregisters an algorithm. Sockets that have it keep it until they are closed.
 pub(crate) fn remove(paths: &Paths, kernel_name: &str) -> Result<()> {
-    let link = link_path(paths, kernel_name);
-    let was_pinned = link.exists();
-    bpffs::remove_link(&link)?;
+    let folder = paths.algorithm(kernel_name);
+    let was_pinned = registration::is_pinned(&folder);
+    let table_id = read_record(paths, kernel_name)?.map(|loaded| loaded.struct_ops_map_id);
+    registration::release(&folder, kernel_name, table_id)?;
     bpffs::remove_pin(&loaded_path(paths, kernel_name))?;
-    bpffs::remove_dir(&paths.algorithm(kernel_name))?;
+    bpffs::remove_dir(&folder)?;
     if was_pinned && !becomes_free(kernel_name)? {
         tracing::warn!("the kernel still lists {kernel_name} after it was unregistered");
     }

@@ -157,7 +157,7 @@ fn a_load_that_the_verifier_refuses_says_why_and_leaves_nothing() {
     let mut paths = host.loader.paths().clone();
     paths.btf = file.path().to_owned();
     let args = if kernel_is_at_least(6, 10) { 2 } else { 4 };
-    fs::write(file.path(), btf_with_cong_control(args)).unwrap();
+    fs::write(file.path(), btf(args)).unwrap();
     let loader = Loader::with_paths(paths).unwrap();
 
     let error = loader.load(&LoadRequest::new("bbr", host.cgroup("a/b")).create(true).as_name(host.name("r")));
@@ -169,6 +169,40 @@ fn a_load_that_the_verifier_refuses_says_why_and_leaves_nothing() {
     assert!(!message.contains('\n') && message.len() < 500, "{message}");
     assert!(!host.directory("a").exists(), "the cgroups that it had made are gone");
     host.assert_no_leftovers();
+}
+
+/// Kernels before 6.4 register the table itself; newer ones still can. What is pinned then is the map.
+#[test]
+fn without_struct_ops_links_all_the_same_works() {
+    let Some(host) = Host::new() else { return };
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let mut paths = host.loader.paths().clone();
+    paths.btf = file.path().to_owned();
+    fs::write(file.path(), btf(if kernel_is_at_least(6, 10) { 4 } else { 2 })).unwrap();
+    let loader = Loader::with_paths(paths).unwrap();
+    let name = host.name("r");
+    let folder = loader.paths().bpffs.join("algorithms").join(&name);
+    let request = LoadRequest::new("bbr", host.cgroup("a")).create(true).as_name(&name);
+    let load = || loader.load(&request).unwrap().change;
+
+    assert_eq!(load(), Change::Attached);
+    assert!(folder.join("map").exists() && !folder.join("link").exists());
+    assert_eq!(load(), Change::Unchanged);
+    assert_eq!(loader.status().unwrap().remove(0).state, State::Active);
+    let seen = host.inside("a", || in_own_netns(|| Connection::over(LOOPBACK[0]).algorithms()));
+    assert_eq!(seen, [name.as_str(); 3]);
+    loader.unload(&host.cgroup("a")).unwrap();
+    assert_eq!(host.leftovers(), Vec::<String>::new());
+
+    // Killed after the registration and before the pin: only the record leads to the table.
+    load();
+    fs::remove_file(folder.join("map")).unwrap();
+    assert!(registered().contains(&name), "nothing but a deletion unregisters it");
+    assert_eq!(loader.status().unwrap().remove(0).state, State::Unregistered);
+    assert_eq!(load(), Change::Attached);
+    loader.unload_all().unwrap();
+    assert_eq!(host.leftovers(), Vec::<String>::new());
+    assert!(loader.probe().iter().all(|result| result.problem.is_none()));
 }
 
 #[test]
@@ -350,8 +384,9 @@ fn kernel_is_at_least(major: u32, minor: u32) -> bool {
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (major, minor)
 }
 
-/// Type information with just what the preflight looks at (Documentation/bpf/btf.rst).
-fn btf_with_cong_control(args: u32) -> Vec<u8> {
+/// Type information with just what the preflight looks at (Documentation/bpf/btf.rst): `cong_control` with so many
+/// arguments, and no struct_ops links.
+fn btf(args: u32) -> Vec<u8> {
     const INT: u32 = 1;
     const PTR: u32 = 2;
     const STRUCT: u32 = 4;

@@ -28,7 +28,6 @@ pub struct SockCommon {
 #[allow(missing_docs)]
 pub struct Sock {
     pub common: SockCommon,
-    pub sk_protocol: u16,
     /// 0 none, 1 needed, 2 done by the fq qdisc.
     pub sk_pacing_status: u32,
     /// Bytes/s.
@@ -45,7 +44,9 @@ pub struct Sock {
 #[derive(Clone, Copy)]
 #[allow(missing_docs)]
 pub struct InetConnectionSock {
+    // struct inet_sock, whose padding at its end the alignment of the next member gives here as well.
     pub sk: Sock,
+    pub inet_sport: u16,
     pub icsk_ca_ops: *const c_void,
     /// Low five bits: the congestion state; use [`TcpSock::ca_state`].
     pub icsk_ca_bits: u8,

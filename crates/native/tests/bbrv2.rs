@@ -152,8 +152,7 @@ fn a_probe_without_losses_ends_at_one_and_a_quarter_bdp() {
     // Not before a min_rtt has passed, whatever is in flight.
     assert_eq!(driver.ack(Ack { after_us: RTT_US, in_flight: (200, 200), ..next_round() }).mode, mode::UP);
     // Aim: 1.25 x 100 + 2 = 127; the burst of 3 packets (3.6 kB/ms at 1448 B) about to leave counts: 123 + 3 < 127.
-    let burst = u32::try_from((driver.socket.pacing_rate() >> 10) / 1448).expect("small").max(2);
-    let aim = 127 - burst;
+    let aim = 127 - driver.burst();
     assert_eq!(driver.ack(Ack { in_flight: (aim - 1, aim - 1), ..next_round() }).mode, mode::UP);
     let trace = driver.ack(Ack { in_flight: (aim, aim), ..next_round() });
     assert_eq!((trace.mode, trace.pacing_gain_milli, trace.inflight_hi_pkts), (mode::DOWN, 750, UNBOUNDED_U32));
@@ -176,6 +175,13 @@ fn losses_before_the_burst_are_taken_off_the_budget() {
     // 4 more, a packet of the same burst: 7 of 200. Before them 196 in flight and 3 lost: (3.92 - 3) / 0.98 = 0.94 -> 0.
     let trace = driver.ack(Ack { after_us: 1, sent_at, losses: 4, in_flight: (200, 190), ..next_round() });
     assert_eq!((trace.mode, trace.v0, trace.inflight_hi_pkts), (mode::DOWN, 35, 196));
+}
+
+#[test]
+fn the_lost_prefix_counts_for_the_flight_too() {
+    let mut driver = Driver::probing_up("bbrv2", &[]);
+    // 10 of 109: 0.02 x 99 = 1.98, but a second lost packet makes the flight 101, of which 2 are just below 2 %.
+    assert_eq!(driver.probe_loses(109, 10).inflight_hi_pkts, 101);
 }
 
 #[test]
@@ -240,8 +246,12 @@ fn the_probe_after_a_lossy_one_stops_at_inflight_hi_and_goes_on_when_nothing_is_
     let mut driver = bounded();
     driver.ack(Ack { after_us: 3 * SECOND_US, ..next_round() });
     assert_eq!(driver.ack(next_round()).mode, mode::UP);
-    // At the old limit: stop before it hurts.
-    assert_eq!(driver.ack(Ack { after_us: 1, in_flight: (193, 193), ..next_round() }).mode, mode::DOWN);
+    // At the old limit, the burst about to leave included: stop before it hurts.
+    let limit = 193 - driver.burst();
+    let sent_at = Some(driver.delivered() - 1);
+    let at = |flight| Ack { after_us: 1, sent_at, in_flight: (flight, flight), ..next_round() };
+    assert_eq!(driver.ack(at(limit - 1)).mode, mode::UP);
+    assert_eq!(driver.ack(at(limit)).mode, mode::DOWN);
     // A round later no loss has come: straight on with the next probe, without a wait.
     assert_eq!(driver.ack(Ack { in_flight: (193, 193), ..next_round() }).mode, mode::REFILL);
 }

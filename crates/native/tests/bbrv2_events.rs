@@ -63,17 +63,26 @@ fn probe_rtt_lasts_a_whole_round_even_when_it_is_longer() {
 }
 
 #[test]
-fn samples_of_probe_rtt_and_the_round_after_it_do_not_count_as_slow() {
-    let mut driver = probing_rtt();
-    let key_in_probe_rtt = driver.delivered();
+fn rounds_of_probe_rtt_do_not_fill_the_pipe() {
+    let mut driver = Driver::new("bbrv2");
+    driver.ack(next_round());
+    // The second round without growth; the third one would end STARTUP.
+    driver.ack(Ack { after_us: 5 * SECOND_US + 1, ..queued() });
+    assert_eq!(driver.mode(), mode::PROBE_RTT);
     let low = Ack { in_flight: (50, 50), rate: 50, ..queued() };
-    driver.ack(low.clone());
-    driver.ack(Ack { after_us: 200_001, ..low });
-    assert_eq!(driver.mode(), mode::CRUISE);
-    assert_eq!(driver.trace().bw_bps, bps(100));
-    // A probe cycle that saw only those samples must not forget max_bw: its samples are application-limited.
-    driver.ack(Ack { after_us: 3 * SECOND_US, rate: 50, sent_at: Some(key_in_probe_rtt), ..next_round() });
-    assert_eq!(driver.trace().bw_bps, bps(100));
+    while driver.mode() == mode::PROBE_RTT {
+        driver.ack(low.clone());
+    }
+    assert_eq!(driver.mode(), mode::STARTUP);
+    // Nor do those in which what PROBE_RTT sent is acknowledged: 50 packets in flight and one more, one per ACK.
+    for _ in 0..51 {
+        assert_eq!(driver.ack(low.clone()).mode, mode::STARTUP);
+    }
+    // From then on the rounds count: one for the packet sent at the turn, and the two that were missing.
+    for _ in 0..3 {
+        driver.ack(low.clone());
+    }
+    assert_ne!(driver.mode(), mode::STARTUP);
 }
 
 #[test]
@@ -197,6 +206,18 @@ fn a_loss_repaired_by_a_tail_probe_counts_only_when_asked_for() {
         driver.socket.set_state(CA_OPEN);
         let trace = driver.ack(next_round());
         assert_eq!(trace.inflight_lo_pkts != UNBOUNDED_U32, lowered, "tlp_is_loss {tlp_is_loss}");
+    }
+}
+
+#[test]
+fn the_ack_of_a_tail_probe_does_not_end_the_round_of_an_earlier_loss() {
+    for (tlp_is_loss, ended) in [(0, true), (1, false)] {
+        let mut driver = Driver::cruising("bbrv2", &[("tlp_is_loss", tlp_is_loss)]);
+        driver.ack(Ack { after_us: 1, losses: 5, ..next_round() });
+        driver.socket.set_state(CA_CWR);
+        let trace = driver.ack(next_round());
+        assert_eq!(trace.inflight_lo_pkts != UNBOUNDED_U32, ended, "tlp_is_loss {tlp_is_loss}");
+        assert_ne!(driver.ack(next_round()).inflight_lo_pkts, UNBOUNDED_U32);
     }
 }
 

@@ -107,6 +107,14 @@ fn the_five_second_estimate_reacts_before_min_rtt() {
 }
 
 #[test]
+fn a_delayed_ack_does_not_renew_the_five_second_estimate() {
+    let mut driver = Driver::cruising("f-bbrv2", &[("rtprop_estimator", 1)]);
+    let late = Ack { after_us: 5 * SECOND_US + 1, rtt_us: 60_000, delayed: true, ..next_round() };
+    assert_eq!(driver.ack(late).v1 & bound::DETECTED, 0);
+    assert_eq!(driver.ack(Ack { rtt_us: 60_000, ..next_round() }).v1 & bound::DETECTED, bound::DETECTED);
+}
+
+#[test]
 fn detection_may_have_to_last_whole_rounds() {
     let mut driver = Driver::cruising("f-bbrv2", &[("rtprop_estimator", 1), ("detect_rounds", 2)]);
     let ack = Ack { rtt_us: 60_000, ..next_round() };

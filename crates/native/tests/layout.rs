@@ -28,17 +28,7 @@ macro_rules! mirror {
 fn rust_layout() -> Layout {
     let mut all = Layout::new();
     mirror!(all, "sock_common", SockCommon);
-    mirror!(
-        all,
-        "sock",
-        Sock,
-        sk_protocol,
-        sk_pacing_status,
-        sk_pacing_rate,
-        sk_max_pacing_rate,
-        sk_gso_max_size,
-        sk_pacing_shift
-    );
+    mirror!(all, "sock", Sock, sk_pacing_status, sk_pacing_rate, sk_max_pacing_rate, sk_gso_max_size, sk_pacing_shift);
     mirror!(all, "inet_connection_sock", InetConnectionSock, icsk_ca_ops, icsk_ca_priv);
     all.insert(
         "inet_connection_sock.icsk_ack".to_owned(),

@@ -47,6 +47,12 @@ pub enum Error {
         /// Expected and found.
         message: String,
     },
+    /// The recording ended before the run, without an error of its own.
+    #[error("recording {}: expected it to last as long as the run, found that it has ended; this is a fault of ccactl", file.display())]
+    RecorderEnded {
+        /// The recording.
+        file: PathBuf,
+    },
     /// SIGINT or SIGTERM.
     #[error("interrupted; everything that was made has been removed")]
     Interrupted,
@@ -76,12 +82,16 @@ impl Error {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
+            Error::Output { cause, .. } if cause.kind() == io::ErrorKind::StorageFull => exit::FAILURE,
             Error::Scenario(_) | Error::Override(_) | Error::Output { .. } => exit::USAGE,
             Error::System { cause, .. } if cause.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,
             Error::Loader(error) => error.exit_code(),
             Error::Collector(error) => error.exit_code(),
             Error::Interrupted => exit::INTERRUPTED,
-            Error::System { .. } | Error::Report(_) | Error::Flow { .. } | Error::Panicked(_) => exit::FAILURE,
+            Error::Report(error) => error.exit_code(),
+            Error::System { .. } | Error::Flow { .. } | Error::RecorderEnded { .. } | Error::Panicked(_) => {
+                exit::FAILURE
+            }
         }
     }
 }

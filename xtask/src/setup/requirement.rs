@@ -93,20 +93,6 @@ pub const REQUIREMENTS: &[Requirement] = &[
         works: || compiles("cc", &["-lz"], "#include <zlib.h>\nint main(void) { return zlibVersion()[0]; }"),
     },
     Requirement {
-        name: "ip and ss (iproute2)",
-        purpose: "show the tests what the kernel made of namespaces and sockets",
-        scope: Scope::Test,
-        packages: Packages {
-            debian: "iproute2",
-            fedora: "iproute",
-            suse: "iproute2",
-            arch: "iproute2",
-            alpine: "iproute2",
-        },
-        // Debian keeps ip in /sbin for compatibility and ss in /bin: both are in every PATH.
-        works: || succeeds(Command::new("ip").arg("-V")) && succeeds(Command::new("ss").arg("-V")),
-    },
-    Requirement {
         name: "clang-format",
         purpose: "checks the layout of bpf/",
         scope: Scope::Lint,

@@ -60,6 +60,8 @@ pub struct Ack {
     /// In flight before and after this ACK.
     pub in_flight: (u32, u32),
     pub app_limited: bool,
+    /// The ACK may have been delayed by the receiver.
+    pub delayed: bool,
 }
 
 /// An ACK of the next round, at the rate and with the flight of [`BDP`].
@@ -74,6 +76,7 @@ pub fn next_round() -> Ack {
         sent_at: None,
         in_flight: (BDP, BDP),
         app_limited: false,
+        delayed: false,
     }
 }
 
@@ -134,6 +137,7 @@ impl Driver {
             acked_sacked: ack.acked,
             prior_in_flight: ack.in_flight.0,
             is_app_limited: ack.app_limited,
+            is_ack_delayed: ack.delayed,
             ..RateSample::default()
         };
         self.socket.cong_control(0, 0, &sample);
@@ -165,6 +169,11 @@ impl Driver {
         driver.ack(next_round());
         assert_eq!(driver.mode(), mode::UP);
         driver
+    }
+
+    /// Packets of one burst at the present pacing rate, as `tcp_tso_autosize()`; min_rtt is too long for its allowance.
+    pub fn burst(&self) -> u32 {
+        u32::try_from((self.socket.pacing_rate() >> 10) / 1448).expect("small").max(2)
     }
 
     /// UP with `in_flight` packets in flight; the next ACK acknowledges one of them and marks `losses` of them lost.

@@ -18,18 +18,21 @@ fn result(dir: &Path, label: &str) -> Result<Option<Value>, String> {
     }
 }
 
+/// Mean and standard deviation over the valid runs; none when there was no valid run.
+type Estimate = Option<(f64, f64)>;
+
 /// A number at a JSON pointer.
 fn number(value: &Value, pointer: &str) -> Option<f64> {
     value.pointer(pointer)?.as_f64()
 }
 
 /// An estimate of the aggregate: mean and standard deviation, scaled.
-fn estimate(result: &Value, pointer: &str, scale: f64) -> Option<(f64, f64)> {
+fn estimate(result: &Value, pointer: &str, scale: f64) -> Estimate {
     let at = |field: &str| number(result, &format!("/aggregate/{pointer}/{field}"));
     Some((at("mean")? * scale, at("sd").unwrap_or(0.0) * scale))
 }
 
-fn text(estimate: Option<(f64, f64)>, decimals: usize) -> String {
+fn text(estimate: Estimate, decimals: usize) -> String {
     estimate.map_or("invalid".to_owned(), |(mean, sd)| {
         if sd == 0.0 { format!("{mean:.decimals$}") } else { format!("{mean:.decimals$} ± {sd:.decimals$}") }
     })
@@ -50,7 +53,7 @@ pub fn fidelity(dir: &Path) -> Result<String, String> {
             let native = result(dir, &plans::fidelity_label(&format!("native:{twin}"), buffer))?.unwrap_or_default();
             let ours = result(dir, &plans::fidelity_label(twin, buffer))?.unwrap_or_default();
             let pair = |pointer: &str, scale: f64| (estimate(&native, pointer, scale), estimate(&ours, pointer, scale));
-            let ratio = |(native, ours): (Option<(f64, f64)>, Option<(f64, f64)>)| match (native, ours) {
+            let ratio = |(native, ours): (Estimate, Estimate)| match (native, ours) {
                 (Some((native, _)), Some((ours, _))) if native > 0.0 => format!("{:.3}", ours / native),
                 _ => "—".to_owned(),
             };

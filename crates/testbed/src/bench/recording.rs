@@ -39,8 +39,8 @@ impl Recording {
         self.0.as_ref().map_or(0, |recorder| recorder.progress().rows)
     }
 
-    /// Whether it has ended by itself, which is an error that [`Recording::finish`] gives.
-    pub fn has_failed(&self) -> bool {
+    /// Whether it has ended by itself; [`Recording::finish`] tells why.
+    pub fn has_ended(&self) -> bool {
         self.0.as_ref().is_some_and(Recorder::is_finished)
     }
 

@@ -63,11 +63,15 @@ fn measure(
     let t0 = clock::now() + LEAD_NS;
     children.go(t0)?;
     let end = t0 + scenario.duration.ns;
-    while clock::now() < end && !recording.has_failed() {
+    while clock::now() < end {
         std::thread::sleep(ATTENTION.min(Duration::from_nanos(end.saturating_sub(clock::now()))));
         interrupt.check()?;
         let elapsed = Duration::from_nanos(clock::now().saturating_sub(t0));
         children.attend(elapsed, &dumbbell, &cgroups)?;
+        if recording.has_ended() {
+            recording.finish()?;
+            return Err(Error::RecorderEnded { file: file.to_owned() });
+        }
         observe(Event::Running { elapsed, rows: recording.rows() });
     }
 
@@ -75,9 +79,9 @@ fn measure(
     check_algorithms(scenario, &policies.kernel_names, &reports)?;
     let recorded = recording.finish()?;
     let (emulator, device_drops) = dumbbell.finish()?;
-    let flow_ids = cgroups.iter().map(Cgroup::id).collect();
+    let cgroup_ids = cgroups.iter().map(Cgroup::id).collect();
     let kernel_names = policies.kernel_names.clone();
-    Ok(Measured { emulator, device_drops, recorded, reports, cgroup_ids: flow_ids, kernel_names })
+    Ok(Measured { emulator, device_drops, recorded, reports, cgroup_ids, kernel_names })
 }
 
 /// A flow that silently fell back to another algorithm must not appear in any table.

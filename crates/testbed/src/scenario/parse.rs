@@ -18,7 +18,17 @@ impl Scenario {
     pub fn parse(origin: &str, text: &str) -> Result<Scenario, ScenarioError> {
         let source = Source { origin, text };
         let document = source.parse()?;
-        let mut fields = Fields::new(&source, &document);
+        let fields = Fields::new(&source, &document).only(&[
+            "name",
+            "description",
+            "duration",
+            "repeat",
+            "every",
+            "link",
+            "flow",
+            "thresholds",
+            "published",
+        ])?;
         let duration = fields.required("duration")?;
         let scenario = Scenario {
             name: fields.or("name", stem(origin))?,
@@ -31,7 +41,6 @@ impl Scenario {
             thresholds: fields.optional_table("thresholds")?.map(thresholds).transpose()?.unwrap_or_default(),
             published: fields.optional_table("published")?.map(published).transpose()?,
         };
-        fields.finish()?;
         check::check(&scenario)
             .map_err(|problem| source.error(offset_of(&document, &problem.field), &problem.field, problem.message))?;
         Ok(scenario)
@@ -42,8 +51,9 @@ fn stem(origin: &str) -> String {
     Path::new(origin).file_stem().map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
-fn link(mut fields: Fields<'_, '_>) -> Result<LinkSpec, ScenarioError> {
-    let link = LinkSpec {
+fn link(fields: Fields<'_, '_>) -> Result<LinkSpec, ScenarioError> {
+    let fields = fields.only(&["rate", "base_rtt", "buffer", "loss", "overhead_bytes", "mtu", "seed"])?;
+    Ok(LinkSpec {
         rate: fields.required("rate")?,
         base_rtt: fields.required("base_rtt")?,
         buffer: fields.required("buffer")?,
@@ -51,13 +61,12 @@ fn link(mut fields: Fields<'_, '_>) -> Result<LinkSpec, ScenarioError> {
         overhead_bytes: fields.or("overhead_bytes", DEFAULT_OVERHEAD_BYTES)?,
         mtu: fields.or("mtu", DEFAULT_MTU)?,
         seed: fields.or("seed", DEFAULT_SEED)?,
-    };
-    fields.finish()?;
-    Ok(link)
+    })
 }
 
-fn flow(mut fields: Fields<'_, '_>, duration: Span) -> Result<FlowSpec, ScenarioError> {
-    let flow = FlowSpec {
+fn flow(fields: Fields<'_, '_>, duration: Span) -> Result<FlowSpec, ScenarioError> {
+    let fields = fields.only(&["name", "algorithm", "set", "as", "extra_rtt", "start", "stop", "bytes", "command"])?;
+    Ok(FlowSpec {
         name: fields.required("name")?,
         algorithm: fields.required("algorithm")?,
         set: fields.optional("set")?.unwrap_or_default(),
@@ -68,29 +77,25 @@ fn flow(mut fields: Fields<'_, '_>, duration: Span) -> Result<FlowSpec, Scenario
         stop: fields.or("stop", duration)?.min(duration),
         bytes: fields.optional("bytes")?,
         command: fields.optional("command")?,
-    };
-    fields.finish()?;
-    Ok(flow)
+    })
 }
 
-fn thresholds(mut fields: Fields<'_, '_>) -> Result<Thresholds, ScenarioError> {
-    let thresholds = Thresholds {
+fn thresholds(fields: Fields<'_, '_>) -> Result<Thresholds, ScenarioError> {
+    let fields = fields.only(&["jain_min", "utilisation_min", "rtt_mean_max", "retransmissions_max"])?;
+    Ok(Thresholds {
         jain_min: fields.optional("jain_min")?,
         utilisation_min: fields.optional("utilisation_min")?,
         rtt_mean_max: fields.optional("rtt_mean_max")?,
         retransmissions_max: fields.optional("retransmissions_max")?,
-    };
-    fields.finish()?;
-    Ok(thresholds)
+    })
 }
 
-fn published(mut fields: Fields<'_, '_>) -> Result<Published, ScenarioError> {
-    let published = Published {
+fn published(fields: Fields<'_, '_>) -> Result<Published, ScenarioError> {
+    let fields = fields.only(&["source", "jain", "gap", "goodput"])?;
+    Ok(Published {
         source: fields.required("source")?,
         jain: fields.optional("jain")?,
         gap: fields.optional("gap")?,
         goodput: fields.optional("goodput")?,
-    };
-    fields.finish()?;
-    Ok(published)
+    })
 }

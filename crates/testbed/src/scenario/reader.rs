@@ -47,25 +47,39 @@ pub(super) struct Fields<'s, 'd> {
     path: String,
     /// Where the table starts, for errors about what is missing.
     offset: usize,
-    known: Vec<&'static str>,
+    known: &'static [&'static str],
 }
 
 impl<'s, 'd> Fields<'s, 'd> {
     pub(super) fn new(source: &'s Source<'s>, document: &'s Spanned<DeTable<'d>>) -> Self {
-        Fields { source, table: document.get_ref(), path: String::new(), offset: 0, known: Vec::new() }
+        Fields { source, table: document.get_ref(), path: String::new(), offset: 0, known: &[] }
+    }
+
+    /// Names the fields that the table may have and refuses all others. Comes first: a misspelt field explains
+    /// why another one is missing.
+    pub(super) fn only(mut self, known: &'static [&'static str]) -> Result<Self, ScenarioError> {
+        for key in self.table.keys() {
+            let name: &str = key.get_ref();
+            if !known.contains(&name) {
+                let message = format!("unknown field, expected one of {}", known.join(", "));
+                return Err(self.source.error(key.span().start, &self.path_of(name), message));
+            }
+        }
+        self.known = known;
+        Ok(self)
     }
 
     fn path_of(&self, name: &str) -> String {
         if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
     }
 
-    fn get(&mut self, name: &'static str) -> Option<&'s Spanned<DeValue<'d>>> {
-        self.known.push(name);
+    fn get(&self, name: &str) -> Option<&'s Spanned<DeValue<'d>>> {
+        debug_assert!(self.known.contains(&name), "{name} is not among the fields of {:?}", self.path);
         self.table.get(name)
     }
 
     /// A field that may be absent.
-    pub(super) fn optional<T: FromValue>(&mut self, name: &'static str) -> Result<Option<T>, ScenarioError> {
+    pub(super) fn optional<T: FromValue>(&self, name: &'static str) -> Result<Option<T>, ScenarioError> {
         let Some(value) = self.get(name) else { return Ok(None) };
         T::from_value(value.get_ref())
             .map(Some)
@@ -73,12 +87,12 @@ impl<'s, 'd> Fields<'s, 'd> {
     }
 
     /// A field with a default.
-    pub(super) fn or<T: FromValue>(&mut self, name: &'static str, default: T) -> Result<T, ScenarioError> {
+    pub(super) fn or<T: FromValue>(&self, name: &'static str, default: T) -> Result<T, ScenarioError> {
         Ok(self.optional(name)?.unwrap_or(default))
     }
 
     /// A field that must be there.
-    pub(super) fn required<T: FromValue>(&mut self, name: &'static str) -> Result<T, ScenarioError> {
+    pub(super) fn required<T: FromValue>(&self, name: &'static str) -> Result<T, ScenarioError> {
         self.optional(name)?.ok_or_else(|| self.missing(name))
     }
 
@@ -91,40 +105,28 @@ impl<'s, 'd> Fields<'s, 'd> {
             let message = format!("expected a table, found {}", value.get_ref().type_str());
             return Err(self.source.error(value.span().start, &path, message));
         };
-        Ok(Fields { source: self.source, table, path, offset: value.span().start, known: Vec::new() })
+        Ok(Fields { source: self.source, table, path, offset: value.span().start, known: &[] })
     }
 
     /// A sub-table that may be absent.
-    pub(super) fn optional_table(&mut self, name: &'static str) -> Result<Option<Self>, ScenarioError> {
+    pub(super) fn optional_table(&self, name: &'static str) -> Result<Option<Self>, ScenarioError> {
         let Some(value) = self.get(name) else { return Ok(None) };
         self.sub(self.path_of(name), value).map(Some)
     }
 
     /// A sub-table that must be there.
-    pub(super) fn table(&mut self, name: &'static str) -> Result<Self, ScenarioError> {
+    pub(super) fn table(&self, name: &'static str) -> Result<Self, ScenarioError> {
         self.optional_table(name)?.ok_or_else(|| self.missing(name))
     }
 
     /// An array of tables (`[[name]]`) with at least one entry.
-    pub(super) fn tables(&mut self, name: &'static str) -> Result<Vec<Self>, ScenarioError> {
+    pub(super) fn tables(&self, name: &'static str) -> Result<Vec<Self>, ScenarioError> {
         let value = self.get(name).ok_or_else(|| self.missing(name))?;
         let Some(array) = value.get_ref().as_array() else {
             let message = format!("expected one [[{name}]] table or more, found {}", value.get_ref().type_str());
             return Err(self.source.error(value.span().start, &self.path_of(name), message));
         };
         array.iter().enumerate().map(|(i, entry)| self.sub(format!("{}[{i}]", self.path_of(name)), entry)).collect()
-    }
-
-    /// Refuses the fields that nobody asked for.
-    pub(super) fn finish(self) -> Result<(), ScenarioError> {
-        for key in self.table.keys() {
-            let name: &str = key.get_ref();
-            if !self.known.contains(&name) {
-                let message = format!("unknown field, expected one of {}", self.known.join(", "));
-                return Err(self.source.error(key.span().start, &self.path_of(name), message));
-            }
-        }
-        Ok(())
     }
 }
 

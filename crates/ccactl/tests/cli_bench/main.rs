@@ -1,0 +1,13 @@
+//! `ccactl bench` on the real kernel: figures, bad input, and that nothing is left behind however it ends.
+//!
+//! The machine may be busy: figures are held to wide limits, and no test asks a run to be valid.
+
+#[allow(dead_code, reason = "shared with the tests of the loader's commands")]
+#[path = "../cli_loader/host.rs"]
+mod host;
+
+mod ends;
+mod figures;
+mod input;
+mod leftovers;
+mod scenario;
