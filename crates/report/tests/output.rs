@@ -52,7 +52,7 @@ fn page(made: &Made) -> String {
 #[test]
 fn the_table_has_the_figures_and_the_warning() {
     let text = render::terminal(&made(&two_flows()).summary);
-    let right = text.lines().find(|line| line.contains("right, ")).unwrap();
+    let right = text.lines().find(|line| line.contains(r#"right, "x""#)).unwrap();
     let cells: Vec<&str> = right.rsplit_once("cubic").unwrap().1.split_whitespace().collect();
     // 250 kB and 300 kB per 0.1 s; nothing retransmitted; cwnd 10; RTT 60 ms, 20 ms above the base.
     assert_eq!(cells, ["20.0", "24.0", "0", "0", "0", "10.0", "60.0", "60.0", "60.0", "60.0", "60.0", "20.0"]);
