@@ -6,7 +6,7 @@ use ccactl_collector::{
     CgroupFilter, Error, Every, KnownAlgorithm, Output, Phase, Progress, RecordOptions, Recorder, Summary, netns_inode,
     parse_bytes, parse_duration, utc_compact,
 };
-use ccactl_loader::{Loader, PolicyStatus, cgroup};
+use ccactl_loader::{Loader, Paths, PolicyStatus, cgroup};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -54,7 +54,12 @@ pub struct Args {
 pub fn run(args: Args) -> Result<ExitCode> {
     let is_stopped = stop_on_signals()?;
     let output = output(&args)?;
-    let recorder = Recorder::start(options(&args, output)?)?;
+    let options = options(&args, output)?;
+    // Without root, the recorder's own complaint says what is missing.
+    if let Err(error) = ccactl_loader::mount_bpffs_if_missing(&Paths::from_env()) {
+        tracing::debug!("{error}");
+    }
+    let recorder = Recorder::start(options)?;
     let summary = follow(recorder, &is_stopped)?;
     print(&summary, args.json)?;
     Ok(ExitCode::SUCCESS)
