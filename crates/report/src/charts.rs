@@ -29,8 +29,9 @@ const PHASE_BUCKETS: u64 = 6000;
 const RATE_BUCKETS: u64 = 600;
 /// … of one of these widths; longer recordings get multiples of the last.
 const RATE_WIDTHS_US: [u64; 4] = [100_000, 200_000, 500_000, 1_000_000];
-/// A silence of this many buckets is drawn as a gap.
+/// A silence of this many buckets, and of this many times the flow's mean distance between samples, is a gap.
 const GAP_BUCKETS: u64 = 40;
+const GAP_DISTANCES: u64 = 8;
 /// The lower half of a packed extreme holds the offset within the bucket.
 const PACK_BITS: i64 = 1 << 31;
 
@@ -190,10 +191,13 @@ fn read_extremes(fold: Fold, width_us: u64) -> PolarsResult<HashMap<FlowKey, Buc
 fn sample_series(buckets: Buckets, width_us: u64, unit: f64) -> Series {
     let mut series = Series::default();
     let mut previous: Option<u64> = None;
+    let span = buckets.keys().next_back().zip(buckets.keys().next()).map_or(0, |(last, first)| last - first);
+    let mean_distance = span / (buckets.len() as u64).saturating_sub(1).max(1);
+    let gap = GAP_BUCKETS.max(GAP_DISTANCES * mean_distance);
     for (bucket, pair) in buckets {
         // Points sit at two fixed places of their bucket, so that the flows share their x values.
         let at = |quarter: u64| (bucket * width_us + quarter * width_us / 4) as f64 / US_PER_S;
-        if previous.is_some_and(|previous| bucket - previous > GAP_BUCKETS) {
+        if previous.is_some_and(|previous| bucket - previous > gap) {
             series.t.push(at(0));
             series.v.push(None);
         }
@@ -294,9 +298,18 @@ mod tests {
 
     #[test]
     fn a_long_silence_is_a_gap() {
-        let buckets = Buckets::from([(0, [(10, 5), (20, 9)]), (50, [(50_010, 7), (50_010, 7)])]);
-        let series = sample_series(buckets, 1000, 1.0);
-        assert_eq!(series.t, [0.000_25, 0.000_75, 0.05, 0.050_25]);
-        assert_eq!(series.v, [Some(5.0), Some(9.0), None, Some(7.0)]);
+        let one = |bucket: u64| (bucket, [(bucket * 1000, 5), (bucket * 1000 + 10, 9)]);
+        let series = sample_series((0..20).chain(100..120).map(one).collect(), 1000, 1.0);
+        let gaps: Vec<f64> = series.t.iter().zip(&series.v).filter(|(_, v)| v.is_none()).map(|(t, _)| *t).collect();
+        assert_eq!(gaps, [0.1]);
+        assert_eq!(series.v[..2], [Some(5.0), Some(9.0)]);
+        assert_eq!(series.t[..2], [0.000_25, 0.000_75]);
+    }
+
+    #[test]
+    fn samples_that_are_all_far_apart_are_one_line() {
+        let one = |bucket: u64| (bucket, [(bucket * 1000, 5), (bucket * 1000, 5)]);
+        let series = sample_series((0..20).map(|i| one(i * 100)).collect(), 1000, 1.0);
+        assert_eq!(series.v, vec![Some(5.0); 20]);
     }
 }

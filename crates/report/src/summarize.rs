@@ -75,14 +75,15 @@ impl Flow {
         self.parts.iter().map(|part| value(&part.totals)).sum()
     }
 
-    /// The row of the open shows what the socket was made with (the host's default), before a policy gives it the
-    /// algorithm that it runs. Such a part has sent nothing: it is no use of that algorithm, only the flow's begin.
-    fn without_idle_start(mut self) -> Self {
-        while self.parts.len() > 1 && self.parts[0].totals.sent_so_far_bytes == 0 {
-            let idle = self.parts.remove(0).totals;
-            let first = &mut self.parts[0].totals;
-            first.first_us = first.first_us.min(idle.first_us);
-            first.rows += idle.rows;
+    /// An algorithm that was replaced before the first data ran nothing; its rows belong to the next one.
+    fn without_idle_start(mut self) -> Flow {
+        let idle =
+            |part: &Part| part.totals.time_us == 0 && part.totals.sent_bytes == 0 && part.totals.acked_bytes == 0;
+        while self.parts.len() > 1 && idle(&self.parts[0]) {
+            let start = self.parts.remove(0).totals;
+            let next = &mut self.parts[0].totals;
+            next.first_us = next.first_us.min(start.first_us);
+            next.rows += start.rows;
         }
         self
     }

@@ -1,9 +1,9 @@
 //! `ccactl record`
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use ccactl_abi::Algorithm;
 use ccactl_collector::{
-    CgroupFilter, Every, KnownAlgorithm, Output, Phase, Progress, RecordOptions, Recorder, Summary, netns_inode,
+    CgroupFilter, Error, Every, KnownAlgorithm, Output, Phase, Progress, RecordOptions, Recorder, Summary, netns_inode,
     parse_bytes, parse_duration, utc_compact,
 };
 use ccactl_loader::{Loader, PolicyStatus, cgroup};
@@ -77,10 +77,12 @@ fn output(args: &Args) -> Result<Output> {
         None => Ok(Output::File(PathBuf::from(format!("ccactl-{}.parquet", utc_compact())))),
         Some(path) if path == Path::new("-") => {
             if args.json {
-                bail!("-o - and --json both want standard output: give only one of them");
+                let reason = "and --json both want standard output: give only one of them";
+                return Err(Error::Stdout { reason }.into());
             }
             if std::io::stdout().is_terminal() {
-                bail!("-o - would write a binary stream to the terminal: pipe it, or name a file");
+                let reason = "would write a binary stream to the terminal: pipe it, or name a file";
+                return Err(Error::Stdout { reason }.into());
             }
             Ok(Output::Stdout)
         }

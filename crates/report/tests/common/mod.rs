@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use polars::prelude::*;
+use polars_arrow::io::ipc::write::{StreamWriter, WriteOptions};
 
 /// One row; the defaults are those of a socket that has just been opened.
 #[derive(Debug, Clone)]
@@ -145,16 +146,18 @@ impl Fixture {
 
     /// Writes an unfinished recording: an Arrow stream of batches of `batch_rows`, with its end mark.
     pub fn stream(&self, path: &Path, batch_rows: usize) -> PathBuf {
-        let metadata = self.metadata.iter().map(|(k, v)| (k.as_str().into(), v.as_str().into())).collect();
-        let mut writer = IpcStreamWriter::new(File::create(path).unwrap());
-        writer.set_custom_schema_metadata(Arc::new(metadata));
         let frame = self.frame();
-        // One chunk per batch: the writer makes a message of each chunk.
-        let mut batches = frame.slice(0, batch_rows);
-        for start in (batch_rows..frame.height()).step_by(batch_rows) {
-            batches.vstack_mut(&frame.slice(start as i64, batch_rows)).unwrap();
+        let metadata = self.metadata.iter().map(|(k, v)| (k.as_str().into(), v.as_str().into())).collect();
+        let mut writer = StreamWriter::new(File::create(path).unwrap(), WriteOptions { compression: None });
+        writer.set_custom_schema_metadata(Arc::new(metadata));
+        writer.start(&frame.schema().to_arrow(CompatLevel::oldest()), None).unwrap();
+        for start in (0..frame.height()).step_by(batch_rows) {
+            let mut part = frame.slice(start as i64, batch_rows);
+            for batch in part.rechunk_mut().iter_chunks(CompatLevel::oldest(), false) {
+                writer.write(&batch, None).unwrap();
+            }
         }
-        writer.finish(&mut batches).unwrap();
+        writer.finish().unwrap();
         path.to_owned()
     }
 }
