@@ -24,7 +24,7 @@ fn near(value: Option<f64>, expected: f64) {
     assert!((value - expected).abs() <= 1e-9 * expected.abs().max(1.0), "{value} is not {expected}");
 }
 
-fn flow<'a>(summary: &'a RecordingSummary, flow_id: u64) -> &'a FlowSummary {
+fn flow(summary: &RecordingSummary, flow_id: u64) -> &FlowSummary {
     summary.flows.iter().find(|flow| flow.flow_id == flow_id).expect("the flow")
 }
 
