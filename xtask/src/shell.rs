@@ -20,7 +20,20 @@ pub fn cargo() -> Command {
 
 /// The cargo that started xtask, in the folder where the user is.
 pub fn cargo_here() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(describes_xtask) {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+/// Variables with which `cargo run` describes xtask itself. Some build scripts (ring's) are run again when they change, and
+/// polars stands on those: handed on, every clone and every plain `cargo build` would compile all of it anew.
+fn describes_xtask(name: &str) -> bool {
+    ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| name.starts_with(prefix))
+        || ["CARGO_BIN_NAME", "CARGO_CRATE_NAME", "CARGO_PRIMARY_PACKAGE", "OUT_DIR"].contains(&name)
 }
 
 /// Where cargo puts what it builds.
@@ -85,6 +98,16 @@ mod tests {
         let error = run(Command::new("sh").args(["-c", "exit 6"])).expect_err("6 is a failure");
         assert_eq!(error.code, 6);
         assert!(error.message.starts_with("`sh -c 'exit 6'` failed"), "{}", error.message);
+    }
+
+    #[test]
+    fn what_cargo_says_of_xtask_is_not_handed_on() {
+        for name in ["CARGO_PKG_NAME", "CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "CARGO_BIN_NAME"] {
+            assert!(describes_xtask(name), "{name}");
+        }
+        for name in ["CARGO", "CARGO_HOME", "CARGO_TARGET_DIR", "PATH", "CI"] {
+            assert!(!describes_xtask(name), "{name}");
+        }
     }
 
     #[test]
