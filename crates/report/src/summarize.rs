@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::columns::FlowKey;
 use crate::labels::{self, Algorithms};
 use crate::measure::changes::{self, Change};
-use crate::measure::intervals::{IntervalBytes, Intervals};
+use crate::measure::intervals::{Intervals, PerInterval};
 use crate::measure::phases::{self, PhaseTimes};
 use crate::measure::rtt;
 use crate::measure::totals::{self, Totals};
@@ -45,7 +45,7 @@ struct Folded {
     rows: u64,
     all_flows: usize,
     flows: Vec<Flow>,
-    intervals: IntervalBytes,
+    intervals: PerInterval,
 }
 
 /// One flow that sent data, split by algorithm.
@@ -133,7 +133,7 @@ fn summarize_one(recording: &Recording, name: String, options: &Options) -> Resu
 
 fn fold(recording: &Recording, window_us: (u64, u64), options: &Options) -> Result<Folded, Error> {
     let (mut totals, mut rtt, mut phases) = (totals::fold(), rtt::fold(), phases::fold());
-    let mut intervals = Intervals::new(options.interval_us());
+    let mut intervals = Intervals::new("bytes_acked", options.interval_us());
     let mut changes = Vec::new();
     let truncated = steps::for_each_batch(recording, window_us, |steps| {
         totals.push(steps)?;
@@ -413,7 +413,7 @@ fn fairness(folded: &Folded, interval_us: u64) -> Option<Fairness> {
 }
 
 /// Jain's index of each interval in which at least two flows were active from edge to edge.
-fn interval_jain(flows: &[Flow], bytes: &IntervalBytes, interval_us: u64) -> Vec<f64> {
+fn interval_jain(flows: &[Flow], bytes: &PerInterval, interval_us: u64) -> Vec<f64> {
     let last = flows.iter().map(Flow::progress_us).max().unwrap_or(0) / interval_us;
     (0..last)
         .filter_map(|interval| {
@@ -433,7 +433,10 @@ fn short_names(recordings: &[Recording]) -> Vec<String> {
         .iter()
         .map(|r| r.path().components().map(|c| c.as_os_str().to_string_lossy().into_owned()).collect())
         .collect();
-    let tail = |parts: &[String], n: usize| parts[parts.len().saturating_sub(n)..].join("/");
+    let tail = |parts: &[String], n: usize| match parts {
+        [pipe] if pipe == "-" => "standard input".to_owned(),
+        parts => parts[parts.len().saturating_sub(n)..].join("/"),
+    };
     let longest = parts.iter().map(Vec::len).max().unwrap_or(1);
     for n in 1..longest {
         let names: Vec<String> = parts.iter().map(|p| tail(p, n)).collect();

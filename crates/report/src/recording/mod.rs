@@ -17,6 +17,7 @@ use polars_arrow::io::ipc::read::read_stream_metadata;
 use tempfile::NamedTempFile;
 
 pub use find::open_all;
+pub(crate) use find::partial_of;
 pub use metadata::{AlgorithmInfo, FlowInfo, Link, Metadata};
 pub use rows::Extent;
 
