@@ -44,8 +44,8 @@ CC_OP(u32, reno_undo_cwnd, struct sock *sk)
 }
 
 CC_OPS(bpf_reno) = {
-	.ssthresh = (void *)reno_ssthresh,
-	.cong_avoid = (void *)reno_cong_avoid,
-	.undo_cwnd = (void *)reno_undo_cwnd,
-	.name = "bpf_reno",
+    .ssthresh = (void *)reno_ssthresh,
+    .cong_avoid = (void *)reno_cong_avoid,
+    .undo_cwnd = (void *)reno_undo_cwnd,
+    .name = "bpf_reno",
 };

@@ -21,8 +21,7 @@
 #include "bbr2_control.bpf.h"
 #include "bbr2_fallback.bpf.h"
 
-/* Taking in an ACK ----------------------------------------------------------------------------------------------------
- */
+/* Taking in an ACK --------------------------------------- */
 
 #define BBR2_FLAG_ECE 0x40 /* net/ipv4/tcp_input.c; in cong_control's flag from 6.10 on */
 
@@ -207,8 +206,7 @@ CC_CONG_CONTROL(bbr2_cong_control, sk, ack, flag, rs)
 	bbr2_publish(sk, b, &s);
 }
 
-/* Other events
- * ---------------------------------------------------------------------------------------------------------- */
+/* Other events ------------------------------------------- */
 
 static __always_inline void bbr2_reset(struct bbr2 *b, const struct bbr2_now *now, u32 min_rtt_us)
 {

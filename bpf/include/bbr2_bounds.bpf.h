@@ -155,7 +155,6 @@ static __always_inline void bbr2_probe_inflight_hi_upward(struct bbr2 *b, const 
 /* Follows a probe's ACKs. True: the phase has been decided. */
 static __always_inline int bbr2_adapt_upper_bounds(struct bbr2 *b, struct bbr2_now *now, const struct bbr2_sample *s)
 {
-
 	if (b->ack_phase == BBR2_ACKS_PROBE_STARTING && b->round_start)
 		b->ack_phase = BBR2_ACKS_PROBE_FEEDBACK;
 	if (b->ack_phase == BBR2_ACKS_PROBE_STOPPING && b->round_start) {
@@ -168,7 +167,7 @@ static __always_inline int bbr2_adapt_upper_bounds(struct bbr2 *b, struct bbr2_n
 		}
 		/* Stopped at inflight_hi for fear of loss, and none came: go on from there. */
 		if (bbr2_in_probe_bw(b) && b->stopped_risky_probe && !b->probe_too_high) {
-			bbr2_start_refill(b, now);
+			bbr2_start_refill(b, now, 0);
 			return 1;
 		}
 	}

@@ -65,10 +65,11 @@ static __always_inline void bbr2_start_cruise(struct bbr2 *b)
 	b->phase = BBR2_CRUISE;
 }
 
-static __always_inline void bbr2_start_refill(struct bbr2 *b, const struct bbr2_now *now)
+/* slope_shift: 0, or more if UP is to start with faster growth. */
+static __always_inline void bbr2_start_refill(struct bbr2 *b, const struct bbr2_now *now, u32 slope_shift)
 {
 	bbr2_reset_lower_bounds(b);
-	b->slope_shift = 0;
+	b->slope_shift = min(slope_shift, (u32)BBR2_MAX_SLOPE_SHIFT);
 	b->probe_up_acks = 0;
 	b->stopped_risky_probe = 0;
 	b->ack_phase = BBR2_ACKS_REFILLING;

@@ -55,9 +55,10 @@ CC_TUNABLE(u32, ecn_enable, 0);
 CC_TUNABLE(u32, ecn_thresh, 500);
 CC_TUNABLE(u32, ecn_factor, 333);
 CC_TUNABLE(u32, ecn_max_rtt_us, 5000);
+/* After a cycle with marks but no loss probe again at once, with growth of this part of inflight_hi; 0 = wait. */
+CC_TUNABLE(u32, ecn_reprobe_gain, 0);
 
-/* Cap on rounds_since_probe, and lower bound of a wait counted in rounds: one of {0, 1} rounds is taken off at random.
- */
+/* Cap on rounds_since_probe; a wait counted in rounds is shorter by 0 or 1 of them, at random. */
 #define BBR2_ROUNDS_CAP        255
 #define BBR2_PROBE_RAND_ROUNDS 2
 /* The slope of inflight_hi doubles per round, up to 2^30 packets. */

@@ -5,8 +5,9 @@
 
 #include "bbr2_bounds.bpf.h"
 #include "bbr2_ecn.bpf.h"
+#include "fixed.bpf.h"
 
-/* Startup ------------------------------------------------------------------------------------------------------- */
+/* Startup ------------------------------------------------ */
 
 /* Losses in many ACKs of one round, and too many in total: the pipe is full, whatever the rate says. */
 static __always_inline void bbr2_check_startup_loss(struct bbr2 *b, struct bbr2_now *now, const struct bbr2_sample *s)
@@ -56,7 +57,14 @@ static __always_inline void bbr2_check_drain(struct bbr2 *b, struct bbr2_now *no
 		bbr2_start_down(b, now);
 }
 
-/* Probing for bandwidth ------------------------------------------------------------------------------------------- */
+/* Probing for bandwidth ---------------------------------- */
+
+/* The marks of this cycle did not come with losses: what caused them may be gone. */
+static __always_inline int bbr2_time_to_reprobe(const struct bbr2 *b, const struct bbr2_now *now)
+{
+	return ecn_reprobe_gain && b->ecn_eligible && b->ecn_in_cycle && !b->loss_in_cycle &&
+	       now->ca_state == TCP_CA_Open;
+}
 
 /* The clock says so; or so many rounds are over that a reno flow would have grown by what we share with it. */
 static __always_inline int bbr2_time_to_probe(const struct bbr2 *b, const struct bbr2_now *now)
@@ -69,6 +77,23 @@ static __always_inline int bbr2_time_to_probe(const struct bbr2 *b, const struct
 	return b->rounds_since_probe >= rounds;
 }
 
+/* True: the next probe has begun. */
+static __always_inline int bbr2_check_next_probe(struct bbr2 *b, const struct bbr2_now *now)
+{
+	if (bbr2_time_to_reprobe(b, now)) {
+		u32 bits = cc_fls64(bbr2_scale(b->inflight_hi, ecn_reprobe_gain));
+
+		/* The first round of UP grows by 2^shift packets. */
+		bbr2_start_refill(b, now, bits ? bits - 1 : 0);
+		return 1;
+	}
+	if (bbr2_time_to_probe(b, now)) {
+		bbr2_start_refill(b, now, 0);
+		return 1;
+	}
+	return 0;
+}
+
 /* The queue of the probe is gone, and headroom is left. */
 static __always_inline int bbr2_time_to_cruise(const struct bbr2 *b, const struct bbr2_now *now, u32 inflight)
 {
@@ -78,7 +103,6 @@ static __always_inline int bbr2_time_to_cruise(const struct bbr2 *b, const struc
 
 static __always_inline void bbr2_check_up_done(struct bbr2 *b, const struct bbr2_now *now, u32 inflight)
 {
-
 	if (b->probe_too_high && inflight >= b->inflight_hi) {
 		/* The probe before this one ended in loss at about this flight. */
 		b->stopped_risky_probe = 1;
@@ -100,14 +124,11 @@ static __always_inline void bbr2_update_cycle(struct bbr2 *b, struct bbr2_now *n
 
 	switch (b->phase) {
 	case BBR2_DOWN:
-		if (bbr2_time_to_probe(b, now))
-			bbr2_start_refill(b, now);
-		else if (bbr2_time_to_cruise(b, now, inflight))
+		if (!bbr2_check_next_probe(b, now) && bbr2_time_to_cruise(b, now, inflight))
 			bbr2_start_cruise(b);
 		break;
 	case BBR2_CRUISE:
-		if (bbr2_time_to_probe(b, now))
-			bbr2_start_refill(b, now);
+		bbr2_check_next_probe(b, now);
 		break;
 	case BBR2_REFILL:
 		if (b->round_start) {
@@ -122,8 +143,7 @@ static __always_inline void bbr2_update_cycle(struct bbr2 *b, struct bbr2_now *n
 	}
 }
 
-/* Probing for the propagation delay ---------------------------------------------------------------------------------
- */
+/* Probing for the propagation delay ---------------------- */
 
 static __always_inline void bbr2_check_probe_rtt_done(struct bbr2 *b, struct bbr2_now *now)
 {

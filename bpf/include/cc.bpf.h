@@ -22,16 +22,16 @@
 char LICENSE[] SEC("license") = "GPL";
 
 /* A callback: CC_OP(u32, reno_ssthresh, struct sock *sk) { ... } */
-#define CC_OP(ret, name, args...) SEC("struct_ops") ret BPF_PROG(name, args)
+#define CC_OP(ret, name, args...)     SEC("struct_ops") ret BPF_PROG(name, args)
 
 /*
- * A function that the verifier checks once, by itself, instead of at every call: CC_GLOBAL int f(struct state *s) { ... }.
- * It may take pointers to plain memory and integers, must test its pointers for NULL, and returns int.
+ * A function that the verifier checks once, by itself, instead of at every call: CC_GLOBAL int f(struct state *s) { ...
+ * }. It may take pointers to plain memory and integers, must test its pointers for NULL, and returns int.
  */
-#define CC_GLOBAL __attribute__((noinline))
+#define CC_GLOBAL                     __attribute__((noinline))
 
 /* The table at the end of the file: CC_OPS(bpf_reno) = { .init = (void *)reno_init, ... , .name = "bpf_reno" }; */
-#define CC_OPS(kernel_name) SEC(".struct_ops.link") struct tcp_congestion_ops kernel_name
+#define CC_OPS(kernel_name)           SEC(".struct_ops.link") struct tcp_congestion_ops kernel_name
 
 /* A parameter that the loader may set: one documented line each, at file scope. */
 #define CC_TUNABLE(type, name, value) const volatile type name = value
@@ -44,15 +44,16 @@ char LICENSE[] SEC("license") = "GPL";
 		__type(key, int);                                                                                      \
 		__type(value, value_type);                                                                             \
 	} map SEC(".maps")
-#define cc_storage_get(map, sk)	   bpf_sk_storage_get(&map, sk, NULL, 0)
+#define cc_storage_get(map, sk)    bpf_sk_storage_get(&map, sk, NULL, 0)
 #define cc_storage_create(map, sk) bpf_sk_storage_get(&map, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE)
 #define cc_storage_delete(map, sk) bpf_sk_storage_delete(&map, sk)
 
-/* A bit field of a kernel struct: its place within the byte differs between kernels, which a plain access would ignore. */
-#define cc_bitfield(ptr, field) BPF_CORE_READ_BITFIELD(ptr, field)
+/* A bit field of a kernel struct: its place within the byte differs between kernels, which a plain access would ignore.
+ */
+#define cc_bitfield(ptr, field)    BPF_CORE_READ_BITFIELD(ptr, field)
 
 extern unsigned long CONFIG_HZ __kconfig;
-#define HZ ((u32)CONFIG_HZ)
+#define HZ                         ((u32)CONFIG_HZ)
 
 /* net/ipv4/tcp_cong.c, exported as kfuncs by net/ipv4/bpf_tcp_ca.c */
 extern u32 tcp_reno_ssthresh(struct sock *sk) __ksym;
@@ -84,17 +85,17 @@ static __always_inline struct cca_trace *cc_trace(struct sock *sk)
 
 #endif /* CCA_HOST */
 
-#define min(a, b)	  ((a) < (b) ? (a) : (b))
-#define max(a, b)	  ((a) > (b) ? (a) : (b))
-#define clamp(v, lo, hi)  min(max(v, lo), hi)
-#define DIV_ROUND_UP(n, d) (((n) + (d) - 1) / (d))
+#define min(a, b)          ((a) < (b) ? (a) : (b))
+#define max(a, b)          ((a) > (b) ? (a) : (b))
+#define clamp(v, lo, hi)   min(max(v, lo), hi)
+#define DIV_ROUND_UP(n, d) (((n) + (d)-1) / (d))
 
 #define USEC_PER_MSEC 1000UL
 #define USEC_PER_SEC  1000000UL
 #define NSEC_PER_USEC 1000UL
 
 /* icsk_ca_priv holds this many bytes (include/net/inet_connection_sock.h). */
-#define CC_PRIV_SIZE	   104
+#define CC_PRIV_SIZE       104
 #define CC_PRIV_FITS(type) _Static_assert(sizeof(type) <= CC_PRIV_SIZE, "private state exceeds icsk_ca_priv")
 
 static __always_inline struct tcp_sock *tcp_sk(const struct sock *sk)

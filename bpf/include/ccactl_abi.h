@@ -47,48 +47,48 @@ enum cca_sample_flags {
 
 /* One row of a recording. */
 struct cca_sample {
-	unsigned long long time_ns;           /* CLOCK_MONOTONIC */
-	unsigned long long flow_id;           /* socket cookie */
-	unsigned long long cgroup_id;         /* cgroup2 of the socket */
-	unsigned long long pacing_rate_Bps;   /* bytes/s, ~0 = unlimited */
+	unsigned long long time_ns;         /* CLOCK_MONOTONIC */
+	unsigned long long flow_id;         /* socket cookie */
+	unsigned long long cgroup_id;       /* cgroup2 of the socket */
+	unsigned long long pacing_rate_Bps; /* bytes/s, ~0 = unlimited */
 	unsigned long long delivery_interval_us;
 	unsigned long long bytes_acked;
-	unsigned long long bytes_sent;        /* payload, retransmissions included */
+	unsigned long long bytes_sent; /* payload, retransmissions included */
 	unsigned long long bytes_retrans;
-	unsigned int delivery_pkts;           /* rate_delivered over delivery_interval_us */
-	unsigned int netns;                   /* inode number of the network namespace */
+	unsigned int delivery_pkts; /* rate_delivered over delivery_interval_us */
+	unsigned int netns;         /* inode number of the network namespace */
 	unsigned int cwnd_pkts;
-	unsigned int ssthresh_pkts;           /* >= 0x7fffffff = infinite */
-	unsigned int inflight_pkts;           /* packets_out - sacked - lost + retrans (tcp_packets_in_flight) */
+	unsigned int ssthresh_pkts; /* >= 0x7fffffff = infinite */
+	unsigned int inflight_pkts; /* packets_out - sacked - lost + retrans (tcp_packets_in_flight) */
 	unsigned int srtt_us;
-	unsigned int rtt_us;                  /* latest sample, 0 = none */
-	unsigned int min_rtt_us;              /* kernel's windowed minimum, ~0 = none */
+	unsigned int rtt_us;     /* latest sample, 0 = none */
+	unsigned int min_rtt_us; /* kernel's windowed minimum, ~0 = none */
 	unsigned int mss_bytes;
-	unsigned int retrans_pkts;            /* tp->total_retrans */
-	unsigned int lost_pkts;               /* tp->lost, cumulative */
+	unsigned int retrans_pkts; /* tp->total_retrans */
+	unsigned int lost_pkts;    /* tp->lost, cumulative */
 	unsigned int delivered_pkts;
 	unsigned int delivered_ce_pkts;
-	unsigned short sport;                 /* host order */
+	unsigned short sport; /* host order */
 	unsigned short dport;
-	unsigned char event;                  /* enum cca_event */
-	unsigned char family;                 /* 4 or 6 */
-	unsigned char ca_state;               /* TCP_CA_Open .. TCP_CA_Loss */
-	unsigned char flags;                  /* enum cca_sample_flags */
-	unsigned char saddr[16];              /* IPv4 in the first four bytes */
+	unsigned char event;     /* enum cca_event */
+	unsigned char family;    /* 4 or 6 */
+	unsigned char ca_state;  /* TCP_CA_Open .. TCP_CA_Loss */
+	unsigned char flags;     /* enum cca_sample_flags */
+	unsigned char saddr[16]; /* IPv4 in the first four bytes */
 	unsigned char daddr[16];
-	char algorithm[CCA_NAME_LEN];         /* kernel name */
+	char algorithm[CCA_NAME_LEN]; /* kernel name */
 	unsigned int pad;
 	struct cca_trace trace;
 };
 
 /* Filter and rate of a recorder; zero means "any". */
 struct cca_record_config {
-	unsigned long long cgroup_id;      /* this cgroup and its descendants */
-	unsigned long long interval_ns;    /* with mode CCA_EVERY_INTERVAL */
-	unsigned int cgroup_level;         /* depth of cgroup_id, needed for descendants */
+	unsigned long long cgroup_id;   /* this cgroup and its descendants */
+	unsigned long long interval_ns; /* with mode CCA_EVERY_INTERVAL */
+	unsigned int cgroup_level;      /* depth of cgroup_id, needed for descendants */
 	unsigned int netns;
-	unsigned int port;                 /* local or remote, host order */
-	unsigned int every;                /* enum cca_every */
+	unsigned int port;  /* local or remote, host order */
+	unsigned int every; /* enum cca_every */
 };
 
 enum cca_every {
@@ -108,8 +108,8 @@ enum cca_drop {
 struct cca_policy {
 	char kernel_name[CCA_NAME_LEN];
 	unsigned long long attached_unix_ns;
-	unsigned int level;                /* depth of the cgroup: the nearest policy wins */
-	unsigned int flags;                /* enum cca_policy_flags */
+	unsigned int level; /* depth of the cgroup: the nearest policy wins */
+	unsigned int flags; /* enum cca_policy_flags */
 };
 
 enum cca_policy_flags {
@@ -122,12 +122,12 @@ struct cca_mark {
 	char kernel_name[CCA_NAME_LEN];
 };
 
-#define CCA_MAX_TUNABLES 64
+#define CCA_MAX_TUNABLES     64
 #define CCA_TUNABLE_NAME_LEN 32
 
 struct cca_tunable_value {
 	char name[CCA_TUNABLE_NAME_LEN];
-	long long raw;                     /* as stored in .rodata */
+	long long raw; /* as stored in .rodata */
 };
 
 /* What was loaded under a kernel name; pinned beside the struct_ops link so that a later call can read it back. */
@@ -136,7 +136,7 @@ struct cca_loaded {
 	char kernel_name[CCA_NAME_LEN];
 	unsigned long long loaded_unix_ns;
 	unsigned int struct_ops_map_id;
-	unsigned int n_tunables;              /* those set by the user */
+	unsigned int n_tunables; /* those set by the user */
 	struct cca_tunable_value tunables[CCA_MAX_TUNABLES];
 };
 

@@ -2,9 +2,9 @@
 /*
  * The kernel types that our programs touch, and of each only the members in use. Members are found by name through
  * CO-RE (preserve_access_index), so their order and the gaps between them do not matter. In the native build the same
- * declarations are plain structs. Bit fields are the exception: CO-RE finds their byte but not their bits in a plain access,
- * so read them with cc_bitfield(). Widths are those of Linux 6.1 - 6.18 (include/net/sock.h, include/linux/tcp.h,
- * include/net/inet_connection_sock.h).
+ * declarations are plain structs. Bit fields are the exception: CO-RE finds their byte but not their bits in a plain
+ * access, so read them with cc_bitfield(). Widths are those of Linux 6.1 - 6.18 (include/net/sock.h,
+ * include/linux/tcp.h, include/net/inet_connection_sock.h).
  */
 #ifndef CCACTL_KERNEL_TYPES_H
 #define CCACTL_KERNEL_TYPES_H
@@ -103,7 +103,7 @@ struct sock_common {
 
 struct sock {
 	struct sock_common __sk_common;
-	u32 sk_pacing_status; /* enum sk_pacing */
+	u32 sk_pacing_status;         /* enum sk_pacing */
 	unsigned long sk_pacing_rate; /* bytes/s */
 	unsigned long sk_max_pacing_rate;
 	unsigned int sk_gso_max_size;

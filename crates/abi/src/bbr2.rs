@@ -84,6 +84,13 @@ pub(crate) const BBRV2: &[Tunable] = &[
     milli("ecn_thresh", 500, (0, 1000), "share of marked packets that says that a flight was too large", V2ALPHA),
     milli("ecn_factor", 333, (0, 1000), "part of alpha that a marked round takes off the short-term bounds", V2ALPHA),
     whole("ecn_max_rtt_us", "us", 5000, (0, 10_000_000), "largest min_rtt at which ECN marks count", V2ALPHA),
+    milli(
+        "ecn_reprobe_gain",
+        0,
+        (0, 1000),
+        "part of inflight_hi with which a probe follows at once on a cycle with marks and no loss; 0 = wait",
+        V2ALPHA,
+    ),
 ];
 
 /// What F-BBRv2 adds. The defaults are the literal readings of its paper.

@@ -4,6 +4,7 @@ mod commands;
 mod exit;
 
 use clap::{Parser, Subcommand};
+use nix::sys::signal::{SigHandler, Signal, signal};
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -42,12 +43,31 @@ enum Command {
     Flow(commands::flow::Args),
 }
 
+impl Command {
+    /// Whether nothing but output is lost when the reader goes away, as in `ccactl list | head`.
+    fn only_prints(&self) -> bool {
+        matches!(self, Command::List(_) | Command::Show(_) | Command::Status(_))
+    }
+}
+
+/// Rust ignores SIGPIPE, which makes printing panic; a command that only prints ends by it like any other tool.
+fn end_quietly_on_a_closed_pipe() {
+    // SAFETY: no thread runs yet, and the default action needs no handler to outlive anything.
+    if let Err(errno) = unsafe { signal(Signal::SIGPIPE, SigHandler::SigDfl) } {
+        tracing::debug!("SIGPIPE stays ignored: {errno}");
+    }
+}
+
 fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .with_env_filter(tracing_subscriber::EnvFilter::try_from_env("CCACTL_LOG").unwrap_or_else(|_| "warn".into()))
         .init();
-    let result = match Cli::parse().command {
+    let command = Cli::parse().command;
+    if command.only_prints() {
+        end_quietly_on_a_closed_pipe();
+    }
+    let result = match command {
         Command::Load(args) => commands::load::run(args),
         Command::Unload(args) => commands::unload::run(args),
         Command::List(args) => commands::list::run(args),

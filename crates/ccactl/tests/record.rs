@@ -218,19 +218,15 @@ fn a_reader_of_the_stream_that_goes_away_ends_the_recording() {
 #[test]
 fn the_trace_of_a_loaded_algorithm_is_recorded_whoever_came_first() {
     let Some(host) = Host::new("trace") else { return };
-    let name = format!("cca-t{}", std::process::id());
-    let cgroup = Cgroup(format!("/ccactl-test-{}-trace", std::process::id()));
-    let load = ["load", "reno", "--as", &name, "--cgroup", &cgroup.0, "--create"];
-    let unload = ["unload", "--cgroup", &cgroup.0];
+    let name = format!("cca_t{}", std::process::id());
+    let policy = Policy { host: &host, cgroup: format!("/ccactl-test-{}-trace", std::process::id()) };
 
-    assert!(host.ccactl(&load).stdout(Stdio::null()).status().unwrap().success());
+    policy.load(&name);
     assert_trace_of(&host, &name, || {});
-    assert!(host.ccactl(&unload).stdout(Stdio::null()).status().unwrap().success());
+    assert!(policy.unload());
 
-    assert_trace_of(&host, &name, || {
-        assert!(host.ccactl(&load).stdout(Stdio::null()).status().unwrap().success());
-    });
-    assert!(host.ccactl(&unload).stdout(Stdio::null()).status().unwrap().success());
+    assert_trace_of(&host, &name, || policy.load(&name));
+    assert!(policy.unload());
     assert!(!host.bpffs.exists());
 }
 
@@ -280,15 +276,28 @@ fn transfer(listener: &TcpListener, algorithm: Option<&str>, bytes: usize) {
     });
 }
 
-/// A cgroup that `load --create` makes.
-struct Cgroup(String);
+/// An algorithm for a cgroup that nobody lives in; taken back with the value.
+struct Policy<'a> {
+    host: &'a Host,
+    cgroup: String,
+}
 
-impl Drop for Cgroup {
+impl Policy<'_> {
+    fn load(&self, name: &str) {
+        let load = ["load", "reno", "--as", name, "--cgroup", &self.cgroup, "--create"];
+        assert!(self.host.ccactl(&load).stdout(Stdio::null()).status().unwrap().success());
+    }
+
+    fn unload(&self) -> bool {
+        let unload = ["unload", "--cgroup", &self.cgroup, "--remove-cgroup"];
+        self.host.ccactl(&unload).stdout(Stdio::null()).status().is_ok_and(|status| status.success())
+    }
+}
+
+impl Drop for Policy<'_> {
     fn drop(&mut self) {
-        let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
-        let mount = mounts.lines().find(|line| line.split(' ').nth(2) == Some("cgroup2"));
-        if let Some(mount) = mount.and_then(|line| line.split(' ').nth(1)) {
-            let _ = fs::remove_dir(format!("{mount}{}", self.0));
+        if thread::panicking() {
+            self.unload();
         }
     }
 }

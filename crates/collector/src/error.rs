@@ -1,4 +1,6 @@
 //! Why a recording did not start or did not end well.
+//!
+//! A message holds its cause, so the field is not called `source`: whoever prints the chain would print it twice.
 
 use ccactl_abi::exit;
 use std::io;
@@ -33,12 +35,12 @@ pub enum Error {
         path: PathBuf,
     },
     /// The target cannot be made, before anything was recorded.
-    #[error("cannot write {}: {source}; choose a file in an existing, writable folder", path.display())]
+    #[error("cannot write {}: {cause}; choose a file in an existing, writable folder", path.display())]
     Target {
         /// The target or the stream beside it.
         path: PathBuf,
         /// What the system said.
-        source: io::Error,
+        cause: io::Error,
     },
     /// The target is neither a file nor absent.
     #[error("{} is not a regular file: name a file, or -o - for standard output", path.display())]
@@ -46,15 +48,21 @@ pub enum Error {
         /// The target.
         path: PathBuf,
     },
+    /// Standard output is asked for and cannot have the stream.
+    #[error("-o - {reason}")]
+    Stdout {
+        /// Why not, and what to do.
+        reason: &'static str,
+    },
     /// Writing failed during the recording; the stream is kept.
-    #[error("writing {} failed after {rows} rows: {source}; these rows are kept in it and `ccactl report` reads them", path.display())]
+    #[error("writing {} failed after {rows} rows: {cause}; these rows are kept in it and `ccactl report` reads them", path.display())]
     Write {
         /// The stream.
         path: PathBuf,
         /// Rows that are safe in it.
         rows: u64,
         /// What the system said, such as "No space left on device".
-        source: io::Error,
+        cause: io::Error,
     },
     /// The Parquet file could not be made; the stream is kept.
     #[error("cannot write {}: {reason}; the {rows} rows are kept in {}, which `ccactl report` reads", path.display(), stream.display())]
@@ -115,14 +123,14 @@ pub enum Error {
         reason: String,
     },
     /// The state folders of ccactl could not be used.
-    #[error("cannot {doing} {}: {source}; {remedy}", path.display())]
+    #[error("cannot {doing} {}: {cause}; {remedy}", path.display())]
     State {
         /// What was being done.
         doing: &'static str,
         /// File or folder.
         path: PathBuf,
         /// What the system said.
-        source: io::Error,
+        cause: io::Error,
         /// What to do.
         remedy: &'static str,
     },
@@ -147,8 +155,9 @@ impl Error {
             | Error::Leftover { .. }
             | Error::NotAFile { .. }
             | Error::Netns { .. }
+            | Error::Stdout { .. }
             | Error::Option { .. } => exit::USAGE,
-            Error::Target { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,
+            Error::Target { cause, .. } if cause.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,
             Error::Target { .. } | Error::NotAStream { .. } => exit::USAGE,
             Error::Permission { .. } => exit::PERMISSION,
             Error::Kernel { .. } => exit::KERNEL,

@@ -44,16 +44,16 @@ impl HostPaths {
         let is_bpffs = statfs(mount).is_ok_and(|stat| stat.filesystem_type() == BPF_FS_MAGIC);
         let remedy = "mount it with `mount -t bpf bpf /sys/fs/bpf`";
         if !is_bpffs {
-            let source = io::Error::other("there is no bpffs");
-            return Err(Error::State { doing: "pin the trace map under", path: dir.clone(), source, remedy });
+            let cause = io::Error::other("there is no bpffs");
+            return Err(Error::State { doing: "pin the trace map under", path: dir.clone(), cause, remedy });
         }
-        fs::create_dir_all(dir).map_err(|source| Error::State { doing: "create", path: dir.clone(), source, remedy })
+        fs::create_dir_all(dir).map_err(|cause| Error::State { doing: "create", path: dir.clone(), cause, remedy })
     }
 
     fn open_lock(&self, name: &str) -> Result<File> {
         let remedy = "ccactl keeps its locks there; CCACTL_RUN names another folder";
-        let failed = |doing, path: &Path, source| Error::State { doing, path: path.to_owned(), source, remedy };
-        fs::create_dir_all(&self.run).map_err(|source| failed("create", &self.run, source))?;
+        let failed = |doing, path: &Path, cause| Error::State { doing, path: path.to_owned(), cause, remedy };
+        fs::create_dir_all(&self.run).map_err(|cause| failed("create", &self.run, cause))?;
         let path = self.run.join(name);
         OpenOptions::new()
             .read(true)
@@ -61,7 +61,7 @@ impl HostPaths {
             .create(true)
             .truncate(false)
             .open(&path)
-            .map_err(|source| failed("open", &path, source))
+            .map_err(|cause| failed("open", &path, cause))
     }
 
     /// Keeps every other ccactl from changing the state.
@@ -82,7 +82,7 @@ impl HostPaths {
 
     fn lock_error(&self, name: &str, errno: Errno) -> Error {
         let remedy = "another ccactl holds it: wait for that one, or end it";
-        Error::State { doing: "lock", path: self.run.join(name), source: errno.into(), remedy }
+        Error::State { doing: "lock", path: self.run.join(name), cause: errno.into(), remedy }
     }
 }
 

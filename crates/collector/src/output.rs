@@ -40,7 +40,7 @@ impl Target {
         let stream = lock(path, &stream_path)?;
         // From here on the drop removes the stream, unless it is somebody's data.
         let mut target = Target { path: path.to_owned(), stream, stream_path, is_kept: true };
-        let failed = |source| Error::Target { path: target.stream_path.clone(), source };
+        let failed = |cause| Error::Target { path: target.stream_path.clone(), cause };
         if target.stream.metadata().map_err(failed)?.len() > 0 {
             if !force {
                 return Err(Error::Leftover { path: target.stream_path.clone() });
@@ -63,7 +63,7 @@ impl Target {
 
     /// A handle for the writer; the lock stays with the target.
     pub(crate) fn stream_file(&self) -> Result<File> {
-        self.stream.try_clone().map_err(|source| Error::Target { path: self.stream_path.clone(), source })
+        self.stream.try_clone().map_err(|cause| Error::Target { path: self.stream_path.clone(), cause })
     }
 
     /// From now on the stream holds rows that somebody may want.
@@ -102,12 +102,12 @@ fn refuse_existing(path: &Path, force: bool) -> Result<()> {
         Ok(_) if !force => Err(Error::Exists { path: path.to_owned() }),
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(source) => Err(Error::Target { path: path.to_owned(), source }),
+        Err(cause) => Err(Error::Target { path: path.to_owned(), cause }),
     }
 }
 
 fn lock(path: &Path, stream_path: &Path) -> Result<Flock<File>> {
-    let failed = |source| Error::Target { path: stream_path.to_owned(), source };
+    let failed = |cause| Error::Target { path: stream_path.to_owned(), cause };
     loop {
         let file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(stream_path).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! The columns of a recording: one line of [`COLUMNS`] each, in the order of `docs/schema.md`.
+//! The columns of a recording: one line of `COLUMNS` each, in the order of `docs/schema.md`.
 
 use crate::clock::Clock;
 use crate::metadata::KnownAlgorithm;

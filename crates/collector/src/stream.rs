@@ -4,9 +4,9 @@ use crate::error::{Error, Result};
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
-use arrow_schema::{ArrowError, Schema, SchemaRef};
+use arrow_schema::{Schema, SchemaRef};
 use std::fs::File;
-use std::io::{self, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 /// Encodes batches; the bytes of one message leave in one piece, so that a failed write can be cut off cleanly.
@@ -105,13 +105,12 @@ impl Iterator for StreamFile {
         }
         match self.reader.next()? {
             Ok(batch) => Some(Ok(batch)),
-            Err(ArrowError::IoError(_, source)) if source.kind() == io::ErrorKind::UnexpectedEof => {
-                self.is_truncated = true;
-                None
-            }
             Err(error) => {
                 self.is_truncated = true;
-                Some(Err(Error::NotAStream { path: self.path.clone(), reason: error.to_string() }))
+                // The reader words a cut in many ways; what they share is that it wanted more than there is.
+                let is_at_end = self.reader.get_mut().fill_buf().is_ok_and(<[u8]>::is_empty);
+                let error = || Error::NotAStream { path: self.path.clone(), reason: error.to_string() };
+                (!is_at_end).then(|| Err(error()))
             }
         }
     }

@@ -46,7 +46,9 @@ impl Writer {
         let (encoder, header) = StreamEncoder::new(&schema);
         match sink.append(&header) {
             Ok(()) => {}
-            Err(source) => return Err(Error::Target { path, source }),
+            // The first batch will meet it again, and end the recording.
+            Err(error) if is_closed_pipe(&sink, &error) => {}
+            Err(cause) => return Err(Error::Target { path, cause }),
         }
         Ok(Writer { schema, context, encoder, sink, path, sorter: Sorter::default(), rows: 0 })
     }
@@ -65,7 +67,7 @@ impl Writer {
         let written = Written { context: self.context, rows: self.rows, is_sorted };
         match result.and_then(|()| self.sink.append(&self.encoder.end())) {
             Err(error) if is_closed_pipe(&self.sink, &error) => Ok(written),
-            Err(source) => Err(Error::Write { path: self.path, rows: self.rows, source }),
+            Err(cause) => Err(Error::Write { path: self.path, rows: self.rows, cause }),
             Ok(()) => Ok(written),
         }
     }

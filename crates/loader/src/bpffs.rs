@@ -13,18 +13,29 @@ use std::path::Path;
 /// The one place where a BPF file system is mounted by us.
 const MOUNT_POINT: &str = "/sys/fs/bpf";
 
-/// Makes the folder, and mounts bpffs when `/sys/fs/bpf` is not one yet.
-pub(crate) fn ensure(paths: &Paths) -> Result<()> {
+/// Mounts bpffs when `/sys/fs/bpf` is not one yet.
+///
+/// # Errors
+/// [`Error::NoBpffs`] when the folder of pins lies elsewhere or the mount is refused.
+pub fn mount_if_missing(paths: &Paths) -> Result<()> {
     let root = &paths.bpffs;
-    if !is_bpffs(root) {
-        if !root.starts_with(MOUNT_POINT) {
-            let reason = "it is not below a mounted one".to_owned();
-            return Err(Error::NoBpffs { path: root.clone(), reason });
-        }
-        mount(Some("bpf"), MOUNT_POINT, Some("bpf"), MsFlags::empty(), None::<&str>)
-            .map_err(|errno| Error::NoBpffs { path: root.clone(), reason: format!("mounting it failed: {errno}") })?;
-        tracing::info!("mounted bpffs at {MOUNT_POINT}");
+    if is_bpffs(root) {
+        return Ok(());
     }
+    if !root.starts_with(MOUNT_POINT) {
+        let reason = "it is not below a mounted one".to_owned();
+        return Err(Error::NoBpffs { path: root.clone(), reason });
+    }
+    mount(Some("bpf"), MOUNT_POINT, Some("bpf"), MsFlags::empty(), None::<&str>)
+        .map_err(|errno| Error::NoBpffs { path: root.clone(), reason: format!("mounting it failed: {errno}") })?;
+    tracing::info!("mounted bpffs at {MOUNT_POINT}");
+    Ok(())
+}
+
+/// Makes the folder, on a bpffs.
+pub(crate) fn ensure(paths: &Paths) -> Result<()> {
+    mount_if_missing(paths)?;
+    let root = &paths.bpffs;
     for folder in [root, &paths.algorithms(), &paths.cgroups()] {
         fs::create_dir_all(folder).map_err(Error::io(format!("cannot make {}", folder.display())))?;
     }

@@ -36,6 +36,7 @@ mod struct_ops;
 mod time;
 mod transient;
 
+pub use bpffs::mount_if_missing as mount_bpffs_if_missing;
 pub use error::{Error, NameProblem};
 pub use loader::{Change, LoadOutcome, Loader, UnloadOutcome};
 pub use names::{nearest, pick_algorithm};

@@ -354,6 +354,16 @@ fn the_window_is_two_bdp_and_what_arrives_in_bunches() {
 }
 
 #[test]
+fn after_marks_without_loss_the_next_probe_may_follow_at_once() {
+    for (gain, phase) in [(0, mode::CRUISE), (500, mode::REFILL)] {
+        let tunables = [("ecn_enable", 1), ("ecn_max_rtt_us", 1_000_000), ("ecn_reprobe_gain", gain)];
+        let mut driver = Driver::cruising("bbrv2", &tunables);
+        driver.socket.tp_mut().delivered_ce += 1;
+        assert_eq!(driver.ack(next_round()).mode, phase, "ecn_reprobe_gain {gain}");
+    }
+}
+
+#[test]
 fn marked_packets_count_only_when_ecn_is_enabled() {
     for (enable, hi) in [(0, UNBOUNDED_U32), (1, 200)] {
         let tunables = [("ecn_enable", enable), ("ecn_max_rtt_us", 1_000_000)];

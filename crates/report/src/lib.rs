@@ -4,8 +4,8 @@
 //! turns recordings into a [`Summary`]; [`render`] prints it, [`html`] makes one self-contained page of it. What each
 //! figure means, and how it is weighted, is in `docs/metrics.md`.
 //!
-//! Rows are read in batches by Polars' streaming engine, joined with the previous row of their flow ([`steps`]) and
-//! folded into small frames ([`fold`]), so memory does not grow with the length of a recording.
+//! Rows are read in batches by Polars' streaming engine, joined with the previous row of their flow (`steps`) and
+//! folded into small frames (`fold`), so memory does not grow with the length of a recording.
 
 mod charts;
 mod columns;

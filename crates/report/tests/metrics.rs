@@ -24,7 +24,7 @@ fn near(value: Option<f64>, expected: f64) {
     assert!((value - expected).abs() <= 1e-9 * expected.abs().max(1.0), "{value} is not {expected}");
 }
 
-fn flow<'a>(summary: &'a RecordingSummary, flow_id: u64) -> &'a FlowSummary {
+fn flow(summary: &RecordingSummary, flow_id: u64) -> &FlowSummary {
     summary.flows.iter().find(|flow| flow.flow_id == flow_id).expect("the flow")
 }
 
@@ -56,6 +56,22 @@ fn time_after_the_last_progress_does_not_slow_a_flow_down() {
     ];
     // 1 MB in 2 s, not in 10 s.
     near(flow(&summary(rows), 1).measures.goodput_bps, 4_000_000.0);
+}
+
+#[test]
+fn the_algorithm_that_a_socket_was_opened_with_is_not_one_that_it_ran() {
+    let rows = vec![
+        // The kernel opens with the host's default; the policy of the cgroup comes right after.
+        Row { event: "open", algorithm: "bbr", ..Row::at(1, 0) },
+        Row::at(1, SECOND).bytes(500_000, 500_000),
+        Row::at(1, 2 * SECOND).bytes(1_000_000, 1_000_000),
+    ];
+    let found = summary(rows);
+    assert_eq!(flow(&found, 1).kernel_name, "bpf_cubic");
+    assert_eq!(found.algorithms.iter().map(|a| a.kernel_name.as_str()).collect::<Vec<_>>(), ["bpf_cubic"]);
+    // The flow still begins with its open: 1 MB in 2 s.
+    near(flow(&found, 1).measures.goodput_bps, 4_000_000.0);
+    assert_eq!((flow(&found, 1).start_s, flow(&found, 1).rows), (0.0, 3));
 }
 
 #[test]

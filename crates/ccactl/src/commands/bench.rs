@@ -68,7 +68,7 @@ struct Changes {
     /// Algorithm of a flow (of the first one without FLOW)
     #[arg(long, value_name = "[FLOW=]ALGO")]
     algorithm: Vec<String>,
-    /// Any field, such as link.rate=20Mbit/s or 'flow[cubic].start=10s'
+    /// Any field, such as `link.rate=20Mbit/s` or `'flow[cubic].start=10s'`
     #[arg(long, value_name = "FIELD=VALUE")]
     set: Vec<Override>,
 }

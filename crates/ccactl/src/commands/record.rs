@@ -1,12 +1,12 @@
 //! `ccactl record`
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use ccactl_abi::Algorithm;
 use ccactl_collector::{
-    CgroupFilter, Every, KnownAlgorithm, Output, Phase, Progress, RecordOptions, Recorder, Summary, netns_inode,
+    CgroupFilter, Error, Every, KnownAlgorithm, Output, Phase, Progress, RecordOptions, Recorder, Summary, netns_inode,
     parse_bytes, parse_duration, utc_compact,
 };
-use ccactl_loader::{Loader, PolicyStatus, cgroup};
+use ccactl_loader::{Loader, Paths, PolicyStatus, cgroup};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -54,7 +54,12 @@ pub struct Args {
 pub fn run(args: Args) -> Result<ExitCode> {
     let is_stopped = stop_on_signals()?;
     let output = output(&args)?;
-    let recorder = Recorder::start(options(&args, output)?)?;
+    let options = options(&args, output)?;
+    // Without root, the recorder's own complaint says what is missing.
+    if let Err(error) = ccactl_loader::mount_bpffs_if_missing(&Paths::from_env()) {
+        tracing::debug!("{error}");
+    }
+    let recorder = Recorder::start(options)?;
     let summary = follow(recorder, &is_stopped)?;
     print(&summary, args.json)?;
     Ok(ExitCode::SUCCESS)
@@ -77,10 +82,12 @@ fn output(args: &Args) -> Result<Output> {
         None => Ok(Output::File(PathBuf::from(format!("ccactl-{}.parquet", utc_compact())))),
         Some(path) if path == Path::new("-") => {
             if args.json {
-                bail!("-o - and --json both want standard output: give only one of them");
+                let reason = "and --json both want standard output: give only one of them";
+                return Err(Error::Stdout { reason }.into());
             }
             if std::io::stdout().is_terminal() {
-                bail!("-o - would write a binary stream to the terminal: pipe it, or name a file");
+                let reason = "would write a binary stream to the terminal: pipe it, or name a file";
+                return Err(Error::Stdout { reason }.into());
             }
             Ok(Output::Stdout)
         }

@@ -28,7 +28,8 @@ struct Row {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let loader = Loader::open()?;
-    let rows: Vec<Row> = loader.status()?.iter().map(|status| row(&loader, status)).collect();
+    let policies = loader.status()?;
+    let rows: Vec<Row> = policies.iter().map(|status| row(&loader, status)).collect();
     if args.json {
         output::json(&rows)?;
         return Ok(ExitCode::SUCCESS);
@@ -39,16 +40,16 @@ pub fn run(args: Args) -> Result<ExitCode> {
     }
     let cells: Vec<[String; 6]> = rows
         .iter()
-        .map(|row| {
+        .zip(&policies)
+        .map(|(row, policy)| {
             let cgroup = row.cgroup.clone().unwrap_or_else(|| format!("(id {})", row.cgroup_id));
-            let tunables: Vec<_> = row.tunables.iter().map(|(name, value)| format!("{name}={value}")).collect();
             [
                 cgroup,
                 row.algorithm.clone(),
                 row.kernel_name.clone(),
                 row.attached_since.clone(),
                 row.state.to_owned(),
-                tunables.join(" "),
+                tunables_set(policy),
             ]
         })
         .collect();
@@ -59,6 +60,17 @@ pub fn run(args: Args) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The tunables that differ from their defaults; some algorithms have dozens, and `--json` has them all.
+fn tunables_set(policy: &PolicyStatus) -> String {
+    let set: Vec<String> = policy
+        .tunables
+        .iter()
+        .filter(|setting| setting.raw != setting.tunable.default_raw)
+        .map(|setting| format!("{}={}", setting.tunable.name, setting.tunable.display(setting.raw)))
+        .collect();
+    if set.is_empty() { "defaults".to_owned() } else { set.join(" ") }
 }
 
 fn row(loader: &Loader, status: &PolicyStatus) -> Row {

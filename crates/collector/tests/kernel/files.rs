@@ -130,8 +130,8 @@ fn a_full_disk_ends_the_recording_with_its_rows_readable() {
     let recorder = Recorder::start(options).unwrap();
     traffic.run();
     let error = recorder.wait().unwrap_err();
-    let Error::Write { path, rows, source } = &error else { panic!("{error}") };
-    assert_eq!(source.kind(), std::io::ErrorKind::StorageFull);
+    let Error::Write { path, rows, cause } = &error else { panic!("{error}") };
+    assert_eq!(cause.kind(), std::io::ErrorKind::StorageFull);
     assert_eq!(Recording::stream(path).rows() as u64, *rows);
     assert!(error.to_string().contains("No space left on device"), "{error}");
     assert!(!disk.0.join("x.parquet").exists() && !disk.0.join("x.parquet.partial.parquet").exists());

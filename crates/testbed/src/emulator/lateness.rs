@@ -15,7 +15,7 @@ pub struct Histogram {
     max_ns: Nanos,
 }
 
-/// Percentiles of a [`Histogram`] in µs.
+/// Percentiles of a histogram in µs.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Lateness {
     /// Number of packets.
