@@ -1,8 +1,11 @@
 //! Time series for the page: few enough points for a phone, with the extremes kept.
 //!
 //! RTT and window are reduced to the smallest and the largest value of each bucket of time, in the order in which
-//! they occurred, so a spike of one row is still drawn. Throughput is averaged over wider buckets, because bytes per
-//! row say nothing. A phase bucket shows the phase that lasted longest in it.
+//! they occurred, so a spike of one row is still drawn. Goodput is averaged over wider buckets, because bytes per row
+//! say nothing. A phase bucket shows the phase that lasted longest in it.
+//!
+//! Goodput over time is drawn from the packets *delivered*, each with the flow's mean payload. `bytes_acked` stands
+//! still while a hole is repaired and then jumps: it would draw a stop and a burst faster than the link at each loss.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,7 +14,7 @@ use serde::Serialize;
 
 use crate::columns::{FlowKey, counts, flow_keys, i64s, texts};
 use crate::fold::{Agg, Fold};
-use crate::measure::intervals::{IntervalBytes, Intervals};
+use crate::measure::intervals::{Intervals, PerInterval};
 use crate::recording::Recording;
 use crate::summary::{FlowSummary, RecordingSummary};
 use crate::{Error, Options, steps};
@@ -84,7 +87,7 @@ pub fn charts(recording: &Recording, summary: &RecordingSummary, options: &Optio
     let span_us = (((summary.to_s - summary.from_s) * US_PER_S) as u64).max(1);
     let widths = Widths::new(span_us, drawn.len() as u64);
     let mut samples = [extremes("rtt_us", widths.sample_us), extremes("cwnd_pkts", widths.sample_us)];
-    let mut rates = Intervals::new(widths.rate_us);
+    let mut rates = Intervals::new("delivered_pkts", widths.rate_us);
     let mut phases = phase_fold(widths.phase_us);
     steps::for_each_batch(recording, options.window_us()?, |steps| {
         for fold in &mut samples {
@@ -213,15 +216,18 @@ fn sample_series(buckets: Buckets, width_us: u64, unit: f64) -> Series {
     series
 }
 
-fn rate_series(rates: &IntervalBytes, key: FlowKey, flow: &FlowSummary, width_us: u64) -> Series {
-    let bucket = |s: f64| (s * US_PER_S) as u64 / width_us;
-    let bytes = rates.get(&key);
+fn rate_series(delivered: &PerInterval, key: FlowKey, flow: &FlowSummary, width_us: u64) -> Series {
+    let bucket = |s: f64| (s * US_PER_S).round() as u64 / width_us;
+    let packets = delivered.get(&key);
+    let all_packets: f64 = packets.map_or(0.0, |p| p.values().sum());
+    let bits_per_packet = flow.measures.acked_bytes as f64 * BITS_PER_BYTE / all_packets.max(1.0);
     let mut series = Series::default();
     // The last bucket is cut short by the end of the flow and would look like a loss of speed.
     for interval in bucket(flow.start_s)..bucket(flow.end_s) {
-        let acked = bytes.and_then(|b| b.get(&interval)).copied().unwrap_or(0.0);
+        let in_it = packets.and_then(|p| p.get(&interval)).copied().unwrap_or(0.0);
         series.t.push((interval * width_us + width_us / 2) as f64 / US_PER_S);
-        series.v.push(Some(round(acked * BITS_PER_BYTE / width_us as f64)));
+        // Bits per µs are Mbit/s.
+        series.v.push(Some(round(in_it * bits_per_packet / width_us as f64)));
     }
     series
 }

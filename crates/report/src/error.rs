@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::recording::partial_of;
+
 // The codes of `ccactl_abi::exit`, of which this crate knows no more than it must: it reads files, it needs no BPF.
 const FAILURE: u8 = 1;
 const BAD_INPUT: u8 = 2;
@@ -10,10 +12,12 @@ const BAD_INPUT: u8 = 2;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The path does not exist.
-    #[error("{path}: no such file or folder; record one with `ccactl record -o {path}`")]
+    #[error("{path}: no such file or folder; {remedy}")]
     Missing {
         /// As given.
         path: PathBuf,
+        /// What to do.
+        remedy: String,
     },
     /// The file cannot be opened or read.
     #[error("{path}: cannot be read: {source}")]
@@ -156,10 +160,13 @@ impl Error {
 
     /// Adds the path to an error of the operating system.
     pub(crate) fn io(path: &Path, source: std::io::Error) -> Error {
-        if source.kind() == std::io::ErrorKind::NotFound {
-            Error::Missing { path: path.to_owned() }
-        } else {
-            Error::Io { path: path.to_owned(), source }
+        if source.kind() != std::io::ErrorKind::NotFound {
+            return Error::Io { path: path.to_owned(), source };
         }
+        let remedy = match partial_of(path) {
+            Some(partial) => format!("its recorder was killed: report on {}", partial.display()),
+            None => format!("record one with `ccactl record -o {}`", path.display()),
+        };
+        Error::Missing { path: path.to_owned(), remedy }
     }
 }

@@ -45,6 +45,13 @@ fn a_missing_file() {
 }
 
 #[test]
+fn a_missing_file_whose_recorder_was_killed() {
+    let (folder, path) = place("x.parquet");
+    transfer().stream(&folder.path().join("x.parquet.partial.arrows"), 10);
+    assert!(complaint(&path).contains("no such file or folder; its recorder was killed: report on "));
+}
+
+#[test]
 fn an_empty_file() {
     let (_folder, path) = place("x.parquet");
     std::fs::write(&path, "").unwrap();

@@ -80,14 +80,13 @@ pub fn write(
 }
 
 fn default_title(summary: &Summary) -> String {
-    match summary.recordings.as_slice() {
-        [one] => {
-            let mut algorithms: Vec<&str> = one.algorithms.iter().map(|a| a.algorithm.as_str()).collect();
-            algorithms.dedup();
-            algorithms.join(" vs ")
+    let mut algorithms: Vec<&str> = Vec::new();
+    for algorithm in summary.recordings.iter().flat_map(|recording| &recording.algorithms) {
+        if !algorithms.contains(&algorithm.algorithm.as_str()) {
+            algorithms.push(&algorithm.algorithm);
         }
-        many => format!("{} recordings", many.len()),
     }
+    algorithms.join(" vs ")
 }
 
 fn chart_json(charts: &Charts, summary: &crate::RecordingSummary) -> serde_json::Value {

@@ -1,7 +1,7 @@
-//! Acknowledged bytes per flow and interval of fixed width.
+//! Increase of a counter per flow and interval of fixed width.
 //!
-//! A step may reach over the edge of an interval; its bytes are then split in proportion to time, as if they had
-//! been acknowledged at a steady rate between the two rows.
+//! A step may reach over the edge of an interval; its increase is then split in proportion to time, as if the counter
+//! had grown at a steady rate between the two rows.
 
 use std::collections::HashMap;
 
@@ -11,49 +11,52 @@ use crate::columns::{FlowKey, counts, f64s, flow_keys};
 use crate::fold::{Agg, Fold};
 use crate::steps;
 
-/// Bytes per flow and interval number; interval `k` is `[k·width, (k+1)·width)` since the start of the recording.
-pub type IntervalBytes = HashMap<FlowKey, HashMap<u64, f64>>;
+/// Increase per flow and interval number; interval `k` is `[k·width, (k+1)·width)` since the start of the recording.
+pub type PerInterval = HashMap<FlowKey, HashMap<u64, f64>>;
 
-/// Collects acknowledged bytes in intervals of one width.
+/// Collects the increase of one counter in intervals of one width.
 pub struct Intervals {
+    increase: String,
     width_us: u64,
     inside: Fold,
-    split: IntervalBytes,
+    split: PerInterval,
 }
 
 impl Intervals {
-    /// Intervals of `width_us` > 0.
-    pub fn new(width_us: u64) -> Intervals {
+    /// Increase of the column `counter` in intervals of `width_us` > 0.
+    pub fn new(counter: &str, width_us: u64) -> Intervals {
+        let increase = format!("d_{counter}");
         let mut keys = steps::flow();
         keys.push(number(col("t_us"), width_us).alias("interval"));
-        let inside = Fold::new(keys, vec![("bytes", Agg::Sum, col("d_bytes_acked").cast(DataType::Float64))])
-            .filtered(progress().and(crosses(width_us).not()));
-        Intervals { width_us, inside, split: HashMap::new() }
+        let inside = Fold::new(keys, vec![("amount", Agg::Sum, col(&increase).cast(DataType::Float64))])
+            .filtered(grew(&increase).and(crosses(width_us).not()));
+        Intervals { increase, width_us, inside, split: HashMap::new() }
     }
 
     /// Takes a batch of steps in.
     pub fn push(&mut self, steps: &DataFrame) -> PolarsResult<()> {
         self.inside.push(steps)?;
-        let wanted = ["netns", "flow_id", "prev_t_us", "t_us", "d_bytes_acked"].map(col);
-        let crossing = steps.clone().lazy().filter(progress().and(crosses(self.width_us))).select(wanted).collect()?;
+        let wanted = ["netns", "flow_id", "prev_t_us", "t_us", &self.increase].map(col);
+        let crossing =
+            steps.clone().lazy().filter(grew(&self.increase).and(crosses(self.width_us))).select(wanted).collect()?;
         let spans = counts(&crossing, "prev_t_us")?.into_iter().zip(counts(&crossing, "t_us")?);
-        let amounts = f64s(&crossing, "d_bytes_acked")?;
+        let amounts = f64s(&crossing, &self.increase)?;
         for ((flow, (from_us, to_us)), amount) in flow_keys(&crossing)?.into_iter().zip(spans).zip(amounts) {
-            let bytes = self.split.entry(flow).or_default();
+            let amounts = self.split.entry(flow).or_default();
             for (interval, share) in split(from_us, to_us, self.width_us) {
-                *bytes.entry(interval).or_default() += amount * share;
+                *amounts.entry(interval).or_default() += amount * share;
             }
         }
         Ok(())
     }
 
     /// The result.
-    pub fn finish(self) -> PolarsResult<IntervalBytes> {
+    pub fn finish(self) -> PolarsResult<PerInterval> {
         let mut total = self.split;
         if let Some(frame) = self.inside.finish()? {
-            let values = counts(&frame, "interval")?.into_iter().zip(f64s(&frame, "bytes")?);
-            for (flow, (interval, bytes)) in flow_keys(&frame)?.into_iter().zip(values) {
-                *total.entry(flow).or_default().entry(interval).or_default() += bytes;
+            let values = counts(&frame, "interval")?.into_iter().zip(f64s(&frame, "amount")?);
+            for (flow, (interval, amount)) in flow_keys(&frame)?.into_iter().zip(values) {
+                *total.entry(flow).or_default().entry(interval).or_default() += amount;
             }
         }
         Ok(total)
@@ -64,8 +67,8 @@ fn number(t_us: Expr, width_us: u64) -> Expr {
     t_us.floor_div(lit(width_us as i64))
 }
 
-fn progress() -> Expr {
-    col("d_bytes_acked").gt(lit(0))
+fn grew(increase: &str) -> Expr {
+    col(increase).gt(lit(0))
 }
 
 fn crosses(width_us: u64) -> Expr {

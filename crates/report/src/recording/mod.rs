@@ -17,6 +17,7 @@ use polars_arrow::io::ipc::read::read_stream_metadata;
 use tempfile::NamedTempFile;
 
 pub use find::open_all;
+pub(crate) use find::partial_of;
 pub use metadata::{AlgorithmInfo, FlowInfo, Link, Metadata};
 pub use rows::Extent;
 
@@ -32,6 +33,8 @@ pub struct Recording {
     path: PathBuf,
     metadata: Metadata,
     kind: Kind,
+    /// Rows of each row group; empty for a stream.
+    row_groups: Vec<usize>,
     /// Keeps what came from standard input alive.
     spool: Option<Arc<NamedTempFile>>,
 }
@@ -67,13 +70,13 @@ impl Recording {
         let on_disk = spool.as_ref().map_or(path, |s| s.path());
         let mut file = File::open(on_disk).map_err(|source| Error::io(path, source))?;
         let kind = detect::kind(path, &mut file)?;
-        let (raw, columns) = match kind {
+        let Header { raw, columns, row_groups } = match kind {
             Kind::Parquet => parquet_header(path, file)?,
             Kind::ArrowStream => stream_header(path, &mut file)?,
         };
         let metadata = Metadata::parse(path, &raw)?;
         schema::check(path, &columns)?;
-        Ok(Recording { path: path.to_owned(), metadata, kind, spool })
+        Ok(Recording { path: path.to_owned(), metadata, kind, row_groups, spool })
     }
 
     /// Path as the user gave it, `-` for standard input.
@@ -94,7 +97,12 @@ impl Recording {
     }
 }
 
-type Header = (BTreeMap<String, String>, Schema);
+/// What a file says before its rows.
+struct Header {
+    raw: BTreeMap<String, String>,
+    columns: Schema,
+    row_groups: Vec<usize>,
+}
 
 fn parquet_header(path: &Path, file: File) -> Result<Header, Error> {
     let bad = |error: PolarsError| Error::Truncated {
@@ -103,10 +111,12 @@ fn parquet_header(path: &Path, file: File) -> Result<Header, Error> {
         remedy: "copy the file again or record again".to_owned(),
     };
     let mut reader = ParquetReader::new(file);
-    let pairs = reader.get_metadata().map_err(bad)?.key_value_metadata.clone().unwrap_or_default();
+    let footer = Arc::clone(reader.get_metadata().map_err(bad)?);
+    let pairs = footer.key_value_metadata.clone().unwrap_or_default();
     let columns = reader.schema().map_err(bad)?;
     let raw = pairs.into_iter().filter_map(|pair| Some((pair.key, pair.value?))).collect();
-    Ok((raw, Schema::from_arrow_schema(&columns)))
+    let row_groups = footer.row_groups.iter().map(|group| group.num_rows()).collect();
+    Ok(Header { raw, columns: Schema::from_arrow_schema(&columns), row_groups })
 }
 
 fn stream_header(path: &Path, file: &mut File) -> Result<Header, Error> {
@@ -121,5 +131,5 @@ fn stream_header(path: &Path, file: &mut File) -> Result<Header, Error> {
     })?;
     let raw = header.custom_schema_metadata.unwrap_or_default();
     let raw = raw.into_iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-    Ok((raw, Schema::from_arrow_schema(&header.schema)))
+    Ok(Header { raw, columns: Schema::from_arrow_schema(&header.schema), row_groups: Vec::new() })
 }

@@ -1,9 +1,6 @@
 //! The rows of a recording, in batches of bounded size and in the order of the file.
 
 use std::fs::File;
-use std::num::NonZeroUsize;
-use std::sync::mpsc::{Receiver, sync_channel};
-use std::thread::JoinHandle;
 
 use polars::prelude::*;
 use polars_arrow::io::ipc::read::{StreamReader, StreamState, read_stream_metadata};
@@ -12,7 +9,7 @@ use super::{Kind, Recording, schema};
 use crate::Error;
 
 /// Rows per batch: large enough for the cost per batch to vanish, small enough for any machine.
-const BATCH_ROWS: NonZeroUsize = NonZeroUsize::new(1 << 17).unwrap();
+const BATCH_ROWS: usize = 1 << 17;
 
 /// What a recording covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,45 +63,58 @@ impl Recording {
         })
     }
 
-    fn batches(&self, query: impl Fn(LazyFrame) -> LazyFrame + Send + 'static) -> Result<Batches, Error> {
-        let source = match self.kind {
-            Kind::Parquet => self.parquet_batches(query).map_err(Error::rows(&self.path))?,
-            Kind::ArrowStream => self.stream_batches(query)?,
+    fn batches(&self, query: impl Fn(LazyFrame) -> LazyFrame + 'static) -> Result<Batches, Error> {
+        let source = match &self.kind {
+            Kind::Parquet => self.parquet_batches().map_err(Error::rows(&self.path))?,
+            Kind::ArrowStream => self.stream_batches()?,
         };
-        Ok(Batches { path: self.path.clone(), source })
+        Ok(Batches { path: self.path.clone(), query: Box::new(query), source })
     }
 
-    /// Polars' streaming engine pushes the query into the scan and hands the batches over a channel.
-    fn parquet_batches(&self, query: impl Fn(LazyFrame) -> LazyFrame) -> PolarsResult<Source> {
+    /// One query of Polars' streaming engine per slice. A single query over the whole file would decode ahead of who
+    /// takes its batches, and hold most of a long recording in memory.
+    fn parquet_batches(&self) -> PolarsResult<Source> {
         let path = PlRefPath::try_from_path(self.file_path())?;
         let scan = LazyFrame::scan_parquet(path, ScanArgsParquet { glob: false, ..Default::default() })?;
-        let (sender, receiver) = sync_channel(1);
-        let query = query(scan).sink_batches(
-            // "true" tells the engine to stop: nobody listens any more.
-            PlanCallback::new(move |batch: DataFrame| Ok(sender.send(batch).is_err())),
-            true,
-            Some(BATCH_ROWS),
-        )?;
-        let engine = std::thread::spawn(move || query.collect_with_engine(Engine::Streaming).map(|_| ()));
-        Ok(Source::Parquet { receiver, engine: Some(engine) })
+        Ok(Source::Parquet { scan, slices: slices(&self.row_groups).into_iter() })
     }
 
-    fn stream_batches(&self, query: impl Fn(LazyFrame) -> LazyFrame + Send + 'static) -> Result<Source, Error> {
+    fn stream_batches(&self) -> Result<Source, Error> {
         let mut file = File::open(self.file_path()).map_err(|source| Error::io(&self.path, source))?;
         let header = read_stream_metadata(&mut file).map_err(Error::rows(&self.path))?;
         let reader = StreamReader::new(file, header, None);
-        Ok(Source::Stream { reader: Box::new(reader), query: Box::new(query), truncated: false })
+        Ok(Source::Stream { reader: Box::new(reader), truncated: false })
     }
 }
 
+/// Offset and length of each batch. Slices begin and end with row groups, which are decoded as a whole; only a group
+/// much larger than a batch is cut.
+fn slices(row_groups: &[usize]) -> Vec<(usize, usize)> {
+    let mut slices: Vec<(usize, usize)> = Vec::new();
+    let mut offset = 0;
+    for &group in row_groups {
+        match slices.last_mut() {
+            Some((_, length)) if *length + group <= BATCH_ROWS => *length += group,
+            _ => {
+                let pieces = group.div_ceil(2 * BATCH_ROWS).max(1);
+                let piece = group.div_ceil(pieces).max(1);
+                slices.extend((0..group).step_by(piece).map(|start| (offset + start, piece.min(group - start))));
+            }
+        }
+        offset += group;
+    }
+    slices
+}
+
 enum Source {
-    Parquet { receiver: Receiver<DataFrame>, engine: Option<JoinHandle<PolarsResult<()>>> },
-    Stream { reader: Box<StreamReader<File>>, query: Box<dyn Fn(LazyFrame) -> LazyFrame>, truncated: bool },
+    Parquet { scan: LazyFrame, slices: std::vec::IntoIter<(usize, usize)> },
+    Stream { reader: Box<StreamReader<File>>, truncated: bool },
 }
 
 /// Iterator over the batches of one query.
 pub struct Batches {
     path: std::path::PathBuf,
+    query: Box<dyn Fn(LazyFrame) -> LazyFrame>,
     source: Source,
 }
 
@@ -115,26 +125,24 @@ impl Batches {
     }
 
     fn next_batch(&mut self) -> PolarsResult<Option<DataFrame>> {
-        match &mut self.source {
-            Source::Parquet { receiver, engine } => match (receiver.recv(), engine) {
-                (Ok(batch), _) => Ok(Some(batch)),
-                (Err(_), engine) => match engine.take().map(JoinHandle::join) {
-                    Some(Ok(result)) => result.map(|()| None),
-                    Some(Err(panic)) => std::panic::resume_unwind(panic),
-                    None => Ok(None),
-                },
-            },
-            Source::Stream { truncated: true, .. } => Ok(None),
-            Source::Stream { reader, query, truncated, .. } => match reader.next() {
-                None => Ok(None),
-                Some(Ok(StreamState::Some(batch))) => query(DataFrame::from(batch).lazy()).collect().map(Some),
+        let batch = match &mut self.source {
+            Source::Parquet { scan, slices } => {
+                slices.next().map(|(offset, length)| scan.clone().slice(offset as i64, length as IdxSize))
+            }
+            Source::Stream { truncated: true, .. } => None,
+            Source::Stream { reader, truncated } => match reader.next() {
+                None => None,
+                Some(Ok(StreamState::Some(batch))) => Some(DataFrame::from(batch).lazy()),
                 // The file ends without its end mark, or inside a batch: what came before is whole.
                 Some(Ok(StreamState::Waiting) | Err(_)) => {
                     *truncated = true;
-                    Ok(None)
+                    None
                 }
             },
-        }
+        };
+        let Some(batch) = batch else { return Ok(None) };
+        let result = (self.query)(batch).collect_with_engine(Engine::Streaming)?;
+        Ok(Some(result.unwrap_single()))
     }
 }
 
@@ -143,5 +151,29 @@ impl Iterator for Batches {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.next_batch().map_err(Error::rows(&self.path)).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_cover_every_row_once_and_are_bounded() {
+        let groups = [10, 20, BATCH_ROWS, 0, 5 * BATCH_ROWS + 3, 7];
+        let slices = slices(&groups);
+        let mut next = 0;
+        for (offset, length) in slices {
+            assert_eq!(offset, next);
+            assert!((1..=2 * BATCH_ROWS).contains(&length), "{length}");
+            next = offset + length;
+        }
+        assert_eq!(next, groups.iter().sum::<usize>());
+    }
+
+    #[test]
+    fn small_row_groups_share_a_slice() {
+        assert_eq!(slices(&[10, 20, 30]), [(0, 60)]);
+        assert_eq!(slices(&[]), []);
     }
 }
