@@ -25,7 +25,7 @@ pub enum Plan {
 }
 
 /// Bytes of one write of [`Plan::Drip`].
-pub const DRIP_BYTES: u64 = 100;
+const DRIP_BYTES: u64 = 100;
 
 impl Plan {
     fn encode(self) -> String {
