@@ -75,7 +75,7 @@ impl Recording {
     /// takes its batches, and hold most of a long recording in memory.
     fn parquet_batches(&self) -> PolarsResult<Source> {
         let path = PlRefPath::try_from_path(self.file_path())?;
-        let scan = LazyFrame::scan_parquet(path, ScanArgsParquet { glob: false, ..Default::default() })?;
+        let scan = Box::new(LazyFrame::scan_parquet(path, ScanArgsParquet { glob: false, ..Default::default() })?);
         Ok(Source::Parquet { scan, slices: slices(&self.row_groups).into_iter() })
     }
 
@@ -107,7 +107,7 @@ fn slices(row_groups: &[usize]) -> Vec<(usize, usize)> {
 }
 
 enum Source {
-    Parquet { scan: LazyFrame, slices: std::vec::IntoIter<(usize, usize)> },
+    Parquet { scan: Box<LazyFrame>, slices: std::vec::IntoIter<(usize, usize)> },
     Stream { reader: Box<StreamReader<File>>, truncated: bool },
 }
 
@@ -127,7 +127,7 @@ impl Batches {
     fn next_batch(&mut self) -> PolarsResult<Option<DataFrame>> {
         let batch = match &mut self.source {
             Source::Parquet { scan, slices } => {
-                slices.next().map(|(offset, length)| scan.clone().slice(offset as i64, length as IdxSize))
+                slices.next().map(|(offset, length)| LazyFrame::clone(scan).slice(offset as i64, length as IdxSize))
             }
             Source::Stream { truncated: true, .. } => None,
             Source::Stream { reader, truncated } => match reader.next() {
