@@ -329,7 +329,7 @@
   });
   addEventListener("afterprint", () => medium("screen", (u) => u.root.parentElement.clientWidth));
 
-  // ---- start: a recording is drawn when it comes near the screen ------------------------------------------------
+  // ---- start: a recording is drawn when it comes near the screen, the first one at once ------------------------------------------------
 
   const data = JSON.parse(document.getElementById("charts-data").textContent);
   const waiting = new Map();
@@ -345,4 +345,7 @@
     waiting.set(root, data[Number(root.dataset.charts)]);
     near.observe(root);
   });
+  // The first one at once: a page that is only rendered, never scrolled, is not to be without charts.
+  const first = document.querySelector("[data-charts]");
+  if (first) drawNow(first);
 })();
