@@ -4,11 +4,12 @@
 //! Nothing here talks to the kernel, so every other crate may depend on it.
 
 pub mod algorithms;
-mod bbr2;
 pub mod exit;
 pub mod layout;
+pub mod native;
 pub mod objects;
 pub mod registry;
+mod tunable;
 
 pub use algorithms::ALGORITHMS;
 pub use registry::{Algorithm, Family, TraceValue, Tunable, TunableError};

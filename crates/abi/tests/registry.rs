@@ -2,36 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ccactl_abi::{ALGORITHMS, Algorithm, layout, objects};
+use ccactl_abi::{ALGORITHMS, Algorithm, layout, native, objects};
 use libbpf_rs::btf::types::{DataSec, Int, Struct, Var};
 use libbpf_rs::btf::{Btf, ReferencesType as _};
 use libbpf_rs::{AsRawLibbpf as _, MapType, ObjectBuilder};
-
-/// Congestion controls of mainline Linux: a name that one of them may hold on some kernel is not ours to take.
-const NATIVE: &[&str] = &[
-    "reno",
-    "cubic",
-    "bbr",
-    "bic",
-    "cdg",
-    "dctcp",
-    "dctcp-reno",
-    "highspeed",
-    "htcp",
-    "hybla",
-    "illinois",
-    "lp",
-    "nv",
-    "scalable",
-    "vegas",
-    "veno",
-    "westwood",
-    "yeah",
-    "bbr1",
-    "bbr2",
-    "bbr3",
-    "prague",
-];
 
 /// What a BPF object says about itself.
 struct Compiled {
@@ -121,7 +95,7 @@ fn kernel_names_fit_are_unique_and_never_native() {
         let name = row.kernel_name;
         assert!(layout::name_bytes::<{ layout::NAME_LEN }>(name).is_some(), "{name} is longer than 15 bytes");
         assert!(name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'), "{name}");
-        assert!(!NATIVE.contains(&name), "{name} is native");
+        assert!(!native::NAMES.contains(&name), "{name} is native");
         assert!(seen.insert(name), "{name} occurs twice");
         assert_eq!(compiled(row).kernel_name, name, "in the object of {}", row.name);
     }

@@ -2,41 +2,14 @@
 
 use crate::error::{Error, NameProblem, Result};
 use ccactl_abi::layout::NAME_LEN;
-use ccactl_abi::{ALGORITHMS, Algorithm};
+use ccactl_abi::{ALGORITHMS, Algorithm, native};
 use std::fs;
-
-/// Algorithms that are, or were, part of Linux (net/ipv4/Kconfig). A kernel that has none of them today may load a
-/// module tomorrow, so these names are never taken.
-const NATIVE: &[&str] = &[
-    "bbr",
-    "bic",
-    "cdg",
-    "cubic",
-    "dctcp",
-    "dctcp-reno",
-    "highspeed",
-    "htcp",
-    "hybla",
-    "illinois",
-    "lp",
-    "nv",
-    "prague",
-    "reno",
-    "scalable",
-    "vegas",
-    "veno",
-    "westwood",
-    "yeah",
-];
-
-/// Kernel algorithms that negotiate ECN in the SYN.
-const NATIVE_ECN: &[&str] = &["dctcp", "prague"];
 
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// Whether the kernel's own algorithm `name` must be chosen before the SYN.
 pub(crate) fn native_negotiates_ecn(name: &str) -> bool {
-    NATIVE_ECN.contains(&name)
+    native::NEGOTIATE_ECN.contains(&name)
 }
 
 /// Every name that the kernel knows at this moment, ours included.
@@ -61,7 +34,7 @@ pub(crate) fn kernel_name(name: &str, of: &Algorithm) -> Result<String> {
         return bad(NameProblem::Characters);
     }
     let kernel_name = name.replace('-', "_");
-    if NATIVE.contains(&name) || NATIVE.contains(&kernel_name.as_str()) {
+    if native::NAMES.contains(&name) || native::NAMES.contains(&kernel_name.as_str()) {
         return bad(NameProblem::Native);
     }
     match Algorithm::by_kernel_name(&kernel_name) {
@@ -82,7 +55,7 @@ pub fn pick_algorithm(name: &str) -> Result<&'static Algorithm> {
     // Those who type the kernel name, or the name of a native algorithm, get exactly the one that they mean.
     let meant = Algorithm::by_kernel_name(name)
         .map(|algorithm| algorithm.name.to_owned())
-        .or_else(|| NATIVE.contains(&name).then(|| format!("native:{name}")));
+        .or_else(|| native::NAMES.contains(&name).then(|| format!("native:{name}")));
     if let Some(meant) = meant {
         nearest.retain(|other| *other != meant);
         nearest.insert(0, meant);

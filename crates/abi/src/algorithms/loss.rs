@@ -1,0 +1,72 @@
+//! Algorithms whose signal is packet loss.
+
+use crate::registry::{Algorithm, Family, TraceValue};
+use crate::tunable::{int, switch};
+
+/// In the order in which lists show them.
+pub(super) const ROWS: &[Algorithm] = &[
+    Algorithm {
+        name: "reno",
+        kernel_name: "bpf_reno",
+        family: Family::Loss,
+        summary: "Additive increase, halving on loss: the baseline of every comparison.",
+        reference: "RFC 5681, RFC 6582; net/ipv4/tcp_cong.c",
+        hooks: &["ssthresh", "cong_avoid", "undo_cwnd"],
+        tunables: &[],
+        modes: &["slow-start", "avoidance"],
+        v0: None,
+        v1: None,
+        color: "#777777",
+    },
+    Algorithm {
+        name: "cubic",
+        kernel_name: "bpf_cubic",
+        family: Family::Loss,
+        summary: "Window along a cubic of the time since the last loss, slow start cut short by HyStart: Linux's default.",
+        reference: "Ha, Rhee, Xu 2008; RFC 9438; net/ipv4/tcp_cubic.c",
+        hooks: &["init", "ssthresh", "cong_avoid", "set_state", "cwnd_event", "pkts_acked", "undo_cwnd"],
+        tunables: &[
+            int("beta", "1/1024", 717, (1, 1023), "window after a loss as share of the window before", TCP_CUBIC),
+            int("bic_scale", "1/1024", 41, (1, 4096), "C, the steepness of the cubic", TCP_CUBIC),
+            switch(
+                "fast_convergence",
+                1,
+                "give bandwidth up for newcomers when the last maximum was not reached",
+                TCP_CUBIC,
+            ),
+            switch("tcp_friendliness", 1, "grow at least as fast as Reno with the same beta would", TCP_CUBIC),
+            int(
+                "initial_ssthresh",
+                "packets",
+                0,
+                (0, 0x7fff_ffff),
+                "end of slow start without HyStart, 0 = none",
+                TCP_CUBIC,
+            ),
+            switch("hystart", 1, "leave slow start before the first loss", TCP_CUBIC),
+            int(
+                "hystart_detect",
+                "",
+                3,
+                (1, 3),
+                "1 = length of the ACK train, 2 = rise of the RTT, 3 = both",
+                TCP_CUBIC,
+            ),
+            int("hystart_low_window", "packets", 16, (2, 65535), "window below which HyStart is idle", TCP_CUBIC),
+            int(
+                "hystart_ack_delta_us",
+                "us",
+                2000,
+                (1, 1_000_000),
+                "largest gap between the ACKs of a train",
+                TCP_CUBIC,
+            ),
+        ],
+        modes: &["slow-start", "concave", "convex", "friendly"],
+        v0: Some(TraceValue { name: "origin_pkts", doc: "plateau of the cubic: the window of the last loss" }),
+        v1: Some(TraceValue { name: "k_ms", doc: "K, time from the start of the epoch to the plateau" }),
+        color: "#0072B2",
+    },
+];
+
+const TCP_CUBIC: &str = "net/ipv4/tcp_cubic.c";
