@@ -105,14 +105,6 @@ static __always_inline u32 cubic_now_us(const struct sock *sk)
 	return (u32)tcp_sk(sk)->tcp_mstamp;
 }
 
-/* usecs_to_jiffies(): rounded up. */
-static __always_inline u32 cubic_us_to_jiffies(u32 us)
-{
-	u32 jiffy_us = USEC_PER_SEC / HZ;
-
-	return ((u64)us + jiffy_us - 1) / jiffy_us;
-}
-
 static __always_inline void cubic_hystart_round(struct sock *sk)
 {
 	struct cubic *ca = inet_csk_ca(sk);
@@ -156,7 +148,7 @@ static __always_inline void cubic_follow_curve(struct cubic *ca, u32 cwnd, u32 n
 	u64 distance;
 	u32 rise_pkts;
 
-	t += cubic_us_to_jiffies(ca->delay_min_us);
+	t += cc_us_to_jiffies(ca->delay_min_us);
 	t = (t << CUBIC_TIME_SHIFT) / HZ;
 	distance = t < ca->k ? ca->k - t : t - ca->k;
 	rise_pkts = (bic_scale * CUBIC_RTT_SCALE * distance * distance * distance) >> CUBIC_SHIFT;

@@ -77,6 +77,12 @@ static __always_inline u32 cc_random(void)
 	return bpf_get_prandom_u32();
 }
 
+/* An ACK for what had been received up to rcv_nxt, now. */
+static __always_inline void cc_send_ack(struct sock *sk, u32 rcv_nxt)
+{
+	bpf_tcp_send_ack(sk, rcv_nxt);
+}
+
 /* The socket's trace, or NULL when nobody records it. */
 static __always_inline struct cca_trace *cc_trace(struct sock *sk)
 {
@@ -146,6 +152,20 @@ static __always_inline int tcp_is_cwnd_limited(const struct tcp_sock *tp)
 static __always_inline u32 tcp_packets_in_flight(const struct tcp_sock *tp)
 {
 	return tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
+}
+
+/* tcp_min_rtt(), include/net/tcp.h: the kernel's windowed minimum in us, ~0 = no sample. */
+static __always_inline u32 tcp_min_rtt(const struct tcp_sock *tp)
+{
+	return tp->rtt_min.s[0].v;
+}
+
+/* usecs_to_jiffies(): rounded up. */
+static __always_inline u32 cc_us_to_jiffies(u32 us)
+{
+	u32 jiffy_us = USEC_PER_SEC / HZ;
+
+	return ((u64)us + jiffy_us - 1) / jiffy_us;
 }
 
 /*

@@ -143,8 +143,16 @@ struct tcp_rack {
 	u32 rtt_us;
 };
 
+/* include/linux/tcp.h: what the last segment carried. */
+struct tcp_options_received {
+	u32 rcv_tsval;
+	u32 rcv_tsecr;
+	u16 saw_tstamp : 1, tstamp_ok : 1; /* cc_bitfield() only */
+};
+
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
+	struct tcp_options_received rx_opt;
 	u32 snd_una;
 	u32 snd_nxt;
 	u32 snd_wnd;
@@ -238,6 +246,25 @@ enum tcp_ca_state {
 	TCP_CA_Recovery = 3,
 	TCP_CA_Loss = 4,
 };
+
+/* Flags of in_ack_event, include/net/tcp.h. */
+enum tcp_ca_ack_event_flags {
+	CA_ACK_SLOWPATH = 1,
+	CA_ACK_WIN_UPDATE = 2,
+	CA_ACK_ECE = 4,
+};
+
+/* Flags of tcp_congestion_ops, include/net/tcp.h. */
+#define TCP_CONG_NON_RESTRICTED 1
+#define TCP_CONG_NEEDS_ECN      2
+
+/* tp->ecn_flags, include/net/tcp_ecn.h (net/ipv4/tcp_input.c before 6.18); the same values in 6.1 - 6.18. */
+#define TCP_ECN_OK         1
+#define TCP_ECN_QUEUE_CWR  2
+#define TCP_ECN_DEMAND_CWR 4
+
+/* icsk_ack.pending, include/net/inet_connection_sock.h */
+#define ICSK_ACK_TIMER 2
 
 enum sk_pacing {
 	SK_PACING_NONE = 0,

@@ -137,7 +137,9 @@ const struct cc_host_field cc_host_fields[] = {
     FIELD(inet_connection_sock, icsk_ca_ops),
     FIELD(inet_connection_sock, icsk_ack),
     FIELD(inet_connection_sock, icsk_ca_priv),
+    SIZE_OF(tcp_options_received),
     SIZE_OF(tcp_sock),
+    FIELD(tcp_sock, rx_opt),
     FIELD(tcp_sock, snd_una),
     FIELD(tcp_sock, snd_nxt),
     FIELD(tcp_sock, snd_wnd),
@@ -228,6 +230,8 @@ const struct cc_host_field cc_host_fields[] = {
     FIELD(cc_host_sock, recording),
     FIELD(cc_host_sock, storage_fails),
     FIELD(cc_host_sock, app_limited_fixed),
+    FIELD(cc_host_sock, acks_sent),
+    FIELD(cc_host_sock, ack_rcv_nxt),
     {NULL, 0, 0},
 };
 

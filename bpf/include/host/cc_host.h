@@ -43,6 +43,8 @@ struct cc_host_sock {
 	u8 storage_fails;     /* cc_storage_create() finds no memory */
 	u8 app_limited_fixed; /* cc_set_app_limited() is refused, as before Linux 6.4 */
 	u8 pad;
+	u32 acks_sent;   /* cc_send_ack() */
+	u32 ack_rcv_nxt; /* what the last of them acknowledged */
 };
 
 struct cc_host_tunable {
@@ -74,6 +76,8 @@ void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked);
 u32 tcp_reno_undo_cwnd(struct sock *sk);
 u32 tcp_slow_start(struct tcp_sock *tp, u32 acked);
 void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked);
+
+#define HZ (cc_host_current->hz)
 
 #ifdef CCA_UNIT
 
@@ -116,8 +120,6 @@ static struct cc_host_tunable *cc_host_tunables;
 #define cc_storage_create(map, sk)  cc_host_storage_get(&map, sk, 1)
 #define cc_storage_delete(map, sk)  cc_host_storage_delete(&map, sk)
 
-#define HZ (cc_host_current->hz)
-
 static __always_inline u32 cc_jiffies(void)
 {
 	return (u32)cc_host_current->jiffies;
@@ -136,6 +138,14 @@ static __always_inline u32 cc_random(void)
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
 	return (u32)((z ^ (z >> 31)) >> 32);
+}
+
+static __always_inline void cc_send_ack(struct sock *sk, u32 rcv_nxt)
+{
+	struct cc_host_sock *hs = (struct cc_host_sock *)sk;
+
+	hs->acks_sent++;
+	hs->ack_rcv_nxt = rcv_nxt;
 }
 
 static __always_inline struct cca_trace *cc_trace(struct sock *sk)

@@ -72,12 +72,24 @@ pub struct TcpRack {
     pub rtt_us: u32,
 }
 
+/// `struct tcp_options_received`
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct TcpOptionsReceived {
+    pub rcv_tsval: u32,
+    pub rcv_tsecr: u32,
+    /// 1 = the last segment had a timestamp, 2 = timestamps were negotiated.
+    pub flags: u16,
+}
+
 /// `struct tcp_sock`, of it the members that the algorithms use.
 #[repr(C)]
 #[derive(Clone, Copy)]
 #[allow(missing_docs)]
 pub struct TcpSock {
     pub inet_conn: InetConnectionSock,
+    pub rx_opt: TcpOptionsReceived,
     pub snd_una: u32,
     pub snd_nxt: u32,
     pub snd_wnd: u32,
@@ -248,6 +260,8 @@ pub struct HostSock {
     pub storage_fails: u8,
     pub app_limited_fixed: u8,
     pub pad: u8,
+    pub acks_sent: u32,
+    pub ack_rcv_nxt: u32,
 }
 
 /// `struct cc_host_field`

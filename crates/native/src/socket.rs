@@ -199,6 +199,12 @@ impl Socket {
         self.hs.app_limited_fixed = u8::from(refuse);
     }
 
+    /// ACKs that the algorithm has had sent, and what the last of them acknowledged.
+    #[must_use]
+    pub fn acks_sent(&self) -> (u32, u32) {
+        (self.hs.acks_sent, self.hs.ack_rcv_nxt)
+    }
+
     /// Removes the socket storage, so that lookups find none.
     pub fn drop_storage(&mut self) {
         // SAFETY: the list belongs to this socket and no callback runs.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ccactl_native::layout::{
-    AckSample, HostSock, InetConnectionSock, Ops, RateSample, Sock, SockCommon, TcpSock, c_fields,
+    AckSample, HostSock, InetConnectionSock, Ops, RateSample, Sock, SockCommon, TcpOptionsReceived, TcpSock, c_fields,
 };
 
 type Layout = BTreeMap<String, (usize, usize)>;
@@ -34,10 +34,12 @@ fn rust_layout() -> Layout {
         "inet_connection_sock.icsk_ack".to_owned(),
         (std::mem::offset_of!(InetConnectionSock, icsk_ack_pending), 1),
     );
+    mirror!(all, "tcp_options_received", TcpOptionsReceived);
     mirror!(
         all,
         "tcp_sock",
         TcpSock,
+        rx_opt,
         snd_una,
         snd_nxt,
         snd_wnd,
@@ -136,7 +138,9 @@ fn rust_layout() -> Layout {
         hz,
         recording,
         storage_fails,
-        app_limited_fixed
+        app_limited_fixed,
+        acks_sent,
+        ack_rcv_nxt
     );
     all
 }
