@@ -14,6 +14,11 @@
   const SMALLEST_SPAN_S = 0.005;
   // Paul Tol's "muted" set: told apart with any colour blindness, and by lightness on grey paper.
   const MODE_COLORS = ["#88ccee", "#332288", "#ddcc77", "#117733", "#cc6677", "#44aa99", "#882255", "#999933", "#aa4499", "#bbbbbb"];
+  // Inner state that every algorithm names alike; the rest has the registry's name, with its unit.
+  const INNER = {
+    bw_bps: { title: "Bandwidth estimate", unit: "Mbit/s", digits: 2 },
+    min_rtt_us: { title: "Minimum RTT estimate", unit: "ms", digits: 3 },
+  };
   const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3]];
 
   const groups = [];
@@ -66,9 +71,9 @@
       { key: "cwnd", title: "Congestion window", unit: "packets", digits: 0, note: extremes },
     ];
     root.append(toolbar(group));
-    for (const line of lines) {
-      const place = figure(root, `${line.title} [${line.unit}]`, line.note);
-      const data = uPlot.join(charts.flows.map((flow) => [flow[line.key].t, flow[line.key].v]));
+    const plot = (title, line, seriesOf, range) => {
+      const place = figure(root, title, line.note);
+      const data = uPlot.join(charts.flows.map(seriesOf).map((series) => [series.t, series.v]));
       const series = charts.flows.map((flow, i) => ({
         label: flow.name,
         stroke: look[i].stroke,
@@ -77,9 +82,20 @@
         points: { show: false },
         value: (_, v) => (v == null ? "–" : `${v.toFixed(line.digits)} ${line.unit}`),
       }));
-      add(group, place, HEIGHT_PX, data, series, {}, { y: { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] } });
-    }
+      add(group, place, HEIGHT_PX, data, series, {}, { y: { range } });
+    };
+    const fromZero = (_, min, max) => [Math.min(0, min ?? 0), max > 0 ? max * 1.05 : 1];
+    for (const line of lines) plot(`${line.title} [${line.unit}]`, line, (flow) => flow[line.key], fromZero);
     if (charts.flows.some((flow) => flow.phases.length > 0)) phases(root, group, charts, look);
+    // The inner state: one chart per name, with the flows whose algorithm has it.
+    const names = new Map(charts.flows.flatMap((flow) => flow.inner.map((value) => [value.name, value.doc])));
+    for (const [name, doc] of names) {
+      const empty = { t: [], v: [] };
+      const of = (flow) => flow.inner.find((value) => value.name === name)?.series ?? empty;
+      const line = INNER[name] ?? { title: name, digits: 0 };
+      const title = line.unit ? `${line.title} [${line.unit}]` : name;
+      plot(title, { unit: "", ...line, note: `inner state: ${doc}` }, of, fromZero);
+    }
     groups.push(group);
     zoom(group, ...group.full);
   }

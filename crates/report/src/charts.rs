@@ -14,10 +14,11 @@ use serde::Serialize;
 
 use crate::columns::{FlowKey, counts, flow_keys, i64s, texts};
 use crate::fold::{Agg, Fold};
+use crate::measure::inner;
 use crate::measure::intervals::{Intervals, PerInterval};
 use crate::recording::Recording;
 use crate::summary::{FlowSummary, RecordingSummary};
-use crate::{Error, Options, steps};
+use crate::{Error, Options, labels, steps};
 
 const US_PER_S: f64 = 1e6;
 const BITS_PER_BYTE: f64 = 8.0;
@@ -37,6 +38,7 @@ const GAP_BUCKETS: u64 = 40;
 const GAP_DISTANCES: u64 = 8;
 /// The lower half of a packed extreme holds the offset within the bucket.
 const PACK_BITS: i64 = 1 << 31;
+const BITS_PER_KBIT: i64 = 1000;
 
 /// Everything that the charts of one recording draw.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -68,8 +70,21 @@ pub struct FlowCharts {
     pub rtt: Series,
     /// Window in packets.
     pub cwnd: Series,
+    /// What the algorithm published about its inner state.
+    pub inner: Vec<InnerChart>,
     /// Start, end (seconds) and index of each phase.
     pub phases: Vec<(f64, f64, usize)>,
+}
+
+/// One value of an algorithm's inner state over time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct InnerChart {
+    /// Name in the registry, with its unit.
+    pub name: String,
+    /// What it is.
+    pub doc: String,
+    /// The values; `bw_bps` in Mbit/s, `min_rtt_us` in ms, others as they are named.
+    pub series: Series,
 }
 
 /// Points of a line; a value of `None` is a gap.
@@ -87,10 +102,11 @@ pub fn charts(recording: &Recording, summary: &RecordingSummary, options: &Optio
     let span_us = (((summary.to_s - summary.from_s) * US_PER_S) as u64).max(1);
     let widths = Widths::new(span_us, drawn.len() as u64);
     let mut samples = [extremes("rtt_us", widths.sample_us), extremes("cwnd_pkts", widths.sample_us)];
+    let mut inner = inner::COLUMNS.map(|column| extremes(column, widths.sample_us));
     let mut rates = Intervals::new("delivered_pkts", widths.rate_us);
     let mut phases = phase_fold(widths.phase_us);
     steps::for_each_batch(recording, options.window_us()?, |steps| {
-        for fold in &mut samples {
+        for fold in samples.iter_mut().chain(&mut inner) {
             fold.push(steps)?;
         }
         rates.push(steps)?;
@@ -98,9 +114,11 @@ pub fn charts(recording: &Recording, summary: &RecordingSummary, options: &Optio
     })?;
     let read = || {
         let [rtt, cwnd] = samples.map(|fold| read_extremes(fold, widths.sample_us));
-        Ok((rtt?, cwnd?, rates.finish()?, read_phases(phases)?))
+        let inner =
+            inner.map(|fold| read_extremes(fold, widths.sample_us)).into_iter().collect::<PolarsResult<Vec<_>>>();
+        Ok((rtt?, cwnd?, inner?, rates.finish()?, read_phases(phases)?))
     };
-    let (mut rtt, mut cwnd, rates, mut phases) = read().map_err(Error::rows(recording.path()))?;
+    let (mut rtt, mut cwnd, mut inner, rates, mut phases) = read().map_err(Error::rows(recording.path()))?;
     let mut modes = Vec::new();
     let flows = drawn
         .into_iter()
@@ -113,6 +131,16 @@ pub fn charts(recording: &Recording, summary: &RecordingSummary, options: &Optio
                 rate: rate_series(&rates, key, flow, widths.rate_us),
                 rtt: sample_series(rtt.remove(&key).unwrap_or_default(), widths.sample_us, 1e3),
                 cwnd: sample_series(cwnd.remove(&key).unwrap_or_default(), widths.sample_us, 1.0),
+                inner: labels::inner_labels(recording.metadata(), &flow.kernel_name)
+                    .into_iter()
+                    .zip(&mut inner)
+                    .filter_map(|(label, values)| Some((label?, values.remove(&key)?)))
+                    .map(|(label, buckets)| InnerChart {
+                        series: sample_series(buckets, widths.sample_us, chart_unit(&label.name)),
+                        name: label.name,
+                        doc: label.doc,
+                    })
+                    .collect(),
                 phases: phase_spans(phases.remove(&key).unwrap_or_default(), flow, widths.phase_us, &mut modes),
             }
         })
@@ -164,7 +192,9 @@ impl Widths {
 fn extremes(column: &'static str, width_us: u64) -> Fold {
     let width = lit(width_us as i64);
     let offset = col("t_us") - col("t_us").floor_div(width.clone()) * width.clone();
-    let packed = col(column) * lit(PACK_BITS) + offset;
+    // Bits per second would not fit beside the time.
+    let value = if column.ends_with("_bps") { col(column).floor_div(lit(BITS_PER_KBIT)) } else { col(column) };
+    let packed = value.clip(lit(-PACK_BITS), lit(PACK_BITS)) * lit(PACK_BITS) + offset;
     let mut keys = steps::flow();
     keys.push(col("t_us").floor_div(width).alias("bucket"));
     Fold::new(keys, vec![("least", Agg::Min, packed.clone()), ("most", Agg::Max, packed)])
@@ -172,7 +202,7 @@ fn extremes(column: &'static str, width_us: u64) -> Fold {
 }
 
 /// Per bucket the two extremes in the order of time.
-type Buckets = BTreeMap<u64, [(u64, u64); 2]>;
+type Buckets = BTreeMap<u64, [(u64, i64); 2]>;
 
 fn read_extremes(fold: Fold, width_us: u64) -> PolarsResult<HashMap<FlowKey, Buckets>> {
     let mut flows: HashMap<FlowKey, Buckets> = HashMap::new();
@@ -181,14 +211,19 @@ fn read_extremes(fold: Fold, width_us: u64) -> PolarsResult<HashMap<FlowKey, Buc
         counts(&frame, "bucket")?.into_iter().zip(i64s(&frame, "least")?.into_iter().zip(i64s(&frame, "most")?));
     for (flow, (bucket, (least, most))) in flow_keys(&frame)?.into_iter().zip(values) {
         let unpack = |packed: Option<i64>| {
-            let packed = packed.unwrap_or(0).max(0);
-            (bucket * width_us + (packed % PACK_BITS) as u64, (packed / PACK_BITS) as u64)
+            let packed = packed.unwrap_or(0);
+            (bucket * width_us + packed.rem_euclid(PACK_BITS) as u64, packed.div_euclid(PACK_BITS))
         };
         let mut pair = [unpack(least), unpack(most)];
         pair.sort_unstable();
         flows.entry(flow).or_default().insert(bucket, pair);
     }
     Ok(flows)
+}
+
+/// How many of a packed value make one of the chart's.
+fn chart_unit(name: &str) -> f64 {
+    if matches!(name, "bw_bps" | "min_rtt_us") { 1e3 } else { 1.0 }
 }
 
 fn sample_series(buckets: Buckets, width_us: u64, unit: f64) -> Series {

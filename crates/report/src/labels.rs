@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::measure::totals::Endpoints;
-use crate::recording::{AlgorithmInfo, Metadata};
+use crate::recording::{AlgorithmInfo, Metadata, ValueInfo};
 
 /// For algorithms that the recording gives no colour: Okabe and Ito's set, told apart by most colour-blind readers.
 const PALETTE: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000"];
@@ -50,6 +50,19 @@ impl Algorithms {
 
 fn is_color(text: &str) -> bool {
     text.len() == 7 && text.starts_with('#') && text[1..].bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+/// Name and meaning of each column of inner state, in the order of [`crate::measure::inner::COLUMNS`]; `None` when the
+/// algorithm gives it no name.
+pub fn inner_labels(metadata: &Metadata, kernel_name: &str) -> [Option<ValueInfo>; 4] {
+    let value = |name: &str, doc: &str| Some(ValueInfo { name: name.to_owned(), doc: doc.to_owned() });
+    let info = metadata.algorithms.iter().find(|a| a.kernel_name == kernel_name);
+    [
+        value("bw_bps", "the algorithm's bandwidth estimate"),
+        value("min_rtt_us", "the algorithm's estimate of the RTT without a queue"),
+        info.and_then(|info| info.v0.clone()),
+        info.and_then(|info| info.v1.clone()),
+    ]
 }
 
 /// Address and port, with brackets around IPv6.

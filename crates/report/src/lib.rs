@@ -26,9 +26,9 @@ mod summary;
 
 pub use error::Error;
 pub use options::Options;
-pub use recording::{AlgorithmInfo, Extent, FlowInfo, Link, Metadata, Recording, SCHEMA_VERSION, open_all};
+pub use recording::{AlgorithmInfo, Extent, FlowInfo, Link, Metadata, Recording, SCHEMA_VERSION, ValueInfo, open_all};
 pub use summarize::summarize;
 pub use summary::{
-    AlgorithmChange, AlgorithmSummary, Estimate, Fairness, FlowSummary, LinkSummary, Measures, PhaseShare,
+    AlgorithmChange, AlgorithmSummary, Estimate, Fairness, FlowSummary, InnerValue, LinkSummary, Measures, PhaseShare,
     RecordingSummary, RepeatedAlgorithm, Repeats, Summary,
 };

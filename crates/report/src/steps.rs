@@ -7,6 +7,7 @@
 use polars::prelude::*;
 
 use crate::Error;
+use crate::measure::inner;
 use crate::recording::Recording;
 
 /// Cumulative columns whose increase becomes `d_NAME`.
@@ -69,6 +70,7 @@ fn previous() -> PolarsResult<Vec<Expr>> {
     let states = ["t_us", "algorithm", "trace_mode", "cwnd_pkts"];
     states
         .iter()
+        .chain(&inner::COLUMNS)
         .chain(&COUNTERS)
         .map(|name| Ok(col(*name).shift(lit(1)).over(flow())?.alias(format!("prev_{name}"))))
         .collect()

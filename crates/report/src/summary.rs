@@ -124,6 +124,24 @@ pub struct Measures {
     pub queueing_delay_us: Option<f64>,
     /// Share of time in each phase, in the order of the registry.
     pub phases: Vec<PhaseShare>,
+    /// What the algorithm published about its inner state.
+    #[serde(default)]
+    pub inner_state: Vec<InnerValue>,
+}
+
+/// One value of an algorithm's inner state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InnerValue {
+    /// Name in the registry, with its unit.
+    pub name: String,
+    /// What it is.
+    pub doc: String,
+    /// Mean over the time for which it is known.
+    pub mean: f64,
+    /// Smallest.
+    pub min: f64,
+    /// Largest.
+    pub max: f64,
 }
 
 /// How long an algorithm stayed in one of its phases.

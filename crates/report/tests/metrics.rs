@@ -272,6 +272,19 @@ fn a_phase_holds_until_the_next_row() {
 }
 
 #[test]
+fn inner_state_has_the_registrys_names_and_is_weighted_by_time() {
+    let at =
+        |t_us, v0: i64| Row { trace_v0: Some(v0), trace_bw_bps: Some(8_000), ..Row::at(1, t_us).bytes(t_us, t_us) };
+    // -1 for 0.1 s, 4 for 0.3 s: (-0.1 + 1.2) / 0.4 = 2.75. What only the last row shows held for no time.
+    let rows = vec![at(0, -1), at(100_000, 4), at(400_000, 90)];
+    let algorithms = r#"[{"kernel_name":"bpf_cubic","algorithm":"cubic","v0":{"name":"diff_pkts","doc":"queued"}}]"#;
+    let found = summary_of(&Fixture::new(rows).meta("algorithms", algorithms), &Options::default()).unwrap();
+    let inner = &found.flows[0].measures.inner_state;
+    let seen: Vec<_> = inner.iter().map(|v| (v.name.as_str(), v.mean, v.min, v.max)).collect();
+    assert_eq!(seen, [("bw_bps", 8000.0, 8000.0, 8000.0), ("diff_pkts", 2.75, -1.0, 4.0)]);
+}
+
+#[test]
 fn a_flow_that_was_moved_shows_both_algorithms_and_counts_for_each_its_part() {
     let bbr = |row| Row { algorithm: "bbr", ..row };
     let rows = vec![

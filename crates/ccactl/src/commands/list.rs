@@ -68,12 +68,32 @@ pub fn run(args: Args) -> Result<ExitCode> {
         output::json(&ALGORITHMS.iter().map(Row::from).collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let rows: Vec<[String; 4]> = ALGORITHMS
+    let rows: Vec<[String; 5]> = ALGORITHMS
         .iter()
-        .map(|a| [a.name.to_owned(), a.kernel_name.to_owned(), family_name(a.family), a.summary.to_owned()])
+        .map(|a| {
+            [
+                a.name.to_owned(),
+                a.kernel_name.to_owned(),
+                family_name(a.family),
+                tunable_names(a),
+                a.reference.to_owned(),
+            ]
+        })
         .collect();
-    output::table(["NAME", "KERNEL NAME", "FAMILY", "SUMMARY"], &rows)?;
+    output::table(["NAME", "KERNEL NAME", "FAMILY", "TUNABLES", "REFERENCE"], &rows)?;
+    println!("\n{} algorithms; `ccactl show NAME` explains one and its tunables", rows.len());
     Ok(ExitCode::SUCCESS)
+}
+
+/// The first names; a version of BBR has thirty.
+fn tunable_names(algorithm: &Algorithm) -> String {
+    const SHOWN: usize = 3;
+    let names: Vec<&str> = algorithm.tunables.iter().take(SHOWN).map(|tunable| tunable.name).collect();
+    match algorithm.tunables.len() {
+        0 => "none".to_owned(),
+        all if all > SHOWN => format!("{}, … ({all})", names.join(", ")),
+        _ => names.join(", "),
+    }
 }
 
 /// The family as it stands in JSON.

@@ -82,6 +82,10 @@ fn notes(recording: &RecordingSummary, charts: &Charts) -> String {
             text(&phases)
         ));
     }
+    for flow in recording.flows.iter().take(MAX_ROWS).filter(|flow| !flow.measures.inner_state.is_empty()) {
+        let line = format!("Inner state of {}: {}", flow.name, table::inner_state(&flow.measures));
+        out.push_str(&format!("<p class=\"phase-list\">{}</p>\n", text(&line)));
+    }
     for flow in &recording.flows {
         for change in &flow.changes {
             let line = format!("{}: {} → {} at {:.1} s", flow.name, change.from, change.to, change.at_s);

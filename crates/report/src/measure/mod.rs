@@ -1,6 +1,7 @@
 //! One metric per file. Each says what it folds out of the steps and what it makes of the result.
 
 pub mod changes;
+pub mod inner;
 pub mod intervals;
 pub mod phases;
 pub mod rtt;

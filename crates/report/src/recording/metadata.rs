@@ -50,8 +50,22 @@ pub struct AlgorithmInfo {
     pub color: Option<String>,
     /// Phases in the order of the registry.
     pub modes: Vec<String>,
+    /// What `trace_v0` holds.
+    pub v0: Option<ValueInfo>,
+    /// What `trace_v1` holds.
+    pub v1: Option<ValueInfo>,
     /// Values of the tunables, as the recorder wrote them.
     pub tunables: serde_json::Value,
+}
+
+/// Name and meaning of one of the free values of the trace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct ValueInfo {
+    /// Short name with its unit.
+    pub name: String,
+    /// What it is.
+    pub doc: String,
 }
 
 /// Name of the flow or flows of one cgroup.

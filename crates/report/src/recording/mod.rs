@@ -18,7 +18,7 @@ use tempfile::NamedTempFile;
 
 pub use find::open_all;
 pub(crate) use find::partial_of;
-pub use metadata::{AlgorithmInfo, FlowInfo, Link, Metadata};
+pub use metadata::{AlgorithmInfo, FlowInfo, Link, Metadata, ValueInfo};
 pub use rows::Extent;
 
 use crate::Error;

@@ -9,7 +9,7 @@ use crate::Error;
 /// Columns as they are read: name, type to which they are cast.
 ///
 /// Counters become signed, so that a difference of two is one subtraction.
-pub const COLUMNS: [(&str, DataType); 19] = [
+pub const COLUMNS: [(&str, DataType); 23] = [
     ("t_us", DataType::Int64),
     ("netns", DataType::UInt32),
     ("flow_id", DataType::UInt64),
@@ -20,6 +20,10 @@ pub const COLUMNS: [(&str, DataType); 19] = [
     ("dport", DataType::UInt32),
     ("algorithm", DataType::String),
     ("trace_mode", DataType::String),
+    ("trace_bw_bps", DataType::Int64),
+    ("trace_min_rtt_us", DataType::Int64),
+    ("trace_v0", DataType::Int64),
+    ("trace_v1", DataType::Int64),
     ("cwnd_pkts", DataType::Int64),
     ("rtt_us", DataType::Int64),
     ("bytes_acked", DataType::Int64),

@@ -2,7 +2,7 @@
 
 use super::format::{bytes, grouped, index, mbit_per_s, millis, number, percent, significant};
 use crate::summary::{
-    AlgorithmSummary, Estimate, FlowSummary, LinkSummary, Measures, RecordingSummary, Repeats, Summary,
+    AlgorithmSummary, Estimate, FlowSummary, InnerValue, LinkSummary, Measures, RecordingSummary, Repeats, Summary,
 };
 
 /// Flows beyond this number are only counted; JSON and CSV have them all.
@@ -90,6 +90,9 @@ fn recording_text(recording: &RecordingSummary) -> String {
     for algorithm in recording.algorithms.iter().filter(|a| !a.measures.phases.is_empty()) {
         text.push_str(&format!("  phases of {}: {}\n", algorithm.algorithm, phases(&algorithm.measures)));
     }
+    for flow in recording.flows.iter().take(MAX_FLOWS).filter(|flow| !flow.measures.inner_state.is_empty()) {
+        text.push_str(&format!("  inner state of {}: {}\n", flow.name, inner_state(&flow.measures)));
+    }
     for (flow, change) in recording.flows.iter().flat_map(|flow| flow.changes.iter().map(move |change| (flow, change)))
     {
         let (from, to) = (&change.from, &change.to);
@@ -102,6 +105,20 @@ fn recording_text(recording: &RecordingSummary) -> String {
 pub(crate) fn phases(measures: &Measures) -> String {
     let shown = measures.phases.iter().filter(|phase| phase.share >= MIN_PHASE_SHARE);
     shown.map(|phase| format!("{} {} %", phase.mode, percent(Some(phase.share)))).collect::<Vec<_>>().join(", ")
+}
+
+/// Mean and range of what the algorithm published, as one line.
+pub(crate) fn inner_state(measures: &Measures) -> String {
+    let value = |inner: &InnerValue| {
+        let (name, unit) = match inner.name.as_str() {
+            "bw_bps" => ("bw Mbit/s", 1e6),
+            "min_rtt_us" => ("min RTT ms", 1e3),
+            name => (name, 1.0),
+        };
+        let [mean, min, max] = [inner.mean, inner.min, inner.max].map(|value| significant(value / unit));
+        format!("{name} {mean} ({min} … {max})")
+    };
+    measures.inner_state.iter().map(value).collect::<Vec<_>>().join(", ")
 }
 
 fn headings(first: &str) -> Vec<String> {

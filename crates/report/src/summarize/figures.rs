@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use super::fold::{Flow, Part};
 use super::{BITS_PER_BYTE, US_PER_S};
 use crate::labels::{self, Algorithms};
+use crate::measure::inner::InnerState;
 use crate::measure::phases::PhaseTimes;
 use crate::measure::totals::Totals;
 use crate::recording::Metadata;
 use crate::stats::Histogram;
-use crate::summary::{AlgorithmChange, AlgorithmSummary, FlowSummary, Measures, PhaseShare};
+use crate::summary::{AlgorithmChange, AlgorithmSummary, FlowSummary, InnerValue, Measures, PhaseShare};
 
 /// One summary per flow.
 pub fn flow_summaries(metadata: &Metadata, flows: &[Flow], algorithms: &Algorithms) -> Vec<FlowSummary> {
@@ -130,6 +131,7 @@ fn measures(metadata: &Metadata, parts: &[&Part], time_us: u64) -> Measures {
         rtt_min_us: rtt.min(),
         queueing_delay_us: queueing_delay_us(metadata, parts),
         phases: phase_shares(metadata, &parts[0].totals.kernel_name, phase_us),
+        inner_state: inner_values(metadata, parts),
     }
 }
 
@@ -150,6 +152,27 @@ fn queueing_delay_us(metadata: &Metadata, parts: &[&Part]) -> Option<f64> {
         samples += part.rtt.total();
     }
     (samples > 0).then(|| excess_us / samples as f64)
+}
+
+/// The inner state under the names of the registry; of parts with different algorithms only what the first one has.
+fn inner_values(metadata: &Metadata, parts: &[&Part]) -> Vec<InnerValue> {
+    let kernel_name = &parts[0].totals.kernel_name;
+    let labels = labels::inner_labels(metadata, kernel_name);
+    let mut state = InnerState::default();
+    for part in parts.iter().filter(|part| part.totals.kernel_name == *kernel_name) {
+        for (sum, held) in state.iter_mut().zip(&part.inner) {
+            sum.merge(held);
+        }
+    }
+    state
+        .iter()
+        .zip(labels)
+        .filter_map(|(held, label)| {
+            let ((least, most), mean, label) = (held.range?, held.mean()?, label?);
+            let (min, max) = (least as f64, most as f64);
+            Some(InnerValue { name: label.name, doc: label.doc, mean, min, max })
+        })
+        .collect()
 }
 
 fn phase_shares(metadata: &Metadata, kernel_name: &str, phase_us: PhaseTimes) -> Vec<PhaseShare> {

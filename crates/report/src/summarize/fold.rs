@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::columns::FlowKey;
 use crate::measure::changes::{self, Change};
+use crate::measure::inner::{self, InnerState};
 use crate::measure::intervals::{Intervals, PerInterval};
 use crate::measure::phases::{self, PhaseTimes};
 use crate::measure::rtt;
@@ -44,6 +45,8 @@ pub struct Part {
     pub rtt: Histogram,
     /// Time per phase.
     pub phases: PhaseTimes,
+    /// Inner state.
+    pub inner: InnerState,
 }
 
 impl Flow {
@@ -89,13 +92,14 @@ impl Flow {
 
 /// Goes through the rows once.
 pub fn fold(recording: &Recording, window_us: (u64, u64), options: &Options) -> Result<Folded, Error> {
-    let (mut totals, mut rtt, mut phases) = (totals::fold(), rtt::fold(), phases::fold());
+    let (mut totals, mut rtt, mut phases, mut inner) = (totals::fold(), rtt::fold(), phases::fold(), inner::fold());
     let mut intervals = Intervals::new("bytes_acked", options.interval_us());
     let mut changes = Vec::new();
     let truncated = steps::for_each_batch(recording, window_us, |steps| {
         totals.push(steps)?;
         rtt.push(steps)?;
         phases.push(steps)?;
+        inner.push(steps)?;
         intervals.push(steps)?;
         changes.extend(changes::find(steps)?);
         Ok(())
@@ -104,11 +108,12 @@ pub fn fold(recording: &Recording, window_us: (u64, u64), options: &Options) -> 
         let totals = totals.finish()?.map(|frame| totals::read(&frame)).transpose()?.unwrap_or_default();
         let rtt = rtt.finish()?.map(|frame| rtt::read(&frame)).transpose()?.unwrap_or_default();
         let phases = phases.finish()?.map(|frame| phases::read(&frame)).transpose()?.unwrap_or_default();
-        Ok((totals, rtt, phases, intervals.finish()?))
+        let inner = inner.finish()?.map(|frame| inner::read(&frame)).transpose()?.unwrap_or_default();
+        Ok((totals, rtt, phases, inner, intervals.finish()?))
     };
-    let (totals, rtt, phases, intervals) = read().map_err(Error::rows(recording.path()))?;
+    let (totals, rtt, phases, inner, intervals) = read().map_err(Error::rows(recording.path()))?;
     let rows = totals.iter().map(|t| t.rows).sum();
-    let flows = join(totals, rtt, phases, changes);
+    let flows = join(totals, rtt, phases, inner, changes);
     let all_flows = flows.len();
     let mut flows: Vec<Flow> = flows.into_iter().filter(Flow::sent_data).collect();
     flows.sort_by_key(|flow| (flow.first_us(), flow.key));
@@ -119,13 +124,18 @@ fn join(
     totals: Vec<Totals>,
     mut rtt: HashMap<(FlowKey, String), Histogram>,
     mut phases: HashMap<(FlowKey, String), PhaseTimes>,
+    mut inner: HashMap<(FlowKey, String), InnerState>,
     changes: Vec<Change>,
 ) -> Vec<Flow> {
     let mut flows: BTreeMap<FlowKey, Flow> = BTreeMap::new();
     for totals in totals {
         let key = (totals.flow, totals.kernel_name.clone());
-        let part =
-            Part { rtt: rtt.remove(&key).unwrap_or_default(), phases: phases.remove(&key).unwrap_or_default(), totals };
+        let part = Part {
+            rtt: rtt.remove(&key).unwrap_or_default(),
+            phases: phases.remove(&key).unwrap_or_default(),
+            inner: inner.remove(&key).unwrap_or_default(),
+            totals,
+        };
         let flow = flows.entry(key.0).or_insert_with(|| Flow { key: key.0, parts: Vec::new(), changes: Vec::new() });
         flow.parts.push(part);
     }

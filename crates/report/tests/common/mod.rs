@@ -32,6 +32,10 @@ pub struct Row {
     pub lost_pkts: u32,
     pub delivered_pkts: u32,
     pub trace_mode: Option<&'static str>,
+    pub trace_bw_bps: Option<u64>,
+    pub trace_min_rtt_us: Option<u32>,
+    pub trace_v0: Option<i64>,
+    pub trace_v1: Option<i64>,
 }
 
 impl Row {
@@ -57,6 +61,10 @@ impl Row {
             lost_pkts: 0,
             delivered_pkts: 0,
             trace_mode: None,
+            trace_bw_bps: None,
+            trace_min_rtt_us: None,
+            trace_v0: None,
+            trace_v1: None,
         }
     }
 
@@ -123,6 +131,10 @@ impl Fixture {
             "delivered_pkts" => all(rows, |r| r.delivered_pkts),
             "delivered_ce_pkts" => all(rows, |_| 0u32),
             "trace_mode" => all(rows, |r| r.trace_mode),
+            "trace_bw_bps" => all(rows, |r| r.trace_bw_bps),
+            "trace_min_rtt_us" => all(rows, |r| r.trace_min_rtt_us),
+            "trace_v0" => all(rows, |r| r.trace_v0),
+            "trace_v1" => all(rows, |r| r.trace_v1),
         );
         let ports = [col("sport").cast(DataType::UInt16), col("dport").cast(DataType::UInt16)];
         frame.unwrap().lazy().with_columns(ports).collect().unwrap()
