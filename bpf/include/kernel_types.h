@@ -126,7 +126,13 @@ struct inet_connection_sock {
 	struct {
 		__u8 pending;
 	} icsk_ack;
+#ifdef CCA_GUARD
+	u64 guard_before[4]; /* native build with AddressSanitizer: not to be touched */
+#endif
 	u64 icsk_ca_priv[13]; /* 104 bytes */
+#ifdef CCA_GUARD
+	u64 guard_after[4];
+#endif
 };
 
 struct minmax_sample {

@@ -35,6 +35,23 @@ fn main() {
         table += &format!("/// {doc}\npub static {name}: &[u8] = include_bytes!({object:?});\n");
     }
     fs::write(out.join("objects.rs"), table).expect("OUT_DIR is writable");
+    fs::write(out.join("test_macro.rs"), test_macro(&algorithms)).expect("OUT_DIR is writable");
+}
+
+/// One test function per algorithm, so that a test runner names and counts them one by one.
+fn test_macro(algorithms: &[PathBuf]) -> String {
+    let mut text = String::from(
+        "/// Makes one test of each algorithm out of a function of its name: `test_every_algorithm!(moves_bytes)` calls\n\
+         /// `moves_bytes(\"f-bbrv2\")` from a test `moves_bytes::f_bbrv2`, and so on for every file of `bpf/cc/`.\n\
+         #[macro_export]\nmacro_rules! test_every_algorithm {\n    ($check:ident) => {\n        mod $check {\n",
+    );
+    for source in algorithms {
+        let name = stem(source);
+        let function = name.replace('-', "_");
+        text += &format!("            #[test]\n            fn {function}() {{\n                ");
+        text += &format!("super::$check({name:?});\n            }}\n");
+    }
+    text + "        }\n    };\n}\n"
 }
 
 /// `bpf/cc/f-bbrv2.bpf.c` → `f-bbrv2`.

@@ -1,4 +1,5 @@
-//! Compiles every algorithm of `bpf/cc/` for the host, twice: plain, and with undefined behaviour turned into a trap.
+//! Compiles every algorithm of `bpf/cc/` for the host, twice: plain, and with undefined behaviour turned into a trap. With
+//! the feature `asan` both also have AddressSanitizer.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,12 @@ fn main() {
     println!("cargo:rerun-if-changed={}", bpf.display());
 
     base(&bpf).file(bpf.join("include/host/cc_host.c")).compile("cc_host");
+    let mut faults = base(&bpf);
+    check(&mut faults);
+    faults.file(bpf.join("include/host/cc_host_faults.c")).compile("cc_host_faults");
+    if asan() {
+        link_asan();
+    }
 
     let mut sources: Vec<PathBuf> = fs::read_dir(bpf.join("cc"))
         .expect("bpf/cc exists")
@@ -50,22 +57,47 @@ fn base(bpf: &Path) -> cc::Build {
         .warnings(true)
         .extra_warnings(true)
         .flag("-Wno-unused-parameter");
+    if asan() {
+        // CCA_GUARD puts poisoned bytes around the private state.
+        build.flag("-fsanitize=address").flag("-fno-omit-frame-pointer").define("CCA_GUARD", None);
+    }
     build
+}
+
+fn asan() -> bool {
+    env::var_os("CARGO_FEATURE_ASAN").is_some()
+}
+
+/// rustc links with -nodefaultlibs, which makes gcc leave its run-time library out. The static one is taken whole, so that
+/// the test's own malloc and free are its: an allocation of Rust then has red zones like one of C.
+fn link_asan() {
+    let compiler = cc::Build::new().get_compiler();
+    assert!(compiler.is_like_gnu(), "the feature asan needs gcc as the C compiler: set CC=gcc");
+    let output = compiler.to_command().arg("-print-file-name=libasan.a").output().expect("the compiler runs");
+    let library = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    assert!(library.is_absolute(), "gcc has no libasan.a: on Debian and Ubuntu it is in the package libgcc-N-dev");
+    for argument in ["-Wl,--whole-archive", &library.to_string_lossy(), "-Wl,--no-whole-archive", "-lm"] {
+        println!("cargo:rustc-link-arg={argument}");
+    }
 }
 
 fn compile_unit(source: &Path, symbol: &str, checked: bool, bpf: &Path) {
     let mut build = base(bpf);
     build.define("CCA_UNIT", symbol);
     if checked {
-        // A trap needs no run-time library. The two compilers spell it differently.
-        let trap = if build.get_compiler().is_like_clang() {
-            "-fsanitize-trap=undefined"
-        } else {
-            "-fsanitize-undefined-trap-on-error"
-        };
-        build.flag("-fsanitize=undefined").flag(trap);
+        check(&mut build);
     }
     build.file(source).compile(symbol);
+}
+
+/// A trap needs no run-time library. The two compilers spell it differently.
+fn check(build: &mut cc::Build) {
+    let trap = if build.get_compiler().is_like_clang() {
+        "-fsanitize-trap=undefined"
+    } else {
+        "-fsanitize-undefined-trap-on-error"
+    };
+    build.flag("-fsanitize=undefined").flag(trap);
 }
 
 /// `bpf/cc/f-bbrv2.bpf.c` → `f-bbrv2`.

@@ -20,10 +20,40 @@ pub fn run(sudo: bool, args: &[&str]) -> Result {
         test.args(sudo_runner());
     }
     shell::run(test.args(args))?;
+    if let Some(args) = sanitized(args) {
+        sanitize(&args)?;
+    }
     if !is_root() && !through_sudo {
         println!("\nNot root: the kernel and testbed tests were not run. `cargo xtask test --sudo` runs them as well.");
     }
     Ok(())
+}
+
+/// The arguments of a second run of the algorithms' own tests, where the first one was to have them.
+fn sanitized<'a>(args: &[&'a str]) -> Option<Vec<&'a str>> {
+    if args.is_empty() {
+        return Some(vec!["--package", "ccactl-native"]);
+    }
+    let named = args.iter().take_while(|arg| **arg != "--").any(|arg| arg.ends_with("ccactl-native"));
+    named.then(|| args.to_vec())
+}
+
+/// The property tests and the hand-worked vectors once more, with AddressSanitizer in the algorithms.
+fn sanitize(args: &[&str]) -> Result {
+    heading("tests of the algorithms under AddressSanitizer");
+    let mut test = shell::cargo();
+    test.args(["test", "--release", "--features", "ccactl-native/asan"]);
+    if randomness_is_too_wide() {
+        // gcc's run-time library before version 14 wants addresses that a wide randomization may give to something else.
+        test.args(["--config", "target.'cfg(all())'.runner=['setarch', '-R']"]);
+    }
+    shell::run(test.args(args))
+}
+
+/// More random bits in addresses than the default of x86-64.
+fn randomness_is_too_wide() -> bool {
+    let bits = std::fs::read_to_string("/proc/sys/vm/mmap_rnd_bits").unwrap_or_default();
+    bits.trim().parse::<u32>().is_ok_and(|bits| bits > 28)
 }
 
 /// Whether the arguments of cargo test (not those after `--`, which are the test runner's) choose packages themselves.
@@ -36,6 +66,15 @@ fn names_packages(args: &[&str]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_sanitized_run_follows_the_choice_of_packages() {
+        assert_eq!(sanitized(&[]), Some(vec!["--package", "ccactl-native"]));
+        assert_eq!(sanitized(&["-p", "ccactl-native", "reno"]), Some(vec!["-p", "ccactl-native", "reno"]));
+        assert_eq!(sanitized(&["--package=ccactl-native"]), Some(vec!["--package=ccactl-native"]));
+        assert_eq!(sanitized(&["-p", "ccactl-abi"]), None);
+        assert_eq!(sanitized(&["layout"]), None);
+    }
 
     #[test]
     fn chosen_packages_replace_the_workspace() {

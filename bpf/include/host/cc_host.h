@@ -65,6 +65,7 @@ struct cc_host_unit {
 /* The socket whose callback runs in this thread: the source of cc_jiffies() and the like, which name no socket. */
 extern __thread struct cc_host_sock *cc_host_current;
 
+void cc_host_guard(struct cc_host_sock *hs);
 void cc_host_enter(struct cc_host_sock *hs);
 void *cc_host_storage_get(const struct cc_host_map *map, struct sock *sk, int create);
 void cc_host_storage_delete(const struct cc_host_map *map, struct sock *sk);

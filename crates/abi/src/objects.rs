@@ -1,6 +1,7 @@
 //! BPF objects, compiled by clang in `build.rs` and embedded so that `ccactl` is a single file.
 
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
+include!(concat!(env!("OUT_DIR"), "/test_macro.rs"));
 
 /// ELF bytes of an algorithm's BPF object.
 ///

@@ -51,7 +51,11 @@ pub struct InetConnectionSock {
     /// Low five bits: the congestion state; use [`TcpSock::ca_state`].
     pub icsk_ca_bits: u8,
     pub icsk_ack_pending: u8,
+    #[cfg(feature = "asan")]
+    pub guard_before: [u64; 4],
     pub icsk_ca_priv: [u64; 13],
+    #[cfg(feature = "asan")]
+    pub guard_after: [u64; 4],
 }
 
 /// `struct minmax_sample`

@@ -6,6 +6,8 @@ use crate::layout::{AckSample, HostSock, MinmaxSample, RateSample, TcpSock};
 use crate::unit::{Unit, UnitTunable};
 
 unsafe extern "C" {
+    fn cc_host_guard(hs: *mut HostSock);
+    fn cc_host_fault(hs: *mut HostSock, sample: *const RateSample, fault: u32) -> i32;
     fn cc_host_enter(hs: *mut HostSock);
     fn cc_host_storage_free(hs: *mut HostSock);
 }
@@ -56,6 +58,7 @@ pub struct Socket {
     hs: Box<HostSock>,
     unit: Unit,
     overrides: Vec<(UnitTunable, i64)>,
+    start_jiffies: u32,
 }
 
 // SAFETY: the raw pointers inside are storage owned by this socket and unused kernel pointers; the algorithm keeps no
@@ -96,7 +99,9 @@ impl Socket {
         tp.rtt_min = [MinmaxSample { t: 0, v: u32::MAX }; 3];
         hs.hz = 250;
         hs.random_state = 1;
-        let mut socket = Socket { hs, unit, overrides: Vec::new() };
+        // SAFETY: the bytes that it forbids are members that nobody reads or writes.
+        unsafe { cc_host_guard(&raw mut *hs) };
+        let mut socket = Socket { hs, unit, overrides: Vec::new(), start_jiffies: 0 };
         socket.set_time_us(START_US);
         Ok(socket)
     }
@@ -148,12 +153,19 @@ impl Socket {
         self.hs.tp.tcp_mstamp
     }
 
-    /// Sets all clocks: `tcp_mstamp`, jiffies and `ktime` start at the same zero.
+    /// Sets all clocks: `tcp_mstamp`, jiffies and `ktime` start at the same zero, or jiffies where
+    /// [`Socket::start_jiffies`] says.
     pub fn set_time_us(&mut self, now_us: u64) {
         self.hs.tp.tcp_mstamp = now_us;
         self.hs.tp.tcp_clock_cache = now_us * 1000;
         self.hs.ktime_ns = now_us * 1000;
-        self.hs.jiffies = now_us * u64::from(self.hs.hz) / 1_000_000;
+        self.hs.jiffies = u64::from(self.start_jiffies) + now_us * u64::from(self.hs.hz) / 1_000_000;
+    }
+
+    /// What jiffies are at time 0: near `u32::MAX` they wrap soon, as those of a host do five minutes after it booted.
+    pub fn start_jiffies(&mut self, jiffies: u32) {
+        self.start_jiffies = jiffies;
+        self.set_time_us(self.time_us());
     }
 
     /// Moves all clocks on.
@@ -261,6 +273,16 @@ impl Socket {
         }
     }
 
+    /// Makes an error on purpose, one of `bpf/include/host/cc_host_faults.c`: for the test that the sanitizers work.
+    ///
+    /// # Safety
+    /// It is undefined behaviour: only where a sanitizer ends the process, and only in one that has nothing to lose.
+    pub unsafe fn commit_fault(&mut self, fault: u32) {
+        let sample = Box::new(RateSample::default());
+        // SAFETY: none, which is its purpose.
+        self.call(|hs| unsafe { cc_host_fault(hs, &raw const *sample, fault) });
+    }
+
     /// Overwrites the private area.
     pub fn set_ca_priv(&mut self, bytes: [u64; 13]) {
         self.hs.tp.inet_conn.icsk_ca_priv = bytes;
@@ -299,16 +321,19 @@ impl Socket {
     /// `cong_control`
     pub fn cong_control(&mut self, ack: u32, flag: i32, sample: &RateSample) {
         if let Some(op) = self.unit.ops().cong_control {
+            // On the heap, where AddressSanitizer sees a read beyond its end.
+            let sample = Box::new(*sample);
             // SAFETY: see `init_inherited`; the sample outlives the call.
-            self.call(|hs| unsafe { op(hs, ack, flag, sample) });
+            self.call(|hs| unsafe { op(hs, ack, flag, &raw const *sample) });
         }
     }
 
     /// `pkts_acked`
     pub fn pkts_acked(&mut self, sample: &AckSample) {
         if let Some(op) = self.unit.ops().pkts_acked {
+            let sample = Box::new(*sample);
             // SAFETY: see `init_inherited`; the sample outlives the call.
-            self.call(|hs| unsafe { op(hs, sample) });
+            self.call(|hs| unsafe { op(hs, &raw const *sample) });
         }
     }
 

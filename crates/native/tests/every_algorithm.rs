@@ -1,244 +1,168 @@
-//! What holds for every algorithm whatever the input: no undefined behaviour (the checked build traps), never a window of
-//! zero, survival of callbacks before init and without socket storage.
+//! What holds for every algorithm whatever the input: no undefined behaviour (the checked build traps; with the feature
+//! `asan` memory errors end the process as well), never a window of zero, survival of callbacks before init and without
+//! socket storage. One test per algorithm and property.
 
+mod any_steps;
 mod common;
 
-use ccactl_abi::ALGORITHMS;
+use any_steps::{origin, step};
+use ccactl_abi::{ALGORITHMS, Algorithm, test_every_algorithm};
 use ccactl_native::path::{Flow, Link};
 use ccactl_native::{AckSample, NAMES, RateSample, Socket, Unit};
 use proptest::prelude::*;
+use proptest::sample::Index;
+use proptest::test_runner::TestRunner;
 
-/// One thing that can happen to a socket.
-#[derive(Debug, Clone)]
-enum Step {
-    Init,
-    InitInherited([u64; 13]),
-    Release,
-    CongAvoid(u32),
-    PktsAcked(u32, i32, u32),
-    CongControl(Box<RateSample>),
-    SetState(u8),
-    CwndEvent(u32),
-    InAckEvent(u32),
-    Ssthresh(bool),
-    Undo(bool),
-    Asked,
-    Advance(u64),
-    Cwnd(u32),
-    Counters([u32; 8]),
-    Rtt(u32, u32),
-    Pacing(u64, u32),
-    Record(bool),
-    FailStorage(bool),
-    DropStorage,
-    RefuseAppLimited(bool),
+/// Which tunables are at which end of their range: 0 smallest, 1 default, 2 largest.
+type Picks = Vec<(Index, usize)>;
+
+fn picks() -> impl Strategy<Value = Picks> {
+    prop::collection::vec((any::<Index>(), 0_usize..3), 0..6)
 }
 
-fn sample() -> impl Strategy<Value = RateSample> {
-    let small = prop_oneof![Just(-1_i64), Just(0), 1_i64..100_000, any::<i32>().prop_map(i64::from)];
-    (
-        any::<[u32; 2]>(),
-        prop_oneof![-1_i32..100, any::<i32>()],
-        small.clone(),
-        small,
-        prop_oneof![0_i32..50, 0_i32..1_000_000],
-        prop_oneof![0_u32..50, 0_u32..1_000_000],
-        0_u32..100_000,
-        any::<[bool; 3]>(),
-    )
-        .prop_map(|(prior, delivered, interval_us, rtt_us, losses, acked_sacked, prior_in_flight, flags)| {
-            RateSample {
-                prior_mstamp: u64::from(prior[0]),
-                prior_delivered: prior[1],
-                delivered,
-                delivered_ce: delivered.max(0) / 3,
-                interval_us,
-                snd_interval_us: interval_us as u32,
-                rcv_interval_us: interval_us as u32,
-                rtt_us,
-                losses,
-                acked_sacked,
-                prior_in_flight,
-                is_app_limited: flags[0],
-                is_retrans: flags[1],
-                is_ack_delayed: flags[2],
-                ..RateSample::default()
-            }
-        })
+fn row(name: &str) -> &'static Algorithm {
+    Algorithm::by_name(name).expect("a file has a row")
 }
 
-fn step() -> impl Strategy<Value = Step> {
-    prop_oneof![
-        2 => Just(Step::Init),
-        1 => any::<[u64; 13]>().prop_map(Step::InitInherited),
-        1 => Just(Step::Release),
-        8 => (0_u32..100_000).prop_map(Step::CongAvoid),
-        8 => (0_u32..1000, any::<i32>(), any::<u32>()).prop_map(|(acked, rtt, flight)| Step::PktsAcked(acked, rtt, flight)),
-        16 => sample().prop_map(|sample| Step::CongControl(Box::new(sample))),
-        4 => (0_u8..5).prop_map(Step::SetState),
-        2 => (0_u32..6).prop_map(Step::CwndEvent),
-        2 => (0_u32..8).prop_map(Step::InAckEvent),
-        3 => any::<bool>().prop_map(Step::Ssthresh),
-        2 => any::<bool>().prop_map(Step::Undo),
-        1 => Just(Step::Asked),
-        8 => prop_oneof![0_u64..100_000, 0_u64..100_000_000].prop_map(Step::Advance),
-        2 => prop_oneof![1_u32..100, 1_u32..10_000_000].prop_map(Step::Cwnd),
-        6 => any::<[u32; 8]>().prop_map(Step::Counters),
-        2 => (any::<u32>(), any::<u32>()).prop_map(|(srtt, min)| Step::Rtt(srtt, min)),
-        2 => (any::<u64>(), 0_u32..3).prop_map(|(rate, status)| Step::Pacing(rate, status)),
-        1 => any::<bool>().prop_map(Step::Record),
-        1 => any::<bool>().prop_map(Step::FailStorage),
-        1 => Just(Step::DropStorage),
-        1 => any::<bool>().prop_map(Step::RefuseAppLimited),
-    ]
+fn checked(name: &str) -> Socket {
+    Socket::checked(name).expect("a row has a file")
 }
 
-fn apply(socket: &mut Socket, step: &Step) {
-    match step {
-        Step::Init => socket.init(),
-        Step::InitInherited(bytes) => {
-            socket.set_ca_priv(*bytes);
-            socket.init_inherited();
-        }
-        Step::Release => socket.release(),
-        Step::CongAvoid(acked) => socket.cong_avoid(0, *acked),
-        Step::PktsAcked(pkts_acked, rtt_us, in_flight) => {
-            socket.pkts_acked(&AckSample { pkts_acked: *pkts_acked, rtt_us: *rtt_us, in_flight: *in_flight });
-        }
-        Step::CongControl(sample) => socket.cong_control(0, 0, sample),
-        Step::SetState(state) => socket.set_state(*state),
-        Step::CwndEvent(event) => socket.cwnd_event(*event),
-        Step::InAckEvent(flags) => socket.in_ack_event(*flags),
-        Step::Ssthresh(store) => {
-            let ssthresh = socket.ssthresh();
-            if *store {
-                socket.tp_mut().prior_cwnd = socket.cwnd();
-                socket.tp_mut().snd_ssthresh = ssthresh;
-            }
-        }
-        Step::Undo(store) => {
-            let cwnd = socket.undo_cwnd();
-            assert!(cwnd > 0, "undo to a window of zero");
-            if *store {
-                socket.tp_mut().snd_cwnd = cwnd;
-            }
-        }
-        Step::Asked => {
-            socket.min_tso_segs();
-            assert!(socket.sndbuf_expand().is_none_or(|factor| factor > 0));
-        }
-        Step::Advance(by_us) => {
-            socket.advance_us(*by_us);
-            socket.tp_mut().delivered_mstamp = socket.time_us();
-        }
-        Step::Cwnd(cwnd) => socket.tp_mut().snd_cwnd = *cwnd,
-        Step::Counters([delivered, lost, out, sacked, lost_out, retrans, lsndtime, flags]) => {
-            let tp = socket.tp_mut();
-            tp.delivered = tp.delivered.wrapping_add(delivered % 10_000);
-            tp.delivered_ce = tp.delivered_ce.wrapping_add(delivered % 100);
-            tp.lost = tp.lost.wrapping_add(lost % 1000);
-            tp.packets_out = out % 1_000_000;
-            tp.sacked_out = sacked % 1_000_000;
-            tp.lost_out = lost_out % 1_000_000;
-            tp.retrans_out = retrans % 1_000_000;
-            tp.lsndtime = *lsndtime;
-            tp.set_cwnd_limited(flags & 1 != 0);
-            tp.app_limited = flags & 2;
-            tp.snd_una = *out;
-            tp.snd_nxt = *sacked;
-            tp.tcp_wstamp_ns = u64::from(*retrans) * 1_000_000;
-        }
-        Step::Rtt(srtt_us, min_rtt_us) => {
-            socket.tp_mut().srtt_us = *srtt_us;
-            socket.tp_mut().rtt_min[0].v = *min_rtt_us;
-        }
-        Step::Pacing(rate, status) => {
-            socket.tp_mut().inet_conn.sk.sk_pacing_rate = *rate;
-            socket.tp_mut().inet_conn.sk.sk_pacing_status = *status;
-        }
-        Step::Record(recording) => socket.record(*recording),
-        Step::FailStorage(fails) => socket.fail_storage(*fails),
-        Step::DropStorage => socket.drop_storage(),
-        Step::RefuseAppLimited(refuse) => socket.refuse_app_limited(*refuse),
+fn set(socket: &mut Socket, row: &Algorithm, picks: &Picks) {
+    if row.tunables.is_empty() {
+        return;
+    }
+    for (index, end) in picks {
+        let tunable = index.get(row.tunables);
+        let raw = [tunable.min_raw, tunable.default_raw, tunable.max_raw][*end];
+        assert_eq!(socket.set_tunable(tunable.name, raw), Ok(()));
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+/// Runs a property over so many inputs; the input that fails is shrunk and printed. What shrinks is not written to files.
+fn hold<S: Strategy>(cases: u32, input: &S, property: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+    if let Err(failure) = TestRunner::new(config).run(input, property) {
+        panic!("{failure}");
+    }
+}
 
-    #[test]
-    fn any_sequence_of_callbacks_leaves_a_window(
-        name in prop::sample::select(NAMES),
-        hz in prop::sample::select(&[100_u32, 250, 300, 1000][..]),
-        seed in any::<u64>(),
-        steps in prop::collection::vec(step(), 1..150),
-    ) {
-        let mut socket = Socket::checked(name).expect("the name comes from the list");
-        socket.set_hz(hz);
-        socket.set_seed(seed);
+test_every_algorithm!(any_sequence_of_callbacks_leaves_a_window);
+fn any_sequence_of_callbacks_leaves_a_window(name: &str) {
+    let input = (origin(), picks(), prop::collection::vec(step(), 1..150));
+    hold(192, &input, |(origin, picks, steps)| {
+        let mut socket = checked(name);
+        set(&mut socket, row(name), &picks);
+        origin.apply(&mut socket);
         for step in &steps {
-            apply(&mut socket, step);
-            prop_assert!(socket.cwnd() > 0, "{} after {:?}", name, step);
+            step.apply(&mut socket);
+            prop_assert!(socket.cwnd() > 0, "after {step:?}");
         }
-    }
+        Ok(())
+    });
+}
 
-    #[test]
-    fn any_tunables_in_range_survive_a_path(
-        row in prop::sample::select(ALGORITHMS),
-        picks in prop::collection::vec((any::<prop::sample::Index>(), 0_u8..3), 0..6),
-        rate_mbps in 1_u64..60,
-        base_rtt_us in 100_u64..200_000,
-        buffer_milli in 50_u64..4000,
-        loss_ppm in prop_oneof![Just(0_u32), 0_u32..50_000],
-    ) {
-        let mut socket = Socket::checked(row.name).expect("a row has a file");
-        for (index, end) in picks {
-            let Some(tunable) = (!row.tunables.is_empty()).then(|| index.get(row.tunables)) else { continue };
-            let raw = [tunable.min_raw, tunable.default_raw, tunable.max_raw][usize::from(end)];
-            prop_assert_eq!(socket.set_tunable(tunable.name, raw), Ok(()));
-        }
+test_every_algorithm!(any_tunables_in_range_survive_a_path);
+fn any_tunables_in_range_survive_a_path(name: &str) {
+    let loss_ppm = prop_oneof![Just(0_u32), 0_u32..50_000];
+    let path = (1_u64..60, 100_u64..200_000, 50_u64..4000, loss_ppm);
+    let input = (origin(), picks(), path, prop_oneof![Just(1_u32), 2_u32..20]);
+    hold(48, &input, |(origin, picks, (rate_mbps, base_rtt_us, buffer_milli, loss_ppm), ack_every)| {
+        let mut socket = checked(name);
+        set(&mut socket, row(name), &picks);
+        origin.apply(&mut socket);
         let link = Link { rate_bps: rate_mbps * 1_000_000, base_rtt_us, buffer_pkts: 0, loss_ppm }
             .with_buffer_milli_bdp(buffer_milli);
+        let first_packet = u64::from(origin.sequence / socket.tp().mss_cache);
         let mut flow = Flow::new(socket, link, 1);
-        flow.run_for_us(1_000_000, |flow| assert!(flow.socket.cwnd() > 0));
+        flow.set_first_packet(first_packet);
+        flow.set_ack_every(ack_every);
+        for sends in [true, false, true] {
+            flow.set_application_sends(sends);
+            flow.run_for_us(500_000, |flow| assert!(flow.socket.cwnd() > 0));
+        }
         prop_assert!(flow.stats().delivered_pkts > 0);
+        Ok(())
+    });
+}
+
+test_every_algorithm!(a_path_on_which_clocks_and_counters_wrap_is_one_like_any_other);
+/// The same path twice, once with every counter about to wrap: the flow must not notice.
+fn a_path_on_which_clocks_and_counters_wrap_is_one_like_any_other(name: &str) {
+    const SECONDS: u64 = 6;
+    let run = |wraps: bool| {
+        let mut socket = checked(name);
+        // Both at a multiple of a jiffy, so that jiffies pass at the same moments.
+        socket.set_time_us(1 << 33);
+        if wraps {
+            socket.set_time_us((1 << 33) - 3_000_000 - ((1 << 33) % 4000));
+            let jiffies = socket.jiffies();
+            socket.start_jiffies((u32::MAX - 500).wrapping_sub(jiffies));
+            socket.tp_mut().delivered = u32::MAX - 3000;
+            socket.tp_mut().lost = u32::MAX - 5;
+        } else {
+            socket.set_time_us((1 << 33) + 10_000_000 - ((1 << 33) % 4000));
+        }
+        let mut flow = Flow::new(socket, common::link(1500), 1);
+        if wraps {
+            flow.set_first_packet(u64::from(u32::MAX / 1448) - 4000);
+        }
+        flow.run_for_us(SECONDS * 1_000_000, |_| {});
+        flow.stats()
+    };
+    let (plain, wrapping) = (run(false), run(true));
+    let (a, b) = (plain.delivered_pkts, wrapping.delivered_pkts);
+    assert!(a.abs_diff(b) * 10 <= a, "{plain:?}, with counters that wrap {wrapping:?}");
+    assert!(wrapping.timeouts <= plain.timeouts + 1, "{plain:?}, with counters that wrap {wrapping:?}");
+}
+
+test_every_algorithm!(every_callback_survives_before_init_and_without_storage);
+fn every_callback_survives_before_init_and_without_storage(name: &str) {
+    let mut socket = checked(name);
+    every_callback(&mut socket);
+    socket.fail_storage(true);
+    socket.init();
+    every_callback(&mut socket);
+    socket.fail_storage(false);
+    socket.init();
+    every_callback(&mut socket);
+    socket.drop_storage();
+    every_callback(&mut socket);
+    socket.release();
+    every_callback(&mut socket);
+}
+
+fn every_callback(socket: &mut Socket) {
+    for state in 0..5 {
+        socket.cong_control(0, 0, &RateSample::default());
+        socket.cong_control(0, 0, &common::sample(0, 0, 0));
+        socket.cong_control(0, 0, &common::sample(0, 10, 40_000));
+        socket.cong_avoid(0, 1);
+        socket.pkts_acked(&AckSample { pkts_acked: 1, rtt_us: 0, in_flight: 0 });
+        socket.pkts_acked(&AckSample { pkts_acked: 1, rtt_us: -1, in_flight: 0 });
+        socket.set_state(state);
+        for event in 0..6 {
+            socket.cwnd_event(event);
+        }
+        socket.in_ack_event(7);
+        assert!(socket.ssthresh() >= 2 && socket.undo_cwnd() > 0);
+        socket.min_tso_segs();
+        socket.sndbuf_expand();
+        assert!(socket.cwnd() > 0);
     }
 }
 
-#[test]
-fn every_callback_survives_before_init_and_without_storage() {
-    for &name in NAMES {
-        let mut socket = Socket::checked(name).expect("the name comes from the list");
-        let everything = |socket: &mut Socket| {
-            for state in 0..5 {
-                socket.cong_control(0, 0, &RateSample::default());
-                socket.cong_control(0, 0, &common::sample(0, 0, 0));
-                socket.cong_control(0, 0, &common::sample(0, 10, 40_000));
-                socket.cong_avoid(0, 1);
-                socket.pkts_acked(&AckSample { pkts_acked: 1, rtt_us: 0, in_flight: 0 });
-                socket.set_state(state);
-                for event in 0..6 {
-                    socket.cwnd_event(event);
-                }
-                socket.in_ack_event(7);
-                assert!(socket.ssthresh() >= 2 && socket.undo_cwnd() > 0, "{name}");
-                socket.min_tso_segs();
-                socket.sndbuf_expand();
-                assert!(socket.cwnd() > 0, "{name}");
-            }
-        };
-        everything(&mut socket);
-        socket.fail_storage(true);
-        socket.init();
-        everything(&mut socket);
-        socket.fail_storage(false);
-        socket.init();
-        everything(&mut socket);
-        socket.drop_storage();
-        everything(&mut socket);
-        socket.release();
-        everything(&mut socket);
-    }
+test_every_algorithm!(stretch_acks_do_not_stop_a_flow);
+/// One ACK for four packets: the window grows with packets, and nothing is taken for a standstill.
+fn stretch_acks_do_not_stop_a_flow(name: &str) {
+    let run = |ack_every| {
+        let mut flow = Flow::new(checked(name), common::link(1500), 1);
+        flow.set_ack_every(ack_every);
+        flow.run_for_us(10_000_000, |_| {});
+        flow.stats().delivered_pkts
+    };
+    let (each, merged) = (run(1), run(4));
+    assert!(merged * 3 > each, "{merged} packets with one ACK for 4, {each} with an ACK for each");
 }
 
 #[test]
@@ -261,20 +185,17 @@ fn the_native_build_has_the_registrys_names_hooks_and_tunables() {
     assert!(NAMES.len() == ALGORITHMS.len() && Unit::by_name("no-such-algorithm", false).is_none());
 }
 
-#[test]
-fn the_plain_and_the_checked_build_do_the_same() {
-    for &name in NAMES {
-        let run = |mut socket: Socket| {
-            socket.record(true);
-            let mut flow = Flow::new(socket, common::link(1500), 1);
-            flow.run_for_us(3_000_000, |_| {});
-            (flow.stats(), flow.socket.cwnd(), flow.socket.pacing_rate(), flow.socket.trace())
-        };
-        let plain = run(Socket::new(name).expect("the name comes from the list"));
-        let checked = run(Socket::checked(name).expect("the name comes from the list"));
-        assert_eq!(plain, checked, "{name}");
-        let trace = plain.3.expect("every algorithm publishes");
-        let modes = ALGORITHMS.iter().find(|row| row.name == name).expect("a file has a row").modes;
-        assert!((trace.mode as usize) < modes.len(), "{name}: mode {} of {modes:?}", trace.mode);
-    }
+test_every_algorithm!(the_plain_and_the_checked_build_do_the_same);
+fn the_plain_and_the_checked_build_do_the_same(name: &str) {
+    let run = |mut socket: Socket| {
+        socket.record(true);
+        let mut flow = Flow::new(socket, common::link(1500), 1);
+        flow.run_for_us(3_000_000, |_| {});
+        (flow.stats(), flow.socket.cwnd(), flow.socket.pacing_rate(), flow.socket.trace())
+    };
+    let plain = run(Socket::new(name).expect("a row has a file"));
+    assert_eq!(plain, run(checked(name)));
+    let trace = plain.3.expect("every algorithm publishes");
+    let modes = row(name).modes;
+    assert!((trace.mode as usize) < modes.len(), "mode {} of {modes:?}", trace.mode);
 }

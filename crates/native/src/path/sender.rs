@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::acks::Acks;
 use super::link::{Link, Queue};
 use crate::layout::{AckSample, RateSample};
 use crate::socket::{CA_LOSS, CA_OPEN, CA_RECOVERY, EVENT_COMPLETE_CWR, EVENT_LOSS, EVENT_TX_START, Socket};
@@ -82,8 +83,8 @@ pub struct Flow {
     /// The path; may be changed while the flow runs.
     pub link: Link,
     queue: Queue,
-    /// Arrival of ACKs: time in µs, serial of the transmission that it acknowledges. In order of time.
-    acks: VecDeque<(u64, u64)>,
+    acks: Acks,
+    ack_every: u32,
     packets: VecDeque<Packet>,
     /// Sequence number (in packets) of `packets[0]`.
     una: u64,
@@ -107,7 +108,8 @@ impl Flow {
             socket,
             link,
             queue: Queue::new(seed),
-            acks: VecDeque::new(),
+            acks: Acks::new(),
+            ack_every: 1,
             packets: VecDeque::new(),
             una: 0,
             next_serial: 0,
@@ -129,20 +131,33 @@ impl Flow {
         self.application_sends = sends;
     }
 
+    /// Before the first packet: the number of that packet. Sequence numbers are this times the MSS, so they can begin just
+    /// before they wrap.
+    pub fn set_first_packet(&mut self, number: u64) {
+        assert_eq!(self.stats.sent_pkts, 0, "the flow has begun");
+        (self.una, self.high_seq, self.usage_seq) = (number, number, number);
+        self.count();
+    }
+
+    /// From now on one ACK covers so many packets, as where receiver, network card or radio link merge them. 1 at first.
+    pub fn set_ack_every(&mut self, packets: u32) {
+        self.ack_every = packets;
+    }
+
     /// Runs for so long in virtual time; `observe` sees the flow after every ACK and timeout.
     pub fn run_for_us(&mut self, duration_us: u64, mut observe: impl FnMut(&Flow)) {
         let end_us = self.socket.time_us() + duration_us;
         loop {
             let send_us = self.next_send_us();
-            let ack_us = self.acks.front().map(|&(at, _)| at);
+            let ack_us = self.acks.next_us(self.ack_every);
             let rto_us = self.rto_us();
             let Some(next_us) = [send_us, ack_us, rto_us].into_iter().flatten().min().filter(|&at| at <= end_us) else {
                 break;
             };
             self.socket.set_time_us(next_us.max(self.socket.time_us()));
             if ack_us == Some(next_us) {
-                let (_, serial) = self.acks.pop_front().expect("peeked above");
-                self.on_ack(serial);
+                let serials = self.acks.take(self.ack_every);
+                self.on_ack(&serials);
                 observe(self);
             } else if rto_us == Some(next_us) && send_us != Some(next_us) {
                 self.on_timeout();
@@ -273,7 +288,7 @@ impl Flow {
         }
         self.count();
         if let Some(departure_ns) = self.queue.enqueue(&self.link, now_us * 1000) {
-            self.acks.push_back((departure_ns.div_ceil(1000) + self.link.base_rtt_us, serial));
+            self.acks.push(departure_ns.div_ceil(1000) + self.link.base_rtt_us, serial);
         }
     }
 
@@ -296,16 +311,25 @@ impl Flow {
         tp.snd_nxt = ((una + len) as u32).wrapping_mul(mss);
     }
 
-    fn on_ack(&mut self, serial: u64) {
+    fn on_ack(&mut self, serials: &[u64]) {
         let now_us = self.socket.time_us();
         let prior_in_flight = self.socket.tp().in_flight();
+        let mut arrived = 0;
+        let (mut newest, mut retransmitted) = (None, false);
         // A transmission that was given up and repeated, then arrived after all, cannot happen on a FIFO path.
-        let Some(index) = self.packets.iter().position(|p| p.serial == serial) else {
+        for (index, packet) in self.packets.iter_mut().enumerate().filter(|(_, p)| serials.contains(&p.serial)) {
+            packet.state = State::Sacked;
+            arrived += 1;
+            retransmitted |= packet.retransmitted;
+            // The rate sample is that of the packet that was sent last (tcp_rate_skb_delivered()).
+            newest = newest.max(Some((packet.serial, index)));
+        }
+        let Some((serial, index)) = newest else {
             return;
         };
-        let packet = &mut self.packets[index];
-        packet.state = State::Sacked;
-        let rtt_us = (!packet.retransmitted).then_some(now_us - packet.sent_us);
+        let packet = &self.packets[index];
+        // One repeated packet among those acknowledged, and the kernel takes no RTT (Karn's rule).
+        let rtt_us = (!retransmitted).then_some(now_us - packet.sent_us);
         let mut sample = RateSample {
             prior_mstamp: packet.delivered_us,
             prior_delivered: packet.delivered,
@@ -314,16 +338,16 @@ impl Flow {
             is_app_limited: packet.app_limited,
             is_retrans: packet.retransmitted,
             rtt_us: rtt_us.map_or(-1, |rtt| rtt as i64),
-            acked_sacked: 1,
+            acked_sacked: arrived,
             prior_in_flight,
             ..RateSample::default()
         };
         let sent_us = packet.sent_us;
         let tp = self.socket.tp_mut();
         tp.first_tx_mstamp = sent_us;
-        tp.delivered = tp.delivered.wrapping_add(1);
+        tp.delivered = tp.delivered.wrapping_add(arrived);
         tp.rack.mstamp = sent_us;
-        self.stats.delivered_pkts += 1;
+        self.stats.delivered_pkts += u64::from(arrived);
         let una_before = self.una;
         while self.packets.front().is_some_and(|p| p.state == State::Sacked) {
             self.packets.pop_front();
@@ -366,7 +390,8 @@ impl Flow {
                 losses += 1;
             }
         }
-        self.socket.tp_mut().lost += losses;
+        let tp = self.socket.tp_mut();
+        tp.lost = tp.lost.wrapping_add(losses);
         self.stats.lost_pkts += u64::from(losses);
         self.count();
         losses
@@ -425,7 +450,7 @@ impl Flow {
             return;
         }
         if self.socket.tp().ca_state() == CA_RECOVERY {
-            self.reduce(advanced, losses);
+            self.reduce(sample.acked_sacked, advanced, losses);
         } else if advanced > 0 {
             self.socket.cong_avoid(ack, sample.acked_sacked);
         }
@@ -436,15 +461,15 @@ impl Flow {
     }
 
     /// Proportional rate reduction, `tcp_cwnd_reduction()`.
-    fn reduce(&mut self, advanced: u64, losses: u32) {
+    fn reduce(&mut self, arrived: u32, advanced: u64, losses: u32) {
         let tp = self.socket.tp_mut();
-        tp.prr_delivered += 1;
+        tp.prr_delivered += arrived;
         let delta = i64::from(tp.snd_ssthresh) - i64::from(tp.in_flight());
         let mut send = if delta < 0 {
             let prior = u64::from(tp.prior_cwnd.max(1));
             (u64::from(tp.snd_ssthresh) * u64::from(tp.prr_delivered)).div_ceil(prior) as i64 - i64::from(tp.prr_out)
         } else {
-            let owed = (i64::from(tp.prr_delivered) - i64::from(tp.prr_out)).max(1);
+            let owed = (i64::from(tp.prr_delivered) - i64::from(tp.prr_out)).max(i64::from(arrived));
             delta.min(owed + i64::from(advanced > 0 && losses == 0))
         };
         send = send.max(i64::from(tp.prr_out == 0));
@@ -462,7 +487,8 @@ impl Flow {
             }
         }
         self.stats.lost_pkts += u64::from(losses);
-        self.socket.tp_mut().lost += losses;
+        let tp = self.socket.tp_mut();
+        tp.lost = tp.lost.wrapping_add(losses);
         self.count();
         let tp = self.socket.tp_mut();
         if tp.ca_state() != CA_LOSS {
