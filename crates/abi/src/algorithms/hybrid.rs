@@ -1,6 +1,67 @@
 //! Algorithms that weigh loss and delay together.
 
-use crate::registry::Algorithm;
+use crate::registry::{Algorithm, Family, TraceValue};
+use crate::tunable::{gain, int};
 
 /// In the order in which lists show them.
-pub(super) const ROWS: &[Algorithm] = &[];
+pub(super) const ROWS: &[Algorithm] = &[
+    Algorithm {
+        name: "veno",
+        kernel_name: "bpf_veno",
+        family: Family::Hybrid,
+        summary: "Reno that gives up a fifth instead of half when a loss comes without a queue, as on wireless links.",
+        reference: "Fu, Liew 2003; net/ipv4/tcp_veno.c",
+        hooks: VEGAS_HOOKS,
+        tunables: &[
+            int("beta", "packets", 3, (0, 1_000_000), "with fewer packets queued the path is not congested", TCP_VENO),
+            gain(
+                "noncongestive_beta",
+                800,
+                (100, 1000),
+                "window after a loss on a path that is not congested",
+                TCP_VENO,
+            ),
+        ],
+        modes: &["slow-start", "non-congestive", "congestive", "reno"],
+        v0: Some(TraceValue {
+            name: "diff_half_pkts",
+            doc: "N, packets queued as of the last ACK, in halves of a packet",
+        }),
+        v1: Some(TraceValue { name: "rtt_us", doc: "RTT that N was computed from; 2147483647 = the ACK brought none" }),
+        color: "#332288",
+    },
+    Algorithm {
+        name: "yeah",
+        kernel_name: "bpf_yeah",
+        family: Family::Hybrid,
+        summary: "Grows as Scalable while the queue is short, as Reno while it is not, and drains it beyond 80 packets.",
+        reference: "Baiocchi, Castellani, Vacirca 2007; net/ipv4/tcp_yeah.c",
+        hooks: VEGAS_HOOKS,
+        tunables: &[
+            int("alpha", "packets", 80, (0, 1_000_000), "with more packets queued the queue is drained", TCP_YEAH),
+            int("gamma", "", 1, (1, 1000), "one part in so many of the queue is drained per round", TCP_YEAH),
+            int("delta", "log2", 3, (1, 16), "a loss costs at least 2^-delta of the window", TCP_YEAH),
+            int("epsilon", "log2", 1, (1, 16), "draining takes at most 2^-epsilon of the window", TCP_YEAH),
+            int("phy", "", 8, (1, 1000), "queueing delay above base RTT / phy means slow mode", TCP_YEAH),
+            int("rho", "rounds", 16, (0, 1_000_000), "slow rounds in a row that mean that Reno competes", TCP_YEAH),
+            int("zeta", "rounds", 50, (0, 1_000_000), "fast rounds after which that is forgotten", TCP_YEAH),
+            int(
+                "ai_cnt",
+                "packets",
+                100,
+                (1, 1_000_000),
+                "fast mode: acknowledged packets per packet of growth, at most",
+                "TCP_SCALABLE_AI_CNT of net/ipv4/tcp_yeah.c and tcp_scalable.c",
+            ),
+        ],
+        modes: &["slow-start", "fast", "slow"],
+        v0: Some(TraceValue { name: "queue_pkts", doc: "packets queued, as of the last round" }),
+        v1: Some(TraceValue { name: "reno_count_pkts", doc: "what a competing Reno flow is thought to have" }),
+        color: "#EE3377",
+    },
+];
+
+const TCP_YEAH: &str = "net/ipv4/tcp_yeah.c";
+const TCP_VENO: &str = "net/ipv4/tcp_veno.c";
+
+const VEGAS_HOOKS: &[&str] = &["init", "ssthresh", "cong_avoid", "pkts_acked", "set_state", "cwnd_event", "undo_cwnd"];

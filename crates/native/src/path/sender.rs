@@ -416,6 +416,8 @@ impl Flow {
             tp.prior_cwnd = tp.snd_cwnd;
             tp.prr_delivered = 0;
             tp.prr_out = 0;
+            // Never 0, which stands for "undone".
+            tp.undo_marker = tp.snd_una.max(1);
             let ssthresh = self.socket.ssthresh();
             self.socket.tp_mut().snd_ssthresh = ssthresh;
             self.socket.set_state(CA_RECOVERY);

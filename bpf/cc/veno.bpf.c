@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Veno: Fu, Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks", IEEE JSAC 21(2), 2003.
+ *
+ *   each ACK     N = cwnd - cwnd * base RTT / RTT         packets queued, in halves of a packet
+ *   avoidance    N < beta: cwnd + 1 per round, as Reno    the path is not congested
+ *                otherwise: cwnd + 1 every second round
+ *   loss         N < beta: ssthresh = 4/5 cwnd            most likely not from congestion
+ *                otherwise: ssthresh = 1/2 cwnd
+ *
+ * As native veno, step by step, with two of its properties that the paper does not have: the RTT is the smallest sample
+ * since the previous ACK that reached cong_avoid, not of a round; and the count of samples is never reset, so that the
+ * test for three of them holds from the third ACK of the connection on (and again for three ACKs whenever its 16 bits
+ * have wrapped). A timeout uses the same threshold as a loss; the paper halves.
+ */
+#include "cc.bpf.h"
+#include "vegas.bpf.h"
+
+#define VENO_UNIT 2U /* N and diff count halves of a packet */
+
+CC_TUNABLE(u32, beta, 3);                 /* packets: fewer queued, the path is not congested */
+CC_TUNABLE(u32, noncongestive_beta, 800); /* window after a loss without congestion, 1/1000 of the window before */
+
+enum veno_mode {
+	VENO_SLOW_START,
+	VENO_NON_CONGESTIVE,
+	VENO_CONGESTIVE,
+	VENO_RENO, /* until the state is open again, or too few samples */
+};
+
+/* All zero is a valid state: switched off. Of rtt, the end of the round is not used. */
+struct veno {
+	struct vegas_rtt rtt;
+	u32 diff_halves;
+	u32 rtt_us;   /* of the last N, for the trace */
+	u8 grow_next; /* congested: the round that ends next grows, the one after it does not */
+	u8 pad[3];
+};
+CC_PRIV_FITS(struct veno);
+
+static __always_inline int veno_is_congested(const struct veno *veno)
+{
+	return veno->diff_halves >= beta * VENO_UNIT;
+}
+
+static __always_inline int veno_is_reno(const struct veno *veno)
+{
+	return !veno->rtt.enabled || veno->rtt.samples < VEGAS_MIN_SAMPLES;
+}
+
+static __always_inline enum veno_mode veno_mode(const struct tcp_sock *tp, const struct veno *veno)
+{
+	if (veno_is_reno(veno))
+		return VENO_RENO;
+	if (tcp_in_slow_start(tp))
+		return VENO_SLOW_START;
+	return veno_is_congested(veno) ? VENO_CONGESTIVE : VENO_NON_CONGESTIVE;
+}
+
+static __always_inline void veno_publish(struct sock *sk)
+{
+	struct cca_trace *trace = cc_trace(sk);
+	const struct veno *veno = inet_csk_ca(sk);
+
+	if (!trace)
+		return;
+	trace->mode = veno_mode(tcp_sk(sk), veno);
+	trace->min_rtt_us = vegas_published_base_us(&veno->rtt);
+	trace->v0 = veno->diff_halves;
+	trace->v1 = veno->rtt_us;
+	cc_trace_done(trace);
+}
+
+/* Unlike Vegas': the count of samples stays. */
+static __always_inline void veno_enable(struct veno *veno)
+{
+	veno->rtt.enabled = 1;
+	veno->rtt.min_rtt_us = VEGAS_NO_RTT;
+}
+
+static __always_inline void veno_restart(struct veno *veno)
+{
+	veno->rtt.base_rtt_us = VEGAS_NO_RTT;
+	veno->grow_next = 1;
+	veno_enable(veno);
+}
+
+/* An ACK that brought no sample has the RTT VEGAS_NO_RTT and so looks congested, as in the native module. */
+static __always_inline void veno_measure(struct veno *veno, u32 cwnd)
+{
+	u64 target_halves = (u64)cwnd * veno->rtt.base_rtt_us * VENO_UNIT;
+
+	veno->rtt_us = veno->rtt.min_rtt_us;
+	if (!veno->rtt_us)
+		return;
+	veno->diff_halves = cwnd * VENO_UNIT - (u32)(target_halves / veno->rtt_us);
+}
+
+/* One packet in every second round. A round is full when the next ACK after it comes. */
+static __always_inline void veno_grow_slowly(struct tcp_sock *tp, struct veno *veno, u32 acked)
+{
+	if (tp->snd_cwnd_cnt < tp->snd_cwnd) {
+		tp->snd_cwnd_cnt += acked;
+		return;
+	}
+	tp->snd_cwnd_cnt = 0;
+	if (veno->grow_next && tp->snd_cwnd < tp->snd_cwnd_clamp) {
+		tp->snd_cwnd++;
+		veno->grow_next = 0;
+	} else {
+		veno->grow_next = 1;
+	}
+}
+
+static __always_inline void veno_grow(struct tcp_sock *tp, struct veno *veno, u32 acked)
+{
+	veno_measure(veno, tp->snd_cwnd);
+	if (tcp_in_slow_start(tp)) {
+		acked = tcp_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	if (veno_is_congested(veno))
+		veno_grow_slowly(tp, veno, acked);
+	else
+		tcp_cong_avoid_ai(tp, tp->snd_cwnd, acked);
+}
+
+CC_OP(void, veno_init, struct sock *sk)
+{
+	struct veno *veno = inet_csk_ca(sk);
+
+	*veno = (struct veno){0};
+	veno_restart(veno);
+}
+
+CC_OP(u32, veno_ssthresh, struct sock *sk)
+{
+	const struct veno *veno = inet_csk_ca(sk);
+	u32 cwnd = tcp_sk(sk)->snd_cwnd;
+	u32 reduced = cwnd / 2;
+
+	if (!veno_is_congested(veno))
+		reduced = (u64)cwnd * noncongestive_beta / 1000;
+	return max(reduced, VEGAS_MIN_CWND);
+}
+
+CC_OP(void, veno_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct veno *veno = inet_csk_ca(sk);
+
+	if (!veno->rtt.enabled) {
+		tcp_reno_cong_avoid(sk, ack, acked);
+	} else if (tcp_is_cwnd_limited(tp)) {
+		if (veno_is_reno(veno)) {
+			tcp_reno_cong_avoid(sk, ack, acked);
+		} else {
+			veno_grow(tp, veno, acked);
+			tp->snd_cwnd = vegas_bounded_cwnd(tp, tp->snd_cwnd);
+		}
+		veno->rtt.min_rtt_us = VEGAS_NO_RTT;
+	}
+	veno_publish(sk);
+}
+
+CC_OP(void, veno_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	struct veno *veno = inet_csk_ca(sk);
+
+	vegas_rtt_sample(&veno->rtt, sample->rtt_us);
+}
+
+CC_OP(void, veno_set_state, struct sock *sk, u8 new_state)
+{
+	struct veno *veno = inet_csk_ca(sk);
+
+	if (new_state == TCP_CA_Open)
+		veno_enable(veno);
+	else
+		veno->rtt.enabled = 0;
+}
+
+CC_OP(void, veno_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	struct veno *veno = inet_csk_ca(sk);
+
+	if (vegas_is_restart(event))
+		veno_restart(veno);
+}
+
+CC_OP(u32, veno_undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+CC_OPS(bpf_veno) = {
+    .init = (void *)veno_init,
+    .ssthresh = (void *)veno_ssthresh,
+    .cong_avoid = (void *)veno_cong_avoid,
+    .pkts_acked = (void *)veno_pkts_acked,
+    .set_state = (void *)veno_set_state,
+    .cwnd_event = (void *)veno_cwnd_event,
+    .undo_cwnd = (void *)veno_undo_cwnd,
+    .name = "bpf_veno",
+};
