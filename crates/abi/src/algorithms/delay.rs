@@ -1,6 +1,7 @@
 //! Algorithms whose signal is queueing delay.
 
 use crate::registry::{Algorithm, Family, TraceValue};
+use crate::registry::{Algorithm, Family, TraceValue, Tunable};
 use crate::tunable::int;
 
 /// In the order in which lists show them.
@@ -28,3 +29,56 @@ const VEGAS_HOOKS: &[&str] = &["init", "ssthresh", "cong_avoid", "pkts_acked", "
 
 const DIFF: TraceValue =
     TraceValue { name: "diff_pkts", doc: "packets queued, as of the last round: window * (RTT - base RTT) / base RTT" };
+    name: "nv",
+    kernel_name: "bpf_nv",
+    family: Family::Delay,
+    summary: "Window that the measured rate needs at the minimum RTT, and ten packets of queue: Vegas for data centres.",
+    reference: "Brakmo 2010, TCP-NV; net/ipv4/tcp_nv.c",
+    hooks: &["init", "ssthresh", "cong_avoid", "set_state", "pkts_acked", "undo_cwnd"],
+    tunables: NV,
+    modes: &["slow-start", "grow", "hold"],
+    v0: Some(TraceValue {
+        name: "max_win_pkts",
+        doc: "window beyond which there is congestion, at the last evaluation",
+    }),
+    v1: Some(TraceValue {
+        name: "growth",
+        doc: "growth per RTT is 2 to this power, in packets; below 0 after timeouts",
+    }),
+    color: "#CCBB44",
+}];
+
+const TCP_NV: &str = "net/ipv4/tcp_nv.c";
+
+const NV: &[Tunable] = &[
+    int("pad", "packets", 10, (0, 100_000), "packets in the queue that are no congestion", TCP_NV),
+    int("pad_buffer", "packets", 2, (0, 100_000), "packets below that limit at which growth stops", TCP_NV),
+    int("reset_period_s", "s", 5, (1, 3600), "mean time between two replacements of the minimum RTT", TCP_NV),
+    int("min_cwnd", "packets", 2, (1, 100_000), "congestion does not take the window below this", TCP_NV),
+    int("cong_dec_mult", "1/128", 38, (0, 128), "share of the excess over max_win given up per decision", TCP_NV),
+    int("ssthresh_factor", "1/8", 8, (1, 64), "share of max_win that becomes ssthresh on congestion", TCP_NV),
+    int("rtt_factor", "1/256", 128, (0, 256), "weight of a new RTT sample in the average; 0 = no averaging", TCP_NV),
+    int("loss_dec_factor", "1/1024", 819, (1, 1024), "window after a loss as share of the window before", TCP_NV),
+    int(
+        "growth_rate_neg",
+        "decisions",
+        8,
+        (0, 100_000),
+        "until growth slowed by timeouts doubles; 0 = never slowed",
+        TCP_NV,
+    ),
+    int("growth_rate_pos", "decisions", 0, (0, 100_000), "until normal growth doubles; 0 = never", TCP_NV),
+    int("dec_eval_min_calls", "samples", 60, (1, 255), "RTT samples before the window shrinks", TCP_NV),
+    int("inc_eval_min_calls", "samples", 20, (1, 255), "RTT samples before growth is allowed", TCP_NV),
+    int("ssthresh_eval_min_calls", "samples", 30, (1, 255), "RTT samples before the first slow start ends", TCP_NV),
+    int("stop_rtt_cnt", "rounds", 10, (0, 254), "rounds above max_win with too few samples that stop growth", TCP_NV),
+    int("rtt_min_cnt", "rounds", 2, (0, 255), "rounds between two decisions to shrink", TCP_NV),
+    int(
+        "base_rtt_us",
+        "us",
+        0,
+        (0, 10_000_000),
+        "bound of the minimum RTT: at most this, at least 80 % of it; 0 = none",
+        "net/ipv4/tcp_nv.c, BPF_SOCK_OPS_BASE_RTT",
+    ),
+];
