@@ -67,6 +67,30 @@ pub(super) const ROWS: &[Algorithm] = &[
         v1: Some(TraceValue { name: "k_ms", doc: "K, time from the start of the epoch to the plateau" }),
         color: "#0072B2",
     },
+    Algorithm {
+        name: "scalable",
+        kernel_name: "bpf_scalable",
+        family: Family::Loss,
+        summary: "Grows by 1 % per round trip and gives up an eighth on loss, so recovery takes the same time at any rate.",
+        reference: "Kelly 2003; net/ipv4/tcp_scalable.c",
+        hooks: &["ssthresh", "cong_avoid", "undo_cwnd"],
+        tunables: &[
+            int(
+                "ai_cnt",
+                "packets",
+                100,
+                (1, 1_000_000),
+                "packets acknowledged per packet that the window grows: 1/a",
+                TCP_SCALABLE,
+            ),
+            int("md_shift", "", 3, (1, 16), "a loss takes the 2^md_shift-th part of the window: b", TCP_SCALABLE),
+        ],
+        modes: &["slow-start", "reno", "proportional"],
+        v0: None,
+        v1: None,
+        color: "#DDAA33",
+    },
 ];
 
 const TCP_CUBIC: &str = "net/ipv4/tcp_cubic.c";
+const TCP_SCALABLE: &str = "Kelly 2003; net/ipv4/tcp_scalable.c";
