@@ -68,6 +68,31 @@ pub(super) const ROWS: &[Algorithm] = &[
         color: "#0072B2",
     },
     Algorithm {
+        name: "bic",
+        kernel_name: "bpf_bic",
+        family: Family::Loss,
+        summary: "Searches for the window between the reduced one and that of the last loss: CUBIC's predecessor.",
+        reference: "Xu, Harfoush, Rhee 2004; net/ipv4/tcp_bic.c",
+        hooks: &["init", "ssthresh", "cong_avoid", "set_state", "pkts_acked", "undo_cwnd"],
+        tunables: &[
+            int("beta", "1/1024", 819, (1, 1023), "window after a loss as share of the window before", TCP_BIC),
+            switch(
+                "fast_convergence",
+                1,
+                "give bandwidth up for newcomers when the last maximum was not reached",
+                TCP_BIC,
+            ),
+            int("max_increment", "packets", 16, (1, 10_000), "largest growth per round trip", TCP_BIC),
+            int("low_window", "packets", 14, (0, 65535), "window up to which Reno's law holds", TCP_BIC),
+            int("smooth_part", "rounds", 20, (1, 1000), "round trips for the four packets around the maximum", TCP_BIC),
+            int("initial_ssthresh", "packets", 0, (0, 0x7fff_ffff), "end of the first slow start, 0 = none", TCP_BIC),
+        ],
+        modes: &["slow-start", "reno", "linear", "search", "plateau", "probe"],
+        v0: Some(TraceValue { name: "last_max_pkts", doc: "Wmax, which the search aims at; 0 = no loss yet" }),
+        v1: Some(TraceValue { name: "cnt_pkts", doc: "packets acknowledged per packet that the window grows" }),
+        color: "#56B4E9",
+    },
+    Algorithm {
         name: "scalable",
         kernel_name: "bpf_scalable",
         family: Family::Loss,
@@ -94,3 +119,4 @@ pub(super) const ROWS: &[Algorithm] = &[
 
 const TCP_CUBIC: &str = "net/ipv4/tcp_cubic.c";
 const TCP_SCALABLE: &str = "Kelly 2003; net/ipv4/tcp_scalable.c";
+const TCP_BIC: &str = "net/ipv4/tcp_bic.c";
