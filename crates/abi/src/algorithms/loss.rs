@@ -115,8 +115,35 @@ pub(super) const ROWS: &[Algorithm] = &[
         v1: None,
         color: "#DDAA33",
     },
+    Algorithm {
+        name: "westwood",
+        kernel_name: "bpf_westwood",
+        family: Family::Loss,
+        summary: "Reno that goes to the measured bandwidth times the smallest RTT after a loss, not to a half (Westwood+).",
+        reference: "Mascolo et al. 2001; Grieco, Mascolo 2004; net/ipv4/tcp_westwood.c",
+        hooks: &["init", "ssthresh", "cong_avoid", "cwnd_event", "in_ack_event", "pkts_acked", "undo_cwnd"],
+        tunables: &[
+            int(
+                "window_min_ms",
+                "ms",
+                50,
+                (1, 10_000),
+                "shortest time over which the bandwidth is measured",
+                TCP_WESTWOOD,
+            ),
+            int("filter_old", "1/8", 7, (0, 7), "weight of the old estimate in each of the two filters", TCP_WESTWOOD),
+        ],
+        modes: &["slow-start", "avoidance"],
+        v0: Some(TraceValue {
+            name: "fitting_pkts",
+            doc: "bandwidth times smallest RTT: the window that a loss would leave",
+        }),
+        v1: Some(TraceValue { name: "bw_once_bps", doc: "bandwidth behind the first of the two filters" }),
+        color: "#999933",
+    },
 ];
 
 const TCP_CUBIC: &str = "net/ipv4/tcp_cubic.c";
 const TCP_SCALABLE: &str = "Kelly 2003; net/ipv4/tcp_scalable.c";
 const TCP_BIC: &str = "net/ipv4/tcp_bic.c";
+const TCP_WESTWOOD: &str = "net/ipv4/tcp_westwood.c";
