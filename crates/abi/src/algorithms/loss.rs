@@ -67,6 +67,83 @@ pub(super) const ROWS: &[Algorithm] = &[
         v1: Some(TraceValue { name: "k_ms", doc: "K, time from the start of the epoch to the plateau" }),
         color: "#0072B2",
     },
+    Algorithm {
+        name: "bic",
+        kernel_name: "bpf_bic",
+        family: Family::Loss,
+        summary: "Searches for the window between the reduced one and that of the last loss: CUBIC's predecessor.",
+        reference: "Xu, Harfoush, Rhee 2004; net/ipv4/tcp_bic.c",
+        hooks: &["init", "ssthresh", "cong_avoid", "set_state", "pkts_acked", "undo_cwnd"],
+        tunables: &[
+            int("beta", "1/1024", 819, (1, 1023), "window after a loss as share of the window before", TCP_BIC),
+            switch(
+                "fast_convergence",
+                1,
+                "give bandwidth up for newcomers when the last maximum was not reached",
+                TCP_BIC,
+            ),
+            int("max_increment", "packets", 16, (1, 10_000), "largest growth per round trip", TCP_BIC),
+            int("low_window", "packets", 14, (0, 65535), "window up to which Reno's law holds", TCP_BIC),
+            int("smooth_part", "rounds", 20, (1, 1000), "round trips for the four packets around the maximum", TCP_BIC),
+            int("initial_ssthresh", "packets", 0, (0, 0x7fff_ffff), "end of the first slow start, 0 = none", TCP_BIC),
+        ],
+        modes: &["slow-start", "reno", "linear", "search", "plateau", "probe"],
+        v0: Some(TraceValue { name: "last_max_pkts", doc: "Wmax, which the search aims at; 0 = no loss yet" }),
+        v1: Some(TraceValue { name: "cnt_pkts", doc: "packets acknowledged per packet that the window grows" }),
+        color: "#56B4E9",
+    },
+    Algorithm {
+        name: "scalable",
+        kernel_name: "bpf_scalable",
+        family: Family::Loss,
+        summary: "Grows by 1 % per round trip and gives up an eighth on loss, so recovery takes the same time at any rate.",
+        reference: "Kelly 2003; net/ipv4/tcp_scalable.c",
+        hooks: &["ssthresh", "cong_avoid", "undo_cwnd"],
+        tunables: &[
+            int(
+                "ai_cnt",
+                "packets",
+                100,
+                (1, 1_000_000),
+                "packets acknowledged per packet that the window grows: 1/a",
+                TCP_SCALABLE,
+            ),
+            int("md_shift", "", 3, (1, 16), "a loss takes the 2^md_shift-th part of the window: b", TCP_SCALABLE),
+        ],
+        modes: &["slow-start", "reno", "proportional"],
+        v0: None,
+        v1: None,
+        color: "#DDAA33",
+    },
+    Algorithm {
+        name: "westwood",
+        kernel_name: "bpf_westwood",
+        family: Family::Loss,
+        summary: "Reno that goes to the measured bandwidth times the smallest RTT after a loss, not to a half (Westwood+).",
+        reference: "Mascolo et al. 2001; Grieco, Mascolo 2004; net/ipv4/tcp_westwood.c",
+        hooks: &["init", "ssthresh", "cong_avoid", "cwnd_event", "in_ack_event", "pkts_acked", "undo_cwnd"],
+        tunables: &[
+            int(
+                "window_min_ms",
+                "ms",
+                50,
+                (1, 10_000),
+                "shortest time over which the bandwidth is measured",
+                TCP_WESTWOOD,
+            ),
+            int("filter_old", "1/8", 7, (0, 7), "weight of the old estimate in each of the two filters", TCP_WESTWOOD),
+        ],
+        modes: &["slow-start", "avoidance"],
+        v0: Some(TraceValue {
+            name: "fitting_pkts",
+            doc: "bandwidth times smallest RTT: the window that a loss would leave",
+        }),
+        v1: Some(TraceValue { name: "bw_once_bps", doc: "bandwidth behind the first of the two filters" }),
+        color: "#999933",
+    },
 ];
 
 const TCP_CUBIC: &str = "net/ipv4/tcp_cubic.c";
+const TCP_SCALABLE: &str = "Kelly 2003; net/ipv4/tcp_scalable.c";
+const TCP_BIC: &str = "net/ipv4/tcp_bic.c";
+const TCP_WESTWOOD: &str = "net/ipv4/tcp_westwood.c";

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Scalable TCP: Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", ACM CCR 33(2), 2003.
+ *
+ *   slow start      cwnd += packets acked                      while cwnd < ssthresh
+ *   avoidance       cwnd += 0.01 per packet acked              (1 % per RTT, whatever the window)
+ *                   cwnd += packets acked / cwnd               below 100 packets, where that is the faster of the two
+ *   loss            ssthresh = max(cwnd - cwnd / 8, 2)
+ *
+ * So the time to recover from a loss does not depend on the window: ln(8 / 7) / ln(1.01) = 13.4 RTTs.
+ *
+ * As native scalable of Linux 5.10 and later, step by step. Earlier ones took 50 instead of 100 packets and counted
+ * ACKs, so that delayed ACKs gave the paper's rate: ai_cnt = 50 has their growth for a receiver that acknowledges each
+ * packet. Unlike the paper: growth as Reno's below 100 packets instead of below the legacy window of 16, a decrease
+ * rounded in favour of the window, recovery by PRR.
+ */
+#include "cc.bpf.h"
+
+#define SCALABLE_MIN_CWND 2U /* packets, RFC 5681 section 3.1 */
+
+CC_TUNABLE(u32, ai_cnt, 100); /* packets acknowledged per packet that cwnd grows: 1 / a */
+CC_TUNABLE(u32, md_shift, 3); /* a loss takes cwnd / 2^md_shift: b = 1/8 */
+
+enum scalable_mode {
+	SCALABLE_SLOW_START,
+	SCALABLE_RENO, /* a packet per window, because the window is smaller than ai_cnt */
+	SCALABLE_PROPORTIONAL,
+};
+
+static __always_inline enum scalable_mode scalable_mode(const struct tcp_sock *tp)
+{
+	if (tcp_in_slow_start(tp))
+		return SCALABLE_SLOW_START;
+	return tp->snd_cwnd < ai_cnt ? SCALABLE_RENO : SCALABLE_PROPORTIONAL;
+}
+
+static __always_inline void scalable_publish(struct sock *sk)
+{
+	struct cca_trace *trace = cc_trace(sk);
+
+	if (!trace)
+		return;
+	trace->mode = scalable_mode(tcp_sk(sk));
+	cc_trace_done(trace);
+}
+
+static __always_inline void scalable_grow(struct tcp_sock *tp, u32 acked)
+{
+	if (!tcp_is_cwnd_limited(tp))
+		return;
+	if (tcp_in_slow_start(tp)) {
+		acked = tcp_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	tcp_cong_avoid_ai(tp, min(tp->snd_cwnd, ai_cnt), acked);
+}
+
+CC_OP(u32, scalable_ssthresh, struct sock *sk)
+{
+	u32 cwnd = tcp_sk(sk)->snd_cwnd;
+	u32 kept = cwnd - (cwnd >> md_shift);
+
+	return max(kept, SCALABLE_MIN_CWND);
+}
+
+CC_OP(void, scalable_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	scalable_grow(tcp_sk(sk), acked);
+	scalable_publish(sk);
+}
+
+CC_OP(u32, scalable_undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+CC_OPS(bpf_scalable) = {
+    .ssthresh = (void *)scalable_ssthresh,
+    .cong_avoid = (void *)scalable_cong_avoid,
+    .undo_cwnd = (void *)scalable_undo_cwnd,
+    .name = "bpf_scalable",
+};
