@@ -264,7 +264,8 @@ enum tcp_ca_ack_event_flags {
 #define TCP_ECN_DEMAND_CWR 4
 
 /* icsk_ack.pending, include/net/inet_connection_sock.h */
-#define ICSK_ACK_TIMER 2
+#define ICSK_ACK_TIMER 2  /* an ACK is being delayed */
+#define ICSK_ACK_NOW   16 /* send one right after this packet */
 
 enum sk_pacing {
 	SK_PACING_NONE = 0,
