@@ -22,7 +22,7 @@ struct ecn_echo {
 /* Both ends have agreed on ECN. Not known before the handshake is over, so ask when it matters instead of in init. */
 static __always_inline int ecn_negotiated(const struct sock *sk)
 {
-	return tcp_sk(sk)->ecn_flags & TCP_ECN_OK;
+	return tcp_sk(sk)->ecn_flags & (TCP_ECN_OK | TCP_ECN_ACCECN);
 }
 
 /* An algorithm that was set before the SYN starts with a socket that has not received any sequence number. */
