@@ -268,9 +268,11 @@ enum tcp_ca_ack_event_flags {
 #define TCP_ECN_OK         1
 #define TCP_ECN_QUEUE_CWR  2
 #define TCP_ECN_DEMAND_CWR 4
+#define TCP_ECN_ACCECN     16 /* AccECN negotiated, 6.18; unused before */
 
 /* icsk_ack.pending, include/net/inet_connection_sock.h */
-#define ICSK_ACK_TIMER 2
+#define ICSK_ACK_TIMER 2  /* an ACK is being delayed */
+#define ICSK_ACK_NOW   16 /* send one right after this packet */
 
 enum sk_pacing {
 	SK_PACING_NONE = 0,

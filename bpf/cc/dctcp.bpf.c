@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * DCTCP: Alizadeh, Greenberg, Maltz, Padhye, Patel, Prabhakar, Sengupta, Sridharan, "Data Center TCP (DCTCP)", SIGCOMM
+ * 2010; RFC 8257.
+ *
+ *   per window    alpha = (1 - g) alpha + g F          F = share of marked packets among those delivered, g = 1/16
+ *   marks         ssthresh = cwnd (1 - alpha / 2)      once per window, by the kernel's CWR state
+ *   loss          ssthresh = cwnd / 2                  recovery and timeout alike
+ *   growth        as Reno
+ *   receiver      ECE on the ACKs of marked packets, and on those only: ecn_echo.bpf.h
+ *
+ * As native dctcp, step by step: alpha in 1/1024, the decay of at least 1, the order of ssthresh() and set_state().
+ * Different: whether ECN was negotiated is asked when it matters rather than in init, because a policy sets the
+ * algorithm before the SYN. Without ECN the socket follows Reno under its own name (mode no-ecn), where the native
+ * module hands it to a second ops table; BPF cannot take the ECT codepoint back from such a socket's packets as native
+ * dctcp does. PLB (net/ipv4/tcp_plb.c) is not here: rehashing the flow label is no kfunc.
+ */
+#include "cc.bpf.h"
+#include "ecn_echo.bpf.h"
+
+#define DCTCP_ALPHA_SHIFT 10 /* alpha = 1.0 is 1024 */
+#define DCTCP_MAX_ALPHA   (1U << DCTCP_ALPHA_SHIFT)
+#define DCTCP_MIN_CWND    2U /* packets, RFC 5681 section 3.1 */
+
+CC_TUNABLE(u32, shift_g, 4);          /* g = 2^-shift_g, weight of the last window in alpha */
+CC_TUNABLE(u32, alpha_on_init, 1024); /* alpha before the first window, 1/1024 */
+
+enum dctcp_mode {
+	DCTCP_SLOW_START,
+	DCTCP_AVOIDANCE,
+	DCTCP_NO_ECN, /* the peer does not do ECN: Reno */
+};
+
+struct dctcp {
+	u32 window_delivered;    /* tp->delivered at the start of the window */
+	u32 window_delivered_ce; /* and tp->delivered_ce */
+	u32 window_end_seq;      /* the window ends when this is acknowledged */
+	u32 alpha;
+	u32 loss_cwnd; /* before the last reduction, for undo */
+	u32 share;     /* F of the last window, 1/1024 */
+	struct ecn_echo echo;
+	u8 initialized;
+	u8 window_open; /* the members above are of this connection */
+	u16 pad;
+};
+CC_PRIV_FITS(struct dctcp);
+
+static __always_inline int dctcp_active(const struct sock *sk)
+{
+	const struct dctcp *ca = inet_csk_ca(sk);
+
+	return ca->initialized && ecn_negotiated(sk);
+}
+
+static __always_inline void dctcp_publish(struct sock *sk)
+{
+	struct cca_trace *trace = cc_trace(sk);
+	const struct dctcp *ca = inet_csk_ca(sk);
+
+	if (!trace)
+		return;
+	trace->mode = tcp_in_slow_start(tcp_sk(sk)) ? DCTCP_SLOW_START : DCTCP_AVOIDANCE;
+	if (!dctcp_active(sk))
+		trace->mode = DCTCP_NO_ECN;
+	trace->v0 = ca->alpha;
+	trace->v1 = ca->share;
+	cc_trace_done(trace);
+}
+
+static __always_inline void dctcp_open_window(const struct tcp_sock *tp, struct dctcp *ca)
+{
+	ca->window_end_seq = tp->snd_nxt;
+	ca->window_delivered = tp->delivered;
+	ca->window_delivered_ce = tp->delivered_ce;
+	ca->window_open = 1;
+}
+
+/* Share of marked packets of the window times 1024, less shift_g bits. */
+static __always_inline u32 dctcp_marked(const struct tcp_sock *tp, const struct dctcp *ca, u32 less_bits)
+{
+	u64 marked = tp->delivered_ce - ca->window_delivered_ce;
+	u32 delivered = tp->delivered - ca->window_delivered;
+
+	return min((marked << (DCTCP_ALPHA_SHIFT - less_bits)) / max(delivered, 1U), (u64)DCTCP_MAX_ALPHA);
+}
+
+static __always_inline void dctcp_update_alpha(const struct tcp_sock *tp, struct dctcp *ca)
+{
+	u32 decay = ca->alpha >> shift_g;
+
+	/* At least 1, or alpha would never reach 0. */
+	if (!decay)
+		decay = ca->alpha;
+	ca->alpha = min(ca->alpha - decay + dctcp_marked(tp, ca, shift_g), DCTCP_MAX_ALPHA);
+	ca->share = dctcp_marked(tp, ca, 0);
+}
+
+/* A loss is Reno's, whatever alpha says (RFC 8257 section 3.5). */
+static __always_inline void dctcp_react_to_loss(struct sock *sk)
+{
+	struct dctcp *ca = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	ca->loss_cwnd = tp->snd_cwnd;
+	tp->snd_ssthresh = max(tp->snd_cwnd / 2, DCTCP_MIN_CWND);
+}
+
+CC_OP(void, dctcp_init, struct sock *sk)
+{
+	struct dctcp *ca = inet_csk_ca(sk);
+
+	*ca = (struct dctcp){
+	    .alpha = min(alpha_on_init, DCTCP_MAX_ALPHA),
+	    .initialized = 1,
+	};
+}
+
+CC_OP(void, dctcp_in_ack_event, struct sock *sk, u32 flags)
+{
+	struct dctcp *ca = inet_csk_ca(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!ca->initialized)
+		return;
+	if (!ca->echo.listening)
+		ecn_echo_start(&ca->echo, sk);
+	if (!ca->window_open) {
+		dctcp_open_window(tp, ca);
+	} else if (!before(tp->snd_una, ca->window_end_seq)) {
+		dctcp_update_alpha(tp, ca);
+		dctcp_open_window(tp, ca);
+	}
+	dctcp_publish(sk);
+}
+
+/* Asked at the first mark of a window, and at losses, after which set_state() or the event LOSS goes on to half. */
+CC_OP(u32, dctcp_ssthresh, struct sock *sk)
+{
+	struct dctcp *ca = inet_csk_ca(sk);
+	u32 cwnd = tcp_sk(sk)->snd_cwnd;
+	u32 reduced;
+
+	if (!dctcp_active(sk))
+		return tcp_reno_ssthresh(sk);
+	ca->loss_cwnd = cwnd;
+	reduced = cwnd - (u32)((u64)cwnd * ca->alpha >> (DCTCP_ALPHA_SHIFT + 1));
+	return max(reduced, DCTCP_MIN_CWND);
+}
+
+CC_OP(void, dctcp_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	tcp_reno_cong_avoid(sk, ack, acked);
+}
+
+/* The kernel sets its own state after this call, so the old one tells whether the recovery is new. */
+CC_OP(void, dctcp_set_state, struct sock *sk, u8 new_state)
+{
+	if (dctcp_active(sk) && new_state == TCP_CA_Recovery && cc_ca_state(sk) != TCP_CA_Recovery)
+		dctcp_react_to_loss(sk);
+}
+
+CC_OP(void, dctcp_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	struct dctcp *ca = inet_csk_ca(sk);
+
+	if (!dctcp_active(sk))
+		return;
+	if (event == CA_EVENT_LOSS)
+		dctcp_react_to_loss(sk);
+	else if (event == CA_EVENT_ECN_IS_CE || event == CA_EVENT_ECN_NO_CE)
+		ecn_echo_received(&ca->echo, sk, event == CA_EVENT_ECN_IS_CE);
+}
+
+CC_OP(u32, dctcp_undo_cwnd, struct sock *sk)
+{
+	const struct dctcp *ca = inet_csk_ca(sk);
+	u32 cwnd = tcp_sk(sk)->snd_cwnd;
+
+	if (!dctcp_active(sk))
+		return tcp_reno_undo_cwnd(sk);
+	return max(cwnd, ca->loss_cwnd);
+}
+
+CC_OPS(bpf_dctcp) = {
+    .init = (void *)dctcp_init,
+    .in_ack_event = (void *)dctcp_in_ack_event,
+    .cwnd_event = (void *)dctcp_cwnd_event,
+    .ssthresh = (void *)dctcp_ssthresh,
+    .cong_avoid = (void *)dctcp_cong_avoid,
+    .set_state = (void *)dctcp_set_state,
+    .undo_cwnd = (void *)dctcp_undo_cwnd,
+    .flags = TCP_CONG_NEEDS_ECN,
+    .name = "bpf_dctcp",
+};

@@ -1,0 +1,556 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * TCP Prague: De Schepper, Tilmans, Briscoe, "Prague Congestion Control",
+ * draft-briscoe-iccrg-prague-congestion-control; requirements of RFC 9331. Reference: net/ipv4/tcp_prague.c 0.7 of the
+ * L4S tree.
+ *
+ *   alpha         alpha + (F - alpha) / 16 per round, after the first mark only; F = share of marked packets
+ *   marks         window -= window * alpha / 2, once per round; the first one halves
+ *   growth        window += unmarked packets / window * min(1, srtt / 25 ms)^2: as if the round trip took 25 ms, from
+ * the fourth round after slow start on loss          window / 2, nothing grows until it is repaired pacing window /
+ * srtt; in slow start twice that small windows (up to 4 packets of 1500 bytes) the rate is kept instead of the window,
+ * grows by a packet per virtual round trip of max(25 ms, srtt), and is paced 3 % faster in its first half and 3 %
+ * slower in its second
+ *
+ * The window is kept in 2^-20 packets; snd_cwnd follows it by one packet per ACK, in recovery too, where the kernel
+ * leaves the window to an algorithm with cong_control. Products that need 128 bits in the reference are split at the
+ * binary point, with the same result, and operands are bounded (4 s of RTT, 2 Tbit/s).
+ *
+ * Not possible on a mainline kernel, and therefore missing:
+ *   - ECT(1): packets leave with ECT(0), so an L4S queue (DualPI2) treats them as classic traffic. Meant for queues
+ * with a step or ramp at a shallow threshold.
+ *   - Demanding AccECN. Where the kernel negotiates it by itself it is used; else marks are echoed as in DCTCP
+ *     (ecn_echo.bpf.h). A plain RFC 3168 peer repeats each mark for a round: alpha is then too high and Prague too
+ * slow, which is the safe side.
+ *   - An upper bound of TSO bursts (250 us): there is a floor only, so bursts may last 1 ms (sk_pacing_shift).
+ *   - Smaller segments at very small windows: the MSS is the kernel's.
+ * Different on purpose: a loss sets ssthresh to the reduced window; in the reference a timeout in slow start leaves it
+ * infinite. Marks are taken from tp->delivered_ce. Without ECN it is Reno moved by the same steps (mode no-ecn).
+ */
+#include "cc.bpf.h"
+#include "ecn_echo.bpf.h"
+
+#define PRAGUE_ALPHA_BITS     24 /* alpha = 1.0 is 2^24 */
+#define PRAGUE_MAX_ALPHA      (1U << PRAGUE_ALPHA_BITS)
+#define PRAGUE_SHIFT_G        4 /* g = 1/16; alpha is stored times 16, so that no remainder is lost */
+#define PRAGUE_WINDOW_BITS    20
+#define PRAGUE_ONE            (1ULL << PRAGUE_WINDOW_BITS) /* one packet of the fractional window */
+#define PRAGUE_MIN_CWND       2U
+#define PRAGUE_MIN_RATE       12500ULL       /* bytes/s: 100 kbit/s */
+#define PRAGUE_MTU            1500ULL        /* growth is that of packets of this size */
+#define PRAGUE_MAX_SCALED_RTT (100000U << 3) /* us << 3: no RTT independence above */
+#define PRAGUE_OFFSET         4ULL           /* pacing offset, 1/128: 3 % */
+#define PRAGUE_OFFSET_BITS    7
+#define PRAGUE_HSRTT_SHIFT    7  /* smoothing of the slow RTT average */
+#define PRAGUE_SECOND_BITS    23 /* the reference takes 2^23 for a second of us << 3 where a rate is multiplied */
+
+/* Bounds of operands, so that products stay within 64 bits. */
+#define PRAGUE_MAX_RATE  (1ULL << 38) /* bytes/s */
+#define PRAGUE_MAX_RTT   (1U << 25)   /* us << 3 */
+#define PRAGUE_MAX_PKTS  (1U << 24)
+#define PRAGUE_MAX_ACKED (1U << 20)
+
+/* IPv4 or IPv6, TCP, and the timestamp option: what the MSS leaves out of the MTU. */
+#define PRAGUE_AF_INET6    10
+#define PRAGUE_IPV4_BYTES  20
+#define PRAGUE_IPV6_BYTES  40
+#define PRAGUE_TCP_BYTES   20
+#define PRAGUE_STAMP_BYTES 12
+
+CC_TUNABLE(u32, rtt_target_us, 25000);     /* RTT below which all flows grow alike; 0: no RTT independence */
+CC_TUNABLE(u32, rtt_transition_rounds, 4); /* rounds after slow start before that holds */
+CC_TUNABLE(u32, alpha_from_one, 0);        /* 1: alpha starts at 1 and the first mark is like any other */
+CC_TUNABLE(u32, cwnd_mode, 2);             /* 0: keep the window, 1: keep the rate, 2: the rate at small windows */
+CC_TUNABLE(u32, cwnd_transit_pkts, 4);     /* what a small window is, in packets of 1500 bytes */
+CC_TUNABLE(u32, burst_shift, 12);          /* floor of a burst: 2^-burst_shift seconds, at least a packet */
+
+enum prague_mode {
+	PRAGUE_SLOW_START,
+	PRAGUE_WINDOW,
+	PRAGUE_RATE,
+	PRAGUE_NO_ECN,
+};
+
+struct prague {
+	u64 cwr_us;        /* last reduction by marks */
+	u64 alpha_us;      /* last update of alpha */
+	u64 window;        /* 2^-20 packets */
+	u64 rate_Bps;      /* bytes/s, headers included */
+	u64 loss_rate_Bps; /* before the last loss, for undo */
+	u64 hsrtt;         /* slow average of srtt_us << 3, times 2^7 */
+	u32 alpha16;       /* alpha times 16 */
+	u32 growth;        /* per window and round, 2^-20 packets */
+	u32 loss_cwnd;
+	u32 seen_ce;         /* tp->delivered_ce at the last ACK */
+	u32 round_delivered; /* counters at the start of the round */
+	u32 round_ce;
+	u32 round_end_seq;
+	u32 rounds; /* since the end of slow start */
+	struct ecn_echo echo;
+	u8 initialized;
+	u8 in_round; /* the members above are of this connection */
+	u8 saw_ce;   /* something marks on this path */
+	u8 keep_rate : 1, in_loss : 1;
+};
+CC_PRIV_FITS(struct prague);
+
+/* ---- units ---- */
+
+static __always_inline u32 prague_mtu(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 headers = PRAGUE_TCP_BYTES;
+
+	headers += sk->__sk_common.skc_family == PRAGUE_AF_INET6 ? PRAGUE_IPV6_BYTES : PRAGUE_IPV4_BYTES;
+	if (cc_bitfield(&tp->rx_opt, tstamp_ok))
+		headers += PRAGUE_STAMP_BYTES;
+	return tp->mss_cache + headers;
+}
+
+/* us << 3, as srtt_us is; 0 = no sample yet */
+static __always_inline u32 prague_srtt(const struct tcp_sock *tp)
+{
+	return min(tp->srtt_us, PRAGUE_MAX_RTT);
+}
+
+static __always_inline u32 prague_target_rtt(void)
+{
+	return rtt_target_us << 3;
+}
+
+static __always_inline u32 prague_virtual_rtt(const struct tcp_sock *tp)
+{
+	u32 srtt = prague_srtt(tp);
+	u32 rtt = max(prague_target_rtt(), srtt);
+
+	return max(rtt, 1U);
+}
+
+static __always_inline u64 prague_since_us(const struct tcp_sock *tp, u64 then_us)
+{
+	u64 now_us = tp->tcp_mstamp;
+
+	return (s64)(now_us - then_us) > 0 ? now_us - then_us : 0;
+}
+
+/* Rate of one packet per srtt, bytes/s. */
+static __always_inline u64 prague_packet_rate(const struct sock *sk)
+{
+	u32 srtt = prague_srtt(tcp_sk(sk));
+	u64 rate = (u64)(USEC_PER_SEC << 3) * prague_mtu(sk);
+
+	return srtt ? rate / srtt : rate;
+}
+
+static __always_inline u64 prague_bounded_rate(u64 rate_Bps)
+{
+	return clamp(rate_Bps, PRAGUE_MIN_RATE, PRAGUE_MAX_RATE);
+}
+
+static __always_inline u64 prague_rate_of_window(const struct sock *sk, u64 window)
+{
+	u64 rate = prague_packet_rate(sk);
+	u64 pkts = min(window >> PRAGUE_WINDOW_BITS, (u64)PRAGUE_MAX_PKTS);
+
+	return prague_bounded_rate(rate * pkts + (rate * (window & (PRAGUE_ONE - 1)) >> PRAGUE_WINDOW_BITS));
+}
+
+/* By the slow average of the RTT: a window that follows each queue would move the queue. */
+static __always_inline u64 prague_window_of_rate(const struct sock *sk)
+{
+	const struct prague *ca = inet_csk_ca(sk);
+	u64 rtt = ca->hsrtt >> PRAGUE_HSRTT_SHIFT;
+	u32 mtu = max(prague_mtu(sk), 1U);
+
+	if (!rtt)
+		rtt = tcp_sk(sk)->srtt_us;
+	rtt = min(rtt, (u64)PRAGUE_MAX_RTT);
+	return DIV_ROUND_UP(ca->rate_Bps * rtt >> (PRAGUE_SECOND_BITS - PRAGUE_WINDOW_BITS), mtu);
+}
+
+static __always_inline u32 prague_cwnd_of_window(const struct tcp_sock *tp, u64 window)
+{
+	u64 cwnd = (window + PRAGUE_ONE - 1) >> PRAGUE_WINDOW_BITS;
+
+	cwnd = min(max(cwnd, (u64)PRAGUE_MIN_CWND), (u64)PRAGUE_MAX_PKTS);
+	return max(min((u32)cwnd, tp->snd_cwnd_clamp), 1U);
+}
+
+/* ---- state ---- */
+
+static __always_inline int prague_is_rtt_independent(const struct sock *sk)
+{
+	const struct prague *ca = inet_csk_ca(sk);
+
+	return ecn_negotiated(sk) && !tcp_in_slow_start(tcp_sk(sk)) && ca->rounds >= rtt_transition_rounds;
+}
+
+static __always_inline int prague_keeps_rate(const struct sock *sk)
+{
+	const struct prague *ca = inet_csk_ca(sk);
+
+	return ca->keep_rate && prague_is_rtt_independent(sk);
+}
+
+static __always_inline void prague_publish(struct sock *sk)
+{
+	struct cca_trace *trace = cc_trace(sk);
+	const struct prague *ca = inet_csk_ca(sk);
+
+	if (!trace)
+		return;
+	if (!ecn_negotiated(sk))
+		trace->mode = PRAGUE_NO_ECN;
+	else if (tcp_in_slow_start(tcp_sk(sk)))
+		trace->mode = PRAGUE_SLOW_START;
+	else
+		trace->mode = prague_keeps_rate(sk) ? PRAGUE_RATE : PRAGUE_WINDOW;
+	trace->v0 = (u64)ca->alpha16 * 1000000 >> (PRAGUE_ALPHA_BITS + PRAGUE_SHIFT_G);
+	trace->v1 = ca->window * 1000 >> PRAGUE_WINDOW_BITS;
+	cc_trace_done(trace);
+}
+
+/* One packet per round trip, or the share of it that makes the growth in bytes/s^2 that of a flow with the target RTT.
+ */
+static __always_inline void prague_update_growth(struct sock *sk)
+{
+	struct prague *ca = inet_csk_ca(sk);
+	u64 rtt = prague_srtt(tcp_sk(sk));
+	u64 target = prague_target_rtt();
+	u64 square = target * target;
+
+	ca->growth = PRAGUE_ONE;
+	if (!ecn_negotiated(sk) || ca->rounds < rtt_transition_rounds || !rtt || rtt > PRAGUE_MAX_SCALED_RTT ||
+	    rtt >= target)
+		return;
+	ca->growth = ((rtt << PRAGUE_WINDOW_BITS) * rtt + square / 2) / square;
+}
+
+static __always_inline void prague_start_round(struct sock *sk)
+{
+	struct prague *ca = inet_csk_ca(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	ca->round_end_seq = tp->snd_nxt;
+	ca->round_ce = tp->delivered_ce;
+	ca->round_delivered = tp->delivered;
+	ca->in_round = 1;
+	if (!tcp_in_slow_start(tp) && ca->rounds != ~0U)
+		ca->rounds++;
+	prague_update_growth(sk);
+}
+
+/* The first ACK that init was not too early for: window, RTT and sequence numbers are now the connection's. */
+static __always_inline void prague_begin(struct sock *sk)
+{
+	struct prague *ca = inet_csk_ca(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	ca->window = (u64)min(tp->snd_cwnd, PRAGUE_MAX_PKTS) << PRAGUE_WINDOW_BITS;
+	ca->hsrtt = (u64)max(prague_srtt(tp), 1U << 3) << PRAGUE_HSRTT_SHIFT;
+	ca->rate_Bps = prague_rate_of_window(sk, ca->window);
+	ca->alpha_us = tp->tcp_mstamp;
+	ca->seen_ce = tp->delivered_ce;
+	ca->saw_ce = tp->delivered_ce != 0;
+	if (!ca->echo.listening)
+		ecn_echo_start(&ca->echo, sk);
+	prague_start_round(sk);
+}
+
+/* ---- alpha ---- */
+
+static __always_inline void prague_end_round(struct sock *sk)
+{
+	struct prague *ca = inet_csk_ca(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 delivered = tp->delivered - ca->round_delivered;
+	u32 marked = tp->delivered_ce - ca->round_ce;
+
+	if (before(tp->snd_una, ca->round_end_seq))
+		return;
+	/* Flows that share a queue see the same marks; with the same clock they get to the same alpha. */
+	if (prague_is_rtt_independent(sk) && prague_since_us(tp, ca->alpha_us) < rtt_target_us)
+		return;
+	if (ca->saw_ce) {
+		u64 share = ((u64)marked << PRAGUE_ALPHA_BITS) / max(delivered, 1U);
+		u64 alpha16 = ca->alpha16 - (ca->alpha16 >> PRAGUE_SHIFT_G) + share;
+
+		ca->alpha16 = min(alpha16, (u64)PRAGUE_MAX_ALPHA << PRAGUE_SHIFT_G);
+		ca->alpha_us = tp->tcp_mstamp;
+	}
+	ca->hsrtt += prague_srtt(tp) - (ca->hsrtt >> PRAGUE_HSRTT_SHIFT);
+	prague_start_round(sk);
+}
+
+/* ---- window ---- */
+
+/* a / b, rounded to the nearest */
+static __always_inline u64 prague_nearest(u64 a, u64 b)
+{
+	return (a + b / 2) / b;
+}
+
+static __always_inline void prague_grow_rate(struct sock *sk, u32 acked)
+{
+	struct prague *ca = inet_csk_ca(sk);
+	u64 rtt = prague_virtual_rtt(tcp_sk(sk));
+	u64 step_Bps = ((acked * PRAGUE_MTU) << PRAGUE_SECOND_BITS) / rtt;
+	u64 packet = (u64)max(prague_mtu(sk), 1U) << PRAGUE_SECOND_BITS;
+	u64 pkts = (ca->rate_Bps * rtt + packet - 1) / packet;
+	u64 window;
+
+	ca->rate_Bps = prague_bounded_rate(ca->rate_Bps + prague_nearest(step_Bps, max(pkts, 1ULL)));
+	window = prague_window_of_rate(sk);
+	ca->window = max(ca->window + acked, window);
+}
+
+static __always_inline void prague_grow_window(struct sock *sk, u32 acked)
+{
+	struct prague *ca = inet_csk_ca(sk);
+	u64 step = prague_nearest(((u64)acked * ca->growth) << PRAGUE_WINDOW_BITS, max(ca->window, PRAGUE_ONE));
+
+	step = step * PRAGUE_MTU / max(prague_mtu(sk), 1U);
+	ca->window += max(step, (u64)acked);
+	ca->window = min(ca->window, (u64)PRAGUE_MAX_PKTS << PRAGUE_WINDOW_BITS);
+}
+
+/* Returns whether snd_cwnd is final for this ACK: slow start used it up. */
+static __always_inline int prague_grow(struct sock *sk, u32 acked)
+{
+	struct prague *ca = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!acked || ca->in_loss || !tcp_is_cwnd_limited(tp))
+		return 0;
+	if (tcp_in_slow_start(tp)) {
+		acked = tcp_slow_start(tp, acked);
+		ca->window = (u64)min(tp->snd_cwnd, PRAGUE_MAX_PKTS) << PRAGUE_WINDOW_BITS;
+		if (!acked) {
+			prague_update_growth(sk);
+			return 1;
+		}
+	}
+	if (prague_keeps_rate(sk))
+		prague_grow_rate(sk, acked);
+	else
+		prague_grow_window(sk, acked);
+	return 0;
+}
+
+/* Marked packets of this ACK do not make the window grow; the very first one tells that slow start went too far. */
+static __always_inline u32 prague_unmarked(struct sock *sk, u32 acked)
+{
+	struct prague *ca = inet_csk_ca(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 marked = tp->delivered_ce - ca->seen_ce;
+
+	ca->seen_ce = tp->delivered_ce;
+	acked = min(acked, PRAGUE_MAX_ACKED);
+	if (!marked)
+		return acked;
+	if (!ca->saw_ce && !alpha_from_one)
+		ca->window = (ca->window + 1) / 2;
+	ca->saw_ce = 1;
+	return acked > marked ? acked - marked : 0;
+}
+
+static __always_inline void prague_follow_window(struct sock *sk)
+{
+	struct prague *ca = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 target = prague_cwnd_of_window(tp, ca->window);
+
+	if (tp->snd_cwnd == target)
+		return;
+	if (tp->snd_cwnd > target) {
+		tp->snd_cwnd--;
+		tp->snd_ssthresh = tp->snd_cwnd;
+	} else {
+		tp->snd_cwnd++;
+	}
+	prague_update_growth(sk);
+}
+
+static __always_inline void prague_choose_mode(struct sock *sk)
+{
+	struct prague *ca = inet_csk_ca(sk);
+	u64 cwnd_bytes = (u64)tcp_sk(sk)->snd_cwnd * prague_mtu(sk);
+
+	if (cwnd_mode > 1)
+		ca->keep_rate = ca->saw_ce && cwnd_bytes <= cwnd_transit_pkts * PRAGUE_MTU;
+	else
+		ca->keep_rate = cwnd_mode;
+	if (!prague_keeps_rate(sk))
+		ca->rate_Bps = prague_rate_of_window(sk, ca->window);
+	else if (cwnd_mode > 1)
+		ca->window = prague_window_of_rate(sk);
+}
+
+/* ---- pacing ---- */
+
+static __always_inline void prague_pace(struct sock *sk)
+{
+	struct prague *ca = inet_csk_ca(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 inflight_pkts = tcp_packets_in_flight(tp);
+	u64 rate = ca->rate_Bps;
+
+	if (prague_keeps_rate(sk)) {
+		u64 offset = rate * PRAGUE_OFFSET >> PRAGUE_OFFSET_BITS;
+		int second_half = prague_virtual_rtt(tp) >> (3 + 1) <= prague_since_us(tp, ca->alpha_us);
+
+		rate = second_half ? rate - offset : rate + offset;
+	} else if (!tp->srtt_us) {
+		return;
+	} else {
+		u64 pkts = max(ca->window >> PRAGUE_WINDOW_BITS, (u64)inflight_pkts);
+
+		rate = prague_bounded_rate(prague_packet_rate(sk) * min(pkts, (u64)PRAGUE_MAX_PKTS));
+	}
+	if (tp->snd_cwnd < tp->snd_ssthresh / 2)
+		rate <<= 1;
+	sk->sk_pacing_rate = min(rate, (u64)sk->sk_max_pacing_rate);
+}
+
+/* ---- reductions ---- */
+
+/* Half of alpha off the window, rounded to the nearest, or off the rate. */
+static __always_inline void prague_reduce_by_marks(struct sock *sk)
+{
+	struct prague *ca = inet_csk_ca(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u64 alpha = ca->alpha16 >> PRAGUE_SHIFT_G;
+	u64 low, reduction;
+
+	if (prague_is_rtt_independent(sk) && prague_since_us(tp, ca->cwr_us) < rtt_target_us)
+		return;
+	ca->cwr_us = tp->tcp_mstamp;
+	if (prague_keeps_rate(sk)) {
+		/* 38 bits of rate and 24 of alpha. */
+		reduction = ca->rate_Bps * alpha >> (PRAGUE_ALPHA_BITS + 1);
+		ca->rate_Bps = prague_bounded_rate(ca->rate_Bps - reduction);
+		ca->window = prague_window_of_rate(sk);
+		return;
+	}
+	low = alpha * (ca->window & (PRAGUE_ONE - 1)) + PRAGUE_MAX_ALPHA;
+	reduction = alpha * (ca->window >> PRAGUE_WINDOW_BITS) + (low >> PRAGUE_WINDOW_BITS);
+	ca->window -= min(reduction >> (PRAGUE_ALPHA_BITS + 1 - PRAGUE_WINDOW_BITS), ca->window);
+	ca->rate_Bps = prague_rate_of_window(sk, ca->window);
+}
+
+static __always_inline void prague_reduce_by_loss(struct sock *sk)
+{
+	struct prague *ca = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	ca->loss_cwnd = tp->snd_cwnd;
+	ca->loss_rate_Bps = ca->rate_Bps;
+	if (prague_keeps_rate(sk)) {
+		ca->rate_Bps = prague_bounded_rate(ca->rate_Bps - ca->rate_Bps / 2);
+		ca->window = prague_window_of_rate(sk);
+	} else {
+		ca->window -= ca->window / 2;
+		ca->rate_Bps = prague_rate_of_window(sk, ca->window);
+	}
+	ca->in_loss = 1;
+	tp->snd_ssthresh = max(prague_cwnd_of_window(tp, ca->window), PRAGUE_MIN_CWND);
+}
+
+/* ---- callbacks ---- */
+
+CC_OP(void, prague_init, struct sock *sk)
+{
+	struct prague *ca = inet_csk_ca(sk);
+
+	*ca = (struct prague){
+	    .alpha16 = alpha_from_one ? PRAGUE_MAX_ALPHA << PRAGUE_SHIFT_G : 0,
+	    .rate_Bps = PRAGUE_MIN_RATE,
+	    .window = (u64)PRAGUE_MIN_CWND << PRAGUE_WINDOW_BITS,
+	    .growth = PRAGUE_ONE,
+	    .initialized = 1,
+	};
+	if (sk->sk_pacing_status == SK_PACING_NONE)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
+}
+
+CC_CONG_CONTROL(prague_main, sk, ack, flag, rs)
+{
+	struct prague *ca = inet_csk_ca(sk);
+
+	if (!ca->initialized)
+		return;
+	if (!ca->in_round)
+		prague_begin(sk);
+	if (!prague_grow(sk, prague_unmarked(sk, rs->acked_sacked)))
+		prague_follow_window(sk);
+	prague_end_round(sk);
+	prague_pace(sk);
+	prague_choose_mode(sk);
+	prague_publish(sk);
+}
+
+/* The reductions follow in set_state() and cwnd_event(), where the reason is known. */
+CC_OP(u32, prague_ssthresh, struct sock *sk)
+{
+	u32 ssthresh = tcp_sk(sk)->snd_ssthresh;
+
+	return max(ssthresh, PRAGUE_MIN_CWND);
+}
+
+CC_OP(void, prague_set_state, struct sock *sk, u8 new_state)
+{
+	struct prague *ca = inet_csk_ca(sk);
+
+	if (!ca->in_round || new_state == cc_ca_state(sk))
+		return;
+	if (new_state == TCP_CA_Recovery)
+		prague_reduce_by_loss(sk);
+	else if (new_state == TCP_CA_CWR)
+		prague_reduce_by_marks(sk);
+	else if (new_state == TCP_CA_Open)
+		ca->in_loss = 0;
+}
+
+CC_OP(void, prague_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	struct prague *ca = inet_csk_ca(sk);
+
+	if (!ca->initialized)
+		return;
+	if (event == CA_EVENT_LOSS && ca->in_round)
+		prague_reduce_by_loss(sk);
+	else if (event == CA_EVENT_ECN_IS_CE || event == CA_EVENT_ECN_NO_CE)
+		ecn_echo_received(&ca->echo, sk, event == CA_EVENT_ECN_IS_CE);
+}
+
+CC_OP(u32, prague_undo_cwnd, struct sock *sk)
+{
+	struct prague *ca = inet_csk_ca(sk);
+	u32 cwnd = tcp_sk(sk)->snd_cwnd;
+
+	if (!ca->in_round)
+		return tcp_reno_undo_cwnd(sk);
+	ca->in_loss = 0;
+	ca->rate_Bps = max(ca->rate_Bps, ca->loss_rate_Bps);
+	ca->window = prague_window_of_rate(sk);
+	return max(ca->loss_cwnd, cwnd);
+}
+
+CC_OP(u32, prague_min_tso_segs, struct sock *sk)
+{
+	u64 pkts = (sk->sk_pacing_rate >> burst_shift) / max(prague_mtu(sk), 1U);
+
+	return clamp(pkts, 1ULL, 127ULL);
+}
+
+CC_OPS(bpf_prague) = {
+    .init = (void *)prague_init,
+    .cong_control = (void *)prague_main,
+    .ssthresh = (void *)prague_ssthresh,
+    .set_state = (void *)prague_set_state,
+    .cwnd_event = (void *)prague_cwnd_event,
+    .undo_cwnd = (void *)prague_undo_cwnd,
+    .min_tso_segs = (void *)prague_min_tso_segs,
+    .flags = TCP_CONG_NEEDS_ECN,
+    .name = "bpf_prague",
+};

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ECN where every mark counts: the receiver's half (RFC 8257 section 3.2), and whether ECN has been negotiated at all.
+ *
+ * An RFC 3168 receiver repeats ECE until it sees CWR; the sender then knows that there was a mark, but not how many. A
+ * receiver of this kind sets ECE exactly on the ACKs of marked packets. One ACK may cover several packets, so it must
+ * not cover packets of both kinds: when the mark changes, what was received before is acknowledged at once, with the
+ * old echo, and the packet that brought the change is acknowledged without delay. Same steps as net/ipv4/tcp_dctcp.h.
+ */
+#ifndef CCACTL_ECN_ECHO_BPF_H
+#define CCACTL_ECN_ECHO_BPF_H
+
+#include "cc.bpf.h"
+
+struct ecn_echo {
+	u32 rcv_nxt;  /* everything below was received before the last packet */
+	u8 ce;        /* the last packet was marked */
+	u8 listening; /* rcv_nxt is known */
+	u16 pad;
+};
+
+/* Both ends have agreed on ECN. Not known before the handshake is over, so ask when it matters instead of in init. */
+static __always_inline int ecn_negotiated(const struct sock *sk)
+{
+	return tcp_sk(sk)->ecn_flags & (TCP_ECN_OK | TCP_ECN_ACCECN);
+}
+
+/* An algorithm that was set before the SYN starts with a socket that has not received any sequence number. */
+static __always_inline void ecn_echo_start(struct ecn_echo *echo, const struct sock *sk)
+{
+	echo->rcv_nxt = tcp_sk(sk)->rcv_nxt;
+	echo->ce = 0;
+	echo->listening = 1;
+}
+
+/* DEMAND_CWR is the kernel's "set ECE in what is sent". */
+static __always_inline void ecn_echo_set(struct sock *sk, int ce)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (ce)
+		tp->ecn_flags |= TCP_ECN_DEMAND_CWR;
+	else
+		tp->ecn_flags &= ~TCP_ECN_DEMAND_CWR;
+}
+
+/* A data packet has come; called before it counts as received. */
+static __always_inline void ecn_echo_received(struct ecn_echo *echo, struct sock *sk, int ce)
+{
+	struct inet_connection_sock *icsk = inet_csk(sk);
+
+	if (!echo->listening)
+		ecn_echo_start(echo, sk);
+	if (echo->ce != ce) {
+		/* Sending clears the timer of the delayed ACK. */
+		if (icsk->icsk_ack.pending & ICSK_ACK_TIMER) {
+			ecn_echo_set(sk, echo->ce);
+			cc_send_ack(sk, echo->rcv_nxt);
+		}
+		icsk->icsk_ack.pending |= ICSK_ACK_NOW;
+	}
+	echo->rcv_nxt = tcp_sk(sk)->rcv_nxt;
+	echo->ce = ce;
+	ecn_echo_set(sk, ce);
+}
+
+#endif /* CCACTL_ECN_ECHO_BPF_H */

@@ -1,0 +1,82 @@
+//! The algorithms that take marks as their signal, on the real kernel: ECN is negotiated, and each mark is echoed once.
+
+mod common;
+
+use ccactl_abi::{ALGORITHMS, Algorithm, Family};
+use ccactl_loader::LoadRequest;
+use common::Host;
+use common::drops::{Drop, Loss};
+use common::net::{Connection, LOOPBACK, in_own_netns, one_way, tcp_info};
+use std::net::TcpListener;
+
+/// `TCPI_OPT_ECN` of include/uapi/linux/tcp.h.
+const OPT_ECN: u8 = 8;
+
+fn of_the_family() -> impl Iterator<Item = (usize, &'static Algorithm)> {
+    ALGORITHMS.iter().enumerate().filter(|(_, algorithm)| algorithm.family == Family::Ecn)
+}
+
+#[test]
+fn both_ends_negotiate_ecn_over_both_families_because_the_algorithm_is_there_before_the_syn() {
+    let Some(host) = Host::new() else { return };
+    for (index, algorithm) in of_the_family() {
+        let name = host.name(&index.to_string());
+        host.loader.load(&LoadRequest::new(algorithm.name, host.cgroup("a")).create(true).as_name(&name)).unwrap();
+        for address in LOOPBACK {
+            let ends = host.inside("a", || {
+                in_own_netns(|| {
+                    let connection = Connection::over(address);
+                    assert_eq!(connection.algorithms(), [name.as_str(); 3]);
+                    [&connection.active, &connection.passive].map(|end| tcp_info(end).tcpi_options & OPT_ECN)
+                })
+            });
+            assert_eq!(ends, [OPT_ECN; 2], "{} over {address}", algorithm.name);
+        }
+        host.loader.unload(&host.cgroup("a")).unwrap();
+    }
+}
+
+#[test]
+fn the_sender_learns_the_share_of_marked_packets_over_both_families() {
+    let Some(host) = Host::new() else { return };
+    for (index, algorithm) in of_the_family() {
+        let name = host.name(&index.to_string());
+        host.loader.load(&LoadRequest::new(algorithm.name, host.cgroup("a")).create(true).as_name(&name)).unwrap();
+        for address in LOOPBACK {
+            let (all, marked) = host.inside("a", || {
+                in_own_netns(|| {
+                    let connection = Connection::over(address);
+                    let marks = Loss::start(Drop::MarkOneIn(4));
+                    one_way(&connection.active, &connection.passive, 20_000_000);
+                    std::mem::drop(marks);
+                    let info = tcp_info(&connection.active);
+                    (info.tcpi_delivered, info.tcpi_delivered_ce)
+                })
+            });
+            let share = f64::from(marked) / f64::from(all);
+            // An RFC 3168 receiver would repeat the echo until the sender's answer, and the share would be near 1.
+            assert!((0.15..0.35).contains(&share), "{} over {address}: {marked} of {all}", algorithm.name);
+        }
+        host.loader.unload(&host.cgroup("a")).unwrap();
+    }
+}
+
+#[test]
+fn a_peer_without_ecn_gets_none_and_bytes_move_all_the_same() {
+    let Some(host) = Host::new() else { return };
+    for (index, algorithm) in of_the_family() {
+        let name = host.name(&index.to_string());
+        host.loader.load(&LoadRequest::new(algorithm.name, host.cgroup("a")).create(true).as_name(&name)).unwrap();
+        in_own_netns(|| {
+            std::fs::write("/proc/sys/net/ipv4/tcp_ecn", "0").unwrap();
+            let listener = TcpListener::bind((LOOPBACK[0], 0)).unwrap();
+            host.inside("a", || {
+                let connection = Connection::to(listener);
+                assert_eq!(tcp_info(&connection.active).tcpi_options & OPT_ECN, 0, "{}", algorithm.name);
+                connection.move_both_ways(1_000_000);
+                assert_eq!(tcp_info(&connection.active).tcpi_delivered_ce, 0);
+            });
+        });
+        host.loader.unload(&host.cgroup("a")).unwrap();
+    }
+}
