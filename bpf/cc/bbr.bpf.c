@@ -491,7 +491,7 @@ CC_OP(void, bbr_init, struct sock *sk)
 	bbr_pace_from_rtt(sk);
 	bbr_policer_reset(&bbr->policer, tp);
 	bbr_aggregation_init(&bbr->agg, tp->tcp_mstamp);
-	bbr_need_pacing(sk);
+	cc_need_pacing(sk);
 }
 
 CC_CONG_CONTROL(bbr_cong_control, sk, ack, flag, rs)

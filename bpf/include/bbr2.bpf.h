@@ -251,7 +251,7 @@ CC_OP(void, bbr2_init, struct sock *sk)
 	b->prior_cwnd = tp->prior_cwnd;
 	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
 	bbr2_init_pacing_rate(sk, b);
-	bbr_need_pacing(sk);
+	cc_need_pacing(sk);
 }
 
 CC_OP(void, bbr2_release, struct sock *sk)

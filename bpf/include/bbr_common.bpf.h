@@ -24,13 +24,6 @@
 /* GSO_LEGACY_MAX_SIZE - 1 - MAX_TCP_HEADER, the largest burst of tcp_bbr.c in bytes */
 #define BBR_MAX_BURST_BYTES (65536U - 1 - 320)
 
-/* Turns the kernel's own pacing on unless a qdisc paces already. */
-static __always_inline void bbr_need_pacing(struct sock *sk)
-{
-	if (sk->sk_pacing_status == SK_PACING_NONE)
-		sk->sk_pacing_status = SK_PACING_NEEDED;
-}
-
 /* bw * gain in bytes/s of payload, less the pacing margin. The order of the steps decides about overflow: keep it. */
 static __always_inline u64 bbr_bytes_per_s(const struct tcp_sock *tp, u64 bw, u32 gain)
 {

@@ -160,6 +160,13 @@ static __always_inline u32 tcp_min_rtt(const struct tcp_sock *tp)
 	return tp->rtt_min.s[0].v;
 }
 
+/* Turns the kernel's own pacing on unless a qdisc paces already. */
+static __always_inline void cc_need_pacing(struct sock *sk)
+{
+	if (sk->sk_pacing_status == SK_PACING_NONE)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
+}
+
 /* usecs_to_jiffies(): rounded up. */
 static __always_inline u32 cc_us_to_jiffies(u32 us)
 {

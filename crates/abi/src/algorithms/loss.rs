@@ -1,7 +1,7 @@
 //! Algorithms whose signal is packet loss.
 
 use crate::registry::{Algorithm, Family, TraceValue};
-use crate::tunable::{int, switch};
+use crate::tunable::{gain, int, switch};
 
 /// In the order in which lists show them.
 pub(super) const ROWS: &[Algorithm] = &[
@@ -140,6 +140,37 @@ pub(super) const ROWS: &[Algorithm] = &[
         }),
         v1: Some(TraceValue { name: "bw_once_bps", doc: "bandwidth behind the first of the two filters" }),
         color: "#999933",
+        name: "aca",
+        kernel_name: "aca",
+        family: Family::Loss,
+        summary: "Reno with slow start up to an estimate of the available bandwidth, renewed with every ACK; for unpaced \
+                  senders.",
+        reference: "Na, Park, Lee, Kim 2006",
+        hooks: &["init", "ssthresh", "cong_avoid", "set_state", "cwnd_event", "pkts_acked", "undo_cwnd"],
+        tunables: &[
+            gain("alpha", 500, (0, 990), "weight of the old estimate in (4)", ACA_OPEN),
+            int("rtt_source", "", 0, (0, 2), "RTT of (3) and (5): 0 = smoothed, 1 = minimum, 2 = latest", ACA_OPEN),
+            int("min_essthresh", "packets", 2, (2, 65535), "lower bound of essthresh", ACA_OPEN),
+            int(
+                "low_window",
+                "packets",
+                0,
+                (0, 65535),
+                "plain Reno below this window; 38 as the paper concludes, 0 = never, as it simulates",
+                "Na, Park, Lee, Kim 2006, conclusion",
+            ),
+            switch("count_sacked", 1, "1 = bytes (S)ACKed by the ACK, 0 = advance of the cumulative ACK", ACA_OPEN),
+            switch("sample_in_recovery", 1, "the estimator goes on during recovery", ACA_OPEN),
+            switch("sample_app_limited", 0, "the estimator takes ACKs of a flow that cwnd does not limit", ACA_OPEN),
+            switch("forget_on_timeout", 0, "a timeout sets the estimate to 0", ACA_OPEN),
+        ],
+        modes: &["start", "linear", "resume"],
+        v0: Some(TraceValue {
+            name: "essthresh_pkts",
+            doc: "window that the estimated bandwidth calls for, 0 = none yet",
+        }),
+        v1: Some(TraceValue { name: "ack_interval_us", doc: "time between the last two ACKs that the estimator took" }),
+        color: "#BB5566",
     },
 ];
 
@@ -147,3 +178,4 @@ const TCP_CUBIC: &str = "net/ipv4/tcp_cubic.c";
 const TCP_SCALABLE: &str = "Kelly 2003; net/ipv4/tcp_scalable.c";
 const TCP_BIC: &str = "net/ipv4/tcp_bic.c";
 const TCP_WESTWOOD: &str = "net/ipv4/tcp_westwood.c";
+const ACA_OPEN: &str = "left open by Na, Park, Lee, Kim 2006";

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * LEDBAT++, for traffic that gives way to all other: Balasubramanian, Ertugay, Havey, Bagnulo, "LEDBAT++: Congestion
+ * Control for Background Traffic", draft-irtf-iccrg-ledbat-plus-plus; its parent is LEDBAT, RFC 6817.
+ *
+ *   queueing delay q    min(last 4 RTT) - base      base: lowest RTT of ten minutes, kept as ten one-minute minima
+ *   GAIN                1 / min(16, ceil(2 TARGET / base))
+ *   q < TARGET          W += GAIN per RTT
+ *   q >= TARGET         W += max(GAIN - C W (q / TARGET - 1), -W / 2) per RTT
+ *   slow start          W += GAIN per packet acknowledged; the first one ends when q exceeds 3/4 TARGET
+ *   slowdown            ssthresh = W, W = 2 for two RTT, then slow start back to ssthresh: the queue drains, base is
+ *                       measured anew, flows that came later and measured a queue as base find out
+ *                       first one 2 RTT after the first slow start; then after 9 times the length of the last one
+ *   loss                W / 2
+ *
+ * What differs from the draft: slowdowns are at least slowdown_min_interval_ms apart, because nine times the few round
+ * trips of a slowdown would be hundreds of them per second on a LAN. The law per RTT is applied per packet
+ * acknowledged, each taking its share of a window. There are no timers in struct_ops: a slowdown starts with the first
+ * ACK after it is due, in the open state and while the window is in use; two RTT without sending count as one, since
+ * they drain the queue as well. Minutes of the history are counted from the first sample, and pass while the flow is
+ * idle.
+ */
+#include "cc.bpf.h"
+
+#define LEDBATPP_MINUTE_US       (60 * USEC_PER_SEC) /* RFC 6817, section 4.1 */
+#define LEDBATPP_HISTORY         10                  /* BASE_HISTORY of RFC 6817, section 4.2 */
+#define LEDBATPP_GAIN_UNIT       1000U               /* tunables in thousandths */
+#define LEDBATPP_MAX_INTERVAL_US 0x7fffffffULL       /* 36 minutes: fits into 32 bits */
+
+CC_TUNABLE(u32, target_ms, 60);                  /* TARGET: queueing delay that the flow may cause */
+CC_TUNABLE(u32, max_gain_divisor, 16);           /* GAIN is not smaller than 1 / this */
+CC_TUNABLE(u32, decrease_gain, 1000);            /* C, thousandths */
+CC_TUNABLE(u32, ss_exit_share, 750);             /* share of TARGET that ends the first slow start, thousandths */
+CC_TUNABLE(u32, init_cwnd, 2);                   /* packets at the start (INIT_CWND of RFC 6817); 0: the kernel's */
+CC_TUNABLE(u32, min_cwnd, 2);                    /* packets: no delay takes the window below */
+CC_TUNABLE(u32, slowdown, 1);                    /* 1: periodic slowdowns */
+CC_TUNABLE(u32, slowdown_cwnd, 2);               /* packets during a slowdown */
+CC_TUNABLE(u32, slowdown_rtts, 2);               /* RTTs for which it holds, and before the first one */
+CC_TUNABLE(u32, slowdown_factor, 9);             /* length of the interval to the next, in lengths of a slowdown */
+CC_TUNABLE(u32, slowdown_min_interval_ms, 1000); /* and at least that long */
+CC_TUNABLE(u32, ramp_exit, 0);                   /* 1: the way back from a slowdown ends when q exceeds TARGET */
+
+enum ledbatpp_phase {
+	LEDBATPP_START, /* first slow start */
+	LEDBATPP_AVOID, /* the law per RTT; slow start after a timeout */
+	LEDBATPP_HOLD,  /* slowdown: the window is small */
+	LEDBATPP_RAMP,  /* slowdown: slow start back to where it was */
+};
+
+/* All zero is a valid state, as before init: no sample, first slow start. */
+struct ledbatpp {
+	u64 minute_us;                       /* start of the current minute of the history */
+	u64 deadline_us;                     /* AVOID: the next slowdown; HOLD: the end of it */
+	u64 slowdown_us;                     /* start of the last slowdown */
+	u32 minute_min_us[LEDBATPP_HISTORY]; /* latest minute first; 0 = none. Constant indices only. */
+	u32 recent_us[4];                    /* last RTT samples, latest first; 0 = none. Constant indices only. */
+	u32 base_us;                         /* minimum of the history, 0 = none */
+	u32 cwnd_fraction;                   /* part of the window beyond whole packets, 2^-32 packets */
+	u32 ramp_pkts;                       /* HOLD, RAMP: window before the slowdown */
+	u32 undo_ramp_pkts;                  /* and before the last loss */
+	u32 interval_us;                     /* from the last slowdown to the next, 0 = there was none */
+	u8 phase;                            /* enum ledbatpp_phase */
+	u8 left_by_loss;                     /* the first slow start ended at an ssthresh, which a loss has set */
+	u8 pad[2];
+};
+CC_PRIV_FITS(struct ledbatpp);
+
+/* The smaller of two samples of which 0 means none. */
+static __always_inline u32 ledbatpp_min(u32 a, u32 b)
+{
+	return min(a - 1, b - 1) + 1;
+}
+
+static __always_inline u32 ledbatpp_current_us(const struct ledbatpp *ca)
+{
+	return ledbatpp_min(ledbatpp_min(ca->recent_us[0], ca->recent_us[1]),
+			    ledbatpp_min(ca->recent_us[2], ca->recent_us[3]));
+}
+
+static __always_inline u32 ledbatpp_queue_us(const struct ledbatpp *ca)
+{
+	u32 current_us = ledbatpp_current_us(ca);
+
+	return current_us > ca->base_us ? current_us - ca->base_us : 0;
+}
+
+static __always_inline u32 ledbatpp_target_us(void)
+{
+	return target_ms * USEC_PER_MSEC;
+}
+
+/* 1 / GAIN */
+static __always_inline u32 ledbatpp_gain_divisor(const struct ledbatpp *ca)
+{
+	u32 base_us = max(ca->base_us, 1U);
+	u64 ratio = ((u64)2 * ledbatpp_target_us() + base_us - 1) / base_us;
+
+	ratio = min(ratio, (u64)max_gain_divisor);
+	return max(ratio, 1ULL);
+}
+
+static __always_inline u64 ledbatpp_srtt_us(const struct sock *sk)
+{
+	return tcp_sk(sk)->srtt_us >> 3;
+}
+
+static __always_inline void ledbatpp_publish(struct sock *sk)
+{
+	struct cca_trace *trace = cc_trace(sk);
+	const struct ledbatpp *ca = inet_csk_ca(sk);
+
+	if (!trace)
+		return;
+	trace->mode = ca->phase;
+	if (ca->phase == LEDBATPP_AVOID && tcp_in_slow_start(tcp_sk(sk)))
+		trace->mode = LEDBATPP_RAMP;
+	trace->min_rtt_us = ca->base_us;
+	trace->v0 = ledbatpp_queue_us(ca);
+	trace->v1 = ledbatpp_gain_divisor(ca);
+	cc_trace_done(trace);
+}
+
+/* Delay -------------------------------------------------- */
+
+static __always_inline u32 ledbatpp_history_min(const struct ledbatpp *ca)
+{
+	u32 a = ledbatpp_min(ca->minute_min_us[0], ca->minute_min_us[1]);
+	u32 b = ledbatpp_min(ca->minute_min_us[2], ca->minute_min_us[3]);
+	u32 c = ledbatpp_min(ca->minute_min_us[4], ca->minute_min_us[5]);
+	u32 d = ledbatpp_min(ca->minute_min_us[6], ca->minute_min_us[7]);
+	u32 e = ledbatpp_min(ca->minute_min_us[8], ca->minute_min_us[9]);
+
+	return ledbatpp_min(ledbatpp_min(ledbatpp_min(a, b), ledbatpp_min(c, d)), e);
+}
+
+static __always_inline void ledbatpp_shift_history(struct ledbatpp *ca)
+{
+	ca->minute_min_us[9] = ca->minute_min_us[8];
+	ca->minute_min_us[8] = ca->minute_min_us[7];
+	ca->minute_min_us[7] = ca->minute_min_us[6];
+	ca->minute_min_us[6] = ca->minute_min_us[5];
+	ca->minute_min_us[5] = ca->minute_min_us[4];
+	ca->minute_min_us[4] = ca->minute_min_us[3];
+	ca->minute_min_us[3] = ca->minute_min_us[2];
+	ca->minute_min_us[2] = ca->minute_min_us[1];
+	ca->minute_min_us[1] = ca->minute_min_us[0];
+	ca->minute_min_us[0] = 0;
+}
+
+static __always_inline void ledbatpp_forget_history(struct ledbatpp *ca, u64 now_us)
+{
+	ca->minute_min_us[0] = ca->minute_min_us[1] = ca->minute_min_us[2] = ca->minute_min_us[3] = 0;
+	ca->minute_min_us[4] = ca->minute_min_us[5] = ca->minute_min_us[6] = ca->minute_min_us[7] = 0;
+	ca->minute_min_us[8] = ca->minute_min_us[9] = 0;
+	ca->minute_us = now_us;
+}
+
+/* One minute per sample: after a pause of several the next samples catch up, without a loop. */
+static __always_inline void ledbatpp_turn_minute(struct ledbatpp *ca, u64 now_us)
+{
+	u64 age_us = now_us - ca->minute_us;
+
+	if (age_us < LEDBATPP_MINUTE_US)
+		return;
+	if (age_us >= LEDBATPP_HISTORY * LEDBATPP_MINUTE_US) {
+		ledbatpp_forget_history(ca, now_us);
+	} else {
+		ledbatpp_shift_history(ca);
+		ca->minute_us += LEDBATPP_MINUTE_US;
+	}
+}
+
+static __always_inline void ledbatpp_take_rtt(struct ledbatpp *ca, u32 rtt_us, u64 now_us)
+{
+	ca->recent_us[3] = ca->recent_us[2];
+	ca->recent_us[2] = ca->recent_us[1];
+	ca->recent_us[1] = ca->recent_us[0];
+	ca->recent_us[0] = rtt_us;
+
+	ledbatpp_turn_minute(ca, now_us);
+	ca->minute_min_us[0] = ledbatpp_min(ca->minute_min_us[0], rtt_us);
+	ca->base_us = ledbatpp_history_min(ca);
+}
+
+/* Window ------------------------------------------------- */
+
+/* cwnd with its fraction; u64 holds 2^31 packets. */
+static __always_inline u64 ledbatpp_window(const struct tcp_sock *tp, const struct ledbatpp *ca)
+{
+	return ((u64)tp->snd_cwnd << 32) | ca->cwnd_fraction;
+}
+
+static __always_inline void ledbatpp_set_window(struct tcp_sock *tp, struct ledbatpp *ca, u64 window)
+{
+	window = max(window, (u64)min_cwnd << 32);
+	ca->cwnd_fraction = (u32)window;
+	tp->snd_cwnd = clamp((u32)(window >> 32), 1U, tp->snd_cwnd_clamp);
+}
+
+/* GAIN per packet acknowledged, up to ssthresh. */
+static __always_inline void ledbatpp_slow_start(struct tcp_sock *tp, struct ledbatpp *ca, u32 acked)
+{
+	u64 window = ledbatpp_window(tp, ca) + ((u64)acked << 32) / ledbatpp_gain_divisor(ca);
+
+	ledbatpp_set_window(tp, ca, min(window, (u64)tp->snd_ssthresh << 32));
+}
+
+/* C (q / TARGET - 1) for q >= TARGET, 1.0 = 2^32; no more than 1.0 matters. */
+static __always_inline u64 ledbatpp_excess(u32 queue_us)
+{
+	u32 target_us = ledbatpp_target_us();
+	u64 excess = 1ULL << 32;
+
+	if (queue_us - target_us < target_us)
+		excess = ((u64)(queue_us - target_us) << 32) / max(target_us, 1U);
+	return excess * decrease_gain / LEDBATPP_GAIN_UNIT;
+}
+
+/* The law per RTT, of which each acknowledged packet takes 1 / W. */
+static __always_inline void ledbatpp_avoid(struct tcp_sock *tp, struct ledbatpp *ca, u32 queue_us, u32 acked)
+{
+	u64 window = ledbatpp_window(tp, ca);
+	u64 gain = (1ULL << 32) / ((u64)max(tp->snd_cwnd, 1U) * ledbatpp_gain_divisor(ca));
+	u64 excess = queue_us > ledbatpp_target_us() ? ledbatpp_excess(queue_us) : 0;
+
+	if (excess <= gain) {
+		ledbatpp_set_window(tp, ca, window + acked * (gain - excess));
+		return;
+	}
+	ledbatpp_set_window(tp, ca, window - acked * min(excess - gain, 1ULL << 31));
+	/* What delay has taken is not for slow start to bring back. */
+	tp->snd_ssthresh = min(tp->snd_ssthresh, tp->snd_cwnd);
+}
+
+/* Slowdowns ---------------------------------------------- */
+
+static __always_inline void ledbatpp_leave_start(struct sock *sk, struct ledbatpp *ca, u64 now_us)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	ca->left_by_loss = !tcp_in_slow_start(tp);
+	tp->snd_ssthresh = min(tp->snd_ssthresh, tp->snd_cwnd);
+	ca->phase = LEDBATPP_AVOID;
+	ca->deadline_us = now_us + slowdown_rtts * ledbatpp_srtt_us(sk);
+}
+
+static __always_inline void ledbatpp_start_slowdown(struct sock *sk, struct ledbatpp *ca, u64 now_us)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	ca->left_by_loss = 0;
+	ca->ramp_pkts = tp->snd_cwnd;
+	ca->undo_ramp_pkts = ca->ramp_pkts;
+	ca->slowdown_us = now_us;
+	ca->deadline_us = now_us + slowdown_rtts * ledbatpp_srtt_us(sk);
+	ca->phase = LEDBATPP_HOLD;
+	ca->cwnd_fraction = 0;
+	tp->snd_ssthresh = tp->snd_cwnd;
+	tp->snd_cwnd = min(tp->snd_cwnd, max(slowdown_cwnd, 1U));
+}
+
+static __always_inline void ledbatpp_end_slowdown(struct ledbatpp *ca, u64 now_us)
+{
+	u64 interval_us = slowdown_factor * min(now_us - ca->slowdown_us, LEDBATPP_MAX_INTERVAL_US);
+
+	interval_us = max(interval_us, (u64)slowdown_min_interval_ms * USEC_PER_MSEC);
+	ca->interval_us = min(interval_us, LEDBATPP_MAX_INTERVAL_US);
+	ca->deadline_us = now_us + ca->interval_us;
+	ca->phase = LEDBATPP_AVOID;
+}
+
+/* A slowdown is due, and there is a window to give up. */
+static __always_inline int ledbatpp_slowdown_due(const struct sock *sk, const struct ledbatpp *ca, u64 now_us)
+{
+	return slowdown && ca->phase == LEDBATPP_AVOID && now_us >= ca->deadline_us && !tcp_in_slow_start(tcp_sk(sk)) &&
+	       tcp_sk(sk)->snd_cwnd > slowdown_cwnd && cc_ca_state(sk) == TCP_CA_Open;
+}
+
+/* On the way back to the window before the slowdown: over when it is reached, or, if so chosen, when q is too high. */
+static __always_inline void ledbatpp_check_ramp(struct tcp_sock *tp, struct ledbatpp *ca, u32 queue_us, u64 now_us)
+{
+	if (ramp_exit && queue_us > ledbatpp_target_us())
+		ca->ramp_pkts = min(ca->ramp_pkts, tp->snd_cwnd);
+	/* A loss has written its own. */
+	tp->snd_ssthresh = ca->ramp_pkts;
+	if (tp->snd_cwnd >= ca->ramp_pkts)
+		ledbatpp_end_slowdown(ca, now_us);
+}
+
+static __always_inline void ledbatpp_step(struct sock *sk, struct ledbatpp *ca, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u64 now_us = tp->tcp_mstamp;
+	u32 queue_us = ledbatpp_queue_us(ca);
+	u64 exit_us = (u64)ledbatpp_target_us() * ss_exit_share / LEDBATPP_GAIN_UNIT;
+
+	if (!tcp_is_cwnd_limited(tp))
+		return;
+	if (ca->phase == LEDBATPP_HOLD) {
+		if (now_us < ca->deadline_us)
+			return;
+		ca->phase = LEDBATPP_RAMP;
+	}
+	if (ca->phase == LEDBATPP_RAMP)
+		ledbatpp_check_ramp(tp, ca, queue_us, now_us);
+	else if (ca->phase == LEDBATPP_START && (queue_us > exit_us || !tcp_in_slow_start(tp)))
+		ledbatpp_leave_start(sk, ca, now_us);
+
+	if (ledbatpp_slowdown_due(sk, ca, now_us)) {
+		ledbatpp_start_slowdown(sk, ca, now_us);
+		return;
+	}
+	/* No ACK moves the window by more than the share of one round trip. */
+	acked = min(acked, tp->snd_cwnd);
+	if (tcp_in_slow_start(tp))
+		ledbatpp_slow_start(tp, ca, acked);
+	else
+		ledbatpp_avoid(tp, ca, queue_us, acked);
+}
+
+/* Callbacks ---------------------------------------------- */
+
+CC_OP(void, ledbatpp_init, struct sock *sk)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct ledbatpp *ca = inet_csk_ca(sk);
+
+	*ca = (struct ledbatpp){.minute_us = tp->tcp_mstamp};
+	if (init_cwnd && !tp->data_segs_out)
+		tp->snd_cwnd = min(tp->snd_cwnd, init_cwnd);
+}
+
+/* Half of the window; during a slowdown, half of the one to return to as well. */
+CC_OP(u32, ledbatpp_ssthresh, struct sock *sk)
+{
+	struct ledbatpp *ca = inet_csk_ca(sk);
+
+	ca->undo_ramp_pkts = ca->ramp_pkts;
+	ca->ramp_pkts = max(ca->ramp_pkts / 2, 2U);
+	return tcp_reno_ssthresh(sk);
+}
+
+CC_OP(void, ledbatpp_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	if (sample->rtt_us >= 0)
+		ledbatpp_take_rtt(inet_csk_ca(sk), max(sample->rtt_us, 1), tcp_sk(sk)->tcp_mstamp);
+}
+
+CC_OP(void, ledbatpp_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct ledbatpp *ca = inet_csk_ca(sk);
+
+	if (ca->base_us)
+		ledbatpp_step(sk, ca, acked);
+	else
+		tcp_reno_cong_avoid(sk, ack, acked);
+	ledbatpp_publish(sk);
+}
+
+CC_OP(void, ledbatpp_set_state, struct sock *sk, u8 new_state)
+{
+	struct ledbatpp *ca = inet_csk_ca(sk);
+
+	if (new_state != TCP_CA_Loss)
+		return;
+	ca->cwnd_fraction = 0;
+	/* The timeout has drained the pipe. */
+	if (ca->phase == LEDBATPP_HOLD)
+		ca->phase = LEDBATPP_RAMP;
+}
+
+CC_OP(void, ledbatpp_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	struct ledbatpp *ca = inet_csk_ca(sk);
+	s32 idle = cc_jiffies() - tp->lsndtime;
+
+	if (event != CA_EVENT_TX_START || ca->phase != LEDBATPP_AVOID || !ca->interval_us || idle <= 0)
+		return;
+	if ((u64)idle * (USEC_PER_SEC / HZ) >= slowdown_rtts * ledbatpp_srtt_us(sk))
+		ca->deadline_us = tp->tcp_mstamp + ca->interval_us;
+}
+
+CC_OP(u32, ledbatpp_undo_cwnd, struct sock *sk)
+{
+	struct ledbatpp *ca = inet_csk_ca(sk);
+
+	ca->ramp_pkts = max(ca->ramp_pkts, ca->undo_ramp_pkts);
+	/* Without the loss the first slow start would not have ended, and the first slowdown would not be due. */
+	if (ca->left_by_loss) {
+		ca->left_by_loss = 0;
+		ca->phase = LEDBATPP_START;
+	}
+	return tcp_reno_undo_cwnd(sk);
+}
+
+CC_OPS(ledbatpp) = {
+    .init = (void *)ledbatpp_init,
+    .ssthresh = (void *)ledbatpp_ssthresh,
+    .cong_avoid = (void *)ledbatpp_cong_avoid,
+    .set_state = (void *)ledbatpp_set_state,
+    .cwnd_event = (void *)ledbatpp_cwnd_event,
+    .pkts_acked = (void *)ledbatpp_pkts_acked,
+    .undo_cwnd = (void *)ledbatpp_undo_cwnd,
+    .name = "ledbatpp",
+};
