@@ -1,27 +1,107 @@
 //! Algorithms whose signal is queueing delay.
 
-use crate::registry::{Algorithm, Family, TraceValue};
 use crate::registry::{Algorithm, Family, TraceValue, Tunable};
-use crate::tunable::int;
+use crate::tunable::{gain, int, switch};
 
 /// In the order in which lists show them.
-pub(super) const ROWS: &[Algorithm] = &[Algorithm {
-    name: "vegas",
-    kernel_name: "bpf_vegas",
-    family: Family::Delay,
-    summary: "Keeps two to four packets queued, by comparing the RTT of a round with the lowest one ever.",
-    reference: "Brakmo, Peterson 1995; net/ipv4/tcp_vegas.c",
-    hooks: VEGAS_HOOKS,
-    tunables: &[
-        int("alpha", "packets", 2, (0, 1_000_000), "with fewer packets queued the window grows", TCP_VEGAS),
-        int("beta", "packets", 4, (0, 1_000_000), "with more packets queued the window shrinks", TCP_VEGAS),
-        int("gamma", "packets", 1, (0, 1_000_000), "with more packets queued slow start ends", TCP_VEGAS),
-    ],
-    modes: &["slow-start", "avoidance", "reno"],
-    v0: Some(DIFF),
-    v1: Some(TraceValue { name: "target_pkts", doc: "window that would leave the queue empty" }),
-    color: "#117733",
-}];
+pub(super) const ROWS: &[Algorithm] = &[
+    Algorithm {
+        name: "vegas",
+        kernel_name: "bpf_vegas",
+        family: Family::Delay,
+        summary: "Keeps two to four packets queued, by comparing the RTT of a round with the lowest one ever.",
+        reference: "Brakmo, Peterson 1995; net/ipv4/tcp_vegas.c",
+        hooks: VEGAS_HOOKS,
+        tunables: &[
+            int("alpha", "packets", 2, (0, 1_000_000), "with fewer packets queued the window grows", TCP_VEGAS),
+            int("beta", "packets", 4, (0, 1_000_000), "with more packets queued the window shrinks", TCP_VEGAS),
+            int("gamma", "packets", 1, (0, 1_000_000), "with more packets queued slow start ends", TCP_VEGAS),
+        ],
+        modes: &["slow-start", "avoidance", "reno"],
+        v0: Some(DIFF),
+        v1: Some(TraceValue { name: "target_pkts", doc: "window that would leave the queue empty" }),
+        color: "#117733",
+    },
+    Algorithm {
+        name: "nv",
+        kernel_name: "bpf_nv",
+        family: Family::Delay,
+        summary: "Window that the measured rate needs at the minimum RTT, and ten packets of queue: Vegas for data centres.",
+        reference: "Brakmo 2010, TCP-NV; net/ipv4/tcp_nv.c",
+        hooks: &["init", "ssthresh", "cong_avoid", "set_state", "pkts_acked", "undo_cwnd"],
+        tunables: NV,
+        modes: &["slow-start", "grow", "hold"],
+        v0: Some(TraceValue {
+            name: "max_win_pkts",
+            doc: "window beyond which there is congestion, at the last evaluation",
+        }),
+        v1: Some(TraceValue {
+            name: "growth",
+            doc: "growth per RTT is 2 to this power, in packets; below 0 after timeouts",
+        }),
+        color: "#CCBB44",
+    },
+    Algorithm {
+        name: "ledbatpp",
+        kernel_name: "ledbatpp",
+        family: Family::Delay,
+        summary: "LEDBAT++: adds at most 60 ms of queue, gives way to all other traffic, drains the queue at regular \
+                  intervals.",
+        reference: "draft-irtf-iccrg-ledbat-plus-plus; RFC 6817",
+        hooks: &["init", "ssthresh", "cong_avoid", "set_state", "cwnd_event", "pkts_acked", "undo_cwnd"],
+        tunables: &[
+            int("target_ms", "ms", 60, (1, 10_000), "TARGET: queueing delay that the flow may cause", LEDBATPP),
+            int("max_gain_divisor", "", 16, (1, 1024), "GAIN is 1 / min(this, ceil(2 TARGET / base))", LEDBATPP),
+            gain("decrease_gain", 1000, (0, 10_000), "C of the decrease C W (q / TARGET - 1) per RTT", LEDBATPP),
+            gain("ss_exit_share", 750, (0, 10_000), "share of TARGET that ends the first slow start", LEDBATPP),
+            int(
+                "init_cwnd",
+                "packets",
+                2,
+                (0, 10_000),
+                "window at the start, unless the kernel's is smaller; 0 = the kernel's",
+                "INIT_CWND of RFC 6817",
+            ),
+            int("min_cwnd", "packets", 2, (1, 10_000), "no delay takes the window below", "MIN_CWND of RFC 6817"),
+            switch("slowdown", 1, "periodic slowdowns", LEDBATPP),
+            int("slowdown_cwnd", "packets", 2, (1, 10_000), "window during a slowdown", LEDBATPP),
+            int(
+                "slowdown_rtts",
+                "RTT",
+                2,
+                (0, 1000),
+                "round trips for which a slowdown holds, and from the end of the first slow start to the first slowdown",
+                LEDBATPP,
+            ),
+            int(
+                "slowdown_factor",
+                "",
+                9,
+                (0, 1000),
+                "wait for the next slowdown, in lengths of the last one",
+                LEDBATPP,
+            ),
+            int(
+                "slowdown_min_interval_ms",
+                "ms",
+                1000,
+                (0, 1_000_000),
+                "but wait at least so long; 0 = the draft to the letter",
+                "deviation: LAN round trips would give hundreds per second",
+            ),
+            switch(
+                "ramp_exit",
+                0,
+                "the way back from a slowdown ends when the queueing delay exceeds TARGET; 0 = only at the old window",
+                "left open by the draft; Apple's tcp_ledbat.c does it",
+            ),
+        ],
+        modes: &["start", "avoidance", "slowdown", "ramp"],
+        v0: Some(TraceValue { name: "queue_us", doc: "queueing delay: smallest of the last four RTTs less base" }),
+        v1: Some(TraceValue { name: "gain_divisor", doc: "1 / GAIN" }),
+        color: "#33BBEE",
+    },
+];
 
 const TCP_VEGAS: &str = "net/ipv4/tcp_vegas.c";
 
@@ -29,24 +109,6 @@ const VEGAS_HOOKS: &[&str] = &["init", "ssthresh", "cong_avoid", "pkts_acked", "
 
 const DIFF: TraceValue =
     TraceValue { name: "diff_pkts", doc: "packets queued, as of the last round: window * (RTT - base RTT) / base RTT" };
-    name: "nv",
-    kernel_name: "bpf_nv",
-    family: Family::Delay,
-    summary: "Window that the measured rate needs at the minimum RTT, and ten packets of queue: Vegas for data centres.",
-    reference: "Brakmo 2010, TCP-NV; net/ipv4/tcp_nv.c",
-    hooks: &["init", "ssthresh", "cong_avoid", "set_state", "pkts_acked", "undo_cwnd"],
-    tunables: NV,
-    modes: &["slow-start", "grow", "hold"],
-    v0: Some(TraceValue {
-        name: "max_win_pkts",
-        doc: "window beyond which there is congestion, at the last evaluation",
-    }),
-    v1: Some(TraceValue {
-        name: "growth",
-        doc: "growth per RTT is 2 to this power, in packets; below 0 after timeouts",
-    }),
-    color: "#CCBB44",
-}];
 
 const TCP_NV: &str = "net/ipv4/tcp_nv.c";
 
@@ -82,61 +144,5 @@ const NV: &[Tunable] = &[
         "net/ipv4/tcp_nv.c, BPF_SOCK_OPS_BASE_RTT",
     ),
 ];
-use crate::tunable::{gain, int, switch};
-
-/// In the order in which lists show them.
-pub(super) const ROWS: &[Algorithm] = &[Algorithm {
-    name: "ledbatpp",
-    kernel_name: "ledbatpp",
-    family: Family::Delay,
-    summary: "LEDBAT++: adds at most 60 ms of queue, gives way to all other traffic, drains the queue at regular \
-                  intervals.",
-    reference: "draft-irtf-iccrg-ledbat-plus-plus; RFC 6817",
-    hooks: &["init", "ssthresh", "cong_avoid", "set_state", "cwnd_event", "pkts_acked", "undo_cwnd"],
-    tunables: &[
-        int("target_ms", "ms", 60, (1, 10_000), "TARGET: queueing delay that the flow may cause", LEDBATPP),
-        int("max_gain_divisor", "", 16, (1, 1024), "GAIN is 1 / min(this, ceil(2 TARGET / base))", LEDBATPP),
-        gain("decrease_gain", 1000, (0, 10_000), "C of the decrease C W (q / TARGET - 1) per RTT", LEDBATPP),
-        gain("ss_exit_share", 750, (0, 10_000), "share of TARGET that ends the first slow start", LEDBATPP),
-        int(
-            "init_cwnd",
-            "packets",
-            2,
-            (0, 10_000),
-            "window at the start, unless the kernel's is smaller; 0 = the kernel's",
-            "INIT_CWND of RFC 6817",
-        ),
-        int("min_cwnd", "packets", 2, (1, 10_000), "no delay takes the window below", "MIN_CWND of RFC 6817"),
-        switch("slowdown", 1, "periodic slowdowns", LEDBATPP),
-        int("slowdown_cwnd", "packets", 2, (1, 10_000), "window during a slowdown", LEDBATPP),
-        int(
-            "slowdown_rtts",
-            "RTT",
-            2,
-            (0, 1000),
-            "round trips for which a slowdown holds, and from the end of the first slow start to the first slowdown",
-            LEDBATPP,
-        ),
-        int("slowdown_factor", "", 9, (0, 1000), "wait for the next slowdown, in lengths of the last one", LEDBATPP),
-        int(
-            "slowdown_min_interval_ms",
-            "ms",
-            1000,
-            (0, 1_000_000),
-            "but wait at least so long; 0 = the draft to the letter",
-            "deviation: LAN round trips would give hundreds per second",
-        ),
-        switch(
-            "ramp_exit",
-            0,
-            "the way back from a slowdown ends when the queueing delay exceeds TARGET; 0 = only at the old window",
-            "left open by the draft; Apple's tcp_ledbat.c does it",
-        ),
-    ],
-    modes: &["start", "avoidance", "slowdown", "ramp"],
-    v0: Some(TraceValue { name: "queue_us", doc: "queueing delay: smallest of the last four RTTs less base" }),
-    v1: Some(TraceValue { name: "gain_divisor", doc: "1 / GAIN" }),
-    color: "#33BBEE",
-}];
 
 const LEDBATPP: &str = "draft-irtf-iccrg-ledbat-plus-plus";

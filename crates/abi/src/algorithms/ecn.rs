@@ -72,4 +72,5 @@ pub(super) const ROWS: &[Algorithm] = &[
 ];
 
 const TCP_DCTCP: &str = "net/ipv4/tcp_dctcp.c";
+
 const TCP_PRAGUE: &str = "net/ipv4/tcp_prague.c 0.7 (L4S tree)";

@@ -140,6 +140,8 @@ pub(super) const ROWS: &[Algorithm] = &[
         }),
         v1: Some(TraceValue { name: "bw_once_bps", doc: "bandwidth behind the first of the two filters" }),
         color: "#999933",
+    },
+    Algorithm {
         name: "aca",
         kernel_name: "aca",
         family: Family::Loss,
@@ -175,7 +177,11 @@ pub(super) const ROWS: &[Algorithm] = &[
 ];
 
 const TCP_CUBIC: &str = "net/ipv4/tcp_cubic.c";
+
 const TCP_SCALABLE: &str = "Kelly 2003; net/ipv4/tcp_scalable.c";
+
 const TCP_BIC: &str = "net/ipv4/tcp_bic.c";
+
 const TCP_WESTWOOD: &str = "net/ipv4/tcp_westwood.c";
+
 const ACA_OPEN: &str = "left open by Na, Park, Lee, Kim 2006";
