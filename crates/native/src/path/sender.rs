@@ -132,11 +132,12 @@ impl Flow {
     }
 
     /// Before the first packet: the number of that packet. Sequence numbers are this times the MSS, so they can begin just
-    /// before they wrap.
+    /// before they wrap. The algorithm is initialised anew, as a connection has its numbers before its algorithm.
     pub fn set_first_packet(&mut self, number: u64) {
         assert_eq!(self.stats.sent_pkts, 0, "the flow has begun");
         (self.una, self.high_seq, self.usage_seq) = (number, number, number);
         self.count();
+        self.socket.init();
     }
 
     /// From now on one ACK covers so many packets, as where receiver, network card or radio link merge them. 1 at first.
