@@ -2,6 +2,7 @@
 //!
 //! One module per subcommand. No dependencies, so that it builds in a second on a machine that has nothing but Rust.
 
+mod bench;
 mod demo;
 mod error;
 mod generate;
@@ -24,6 +25,9 @@ Usage: cargo xtask COMMAND
                         --sudo starts the test binaries as root
   measure fidelity|fairness|loss [--dir DIR] [--quick] [--tables-only]
                         setup, build, then the experiments behind the tables of docs/ (root, a quiet machine)
+  bench algorithms [--pairs N] [--seconds S] [--only NAME,…]
+                        setup, build, then what each algorithm costs: BPF instructions, ns per callback, bulk loopback
+                        transfers beside native cubic and the native twin (root, a quiet machine; the table of docs/performance.md)
   lint [--deny]         fmt, clippy, rustdoc, clang-format, generated text, cargo-deny (--deny installs it)
   gen [--check]         Write the algorithm table of README.md from the registry; --check only compares
 ";
@@ -57,8 +61,9 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         ("lint", []) => lint::run(false)?,
         ("lint", ["--deny"]) => lint::run(true)?,
         ("gen", []) => generate::run(false)?,
+        ("bench", ["algorithms", args @ ..]) => bench::algorithms(args)?,
         ("gen", ["--check"]) => generate::run(true)?,
-        ("setup" | "test" | "measure" | "lint" | "gen", _) => {
+        ("setup" | "test" | "measure" | "bench" | "lint" | "gen", _) => {
             return Err(Error::new(error::USAGE, format!("{command} does not take `{}`\n\n{USAGE}", rest.join(" "))));
         }
         _ => return Err(Error::new(error::USAGE, format!("no command `{command}`\n\n{USAGE}"))),

@@ -51,6 +51,11 @@ impl Callbacks {
         Self { program_ids }
     }
 
+    /// The members that are filled with the id of their program.
+    pub fn programs(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.program_ids.iter().map(|(name, id)| (name.as_str(), *id))
+    }
+
     /// Names of the members that are filled, sorted.
     pub fn names(&self) -> Vec<&str> {
         let mut names: Vec<_> = self.program_ids.keys().map(String::as_str).collect();
