@@ -1,4 +1,5 @@
-//! Packet loss on the loopback of a namespace: a tc program at ingress, written as plain instructions.
+//! Packet loss and congestion marks on the loopback of a namespace: a tc program at ingress, written as plain
+//! instructions.
 
 use libbpf_rs::{TC_INGRESS, TcHook, TcHookBuilder};
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
@@ -8,9 +9,11 @@ const LOOPBACK_IFINDEX: i32 = 1;
 /// Ethernet header (lo has one) and an IPv4 header without options.
 const TCP_OFFSET: i32 = 14 + 20;
 
-/// What the program drops.
+/// What the program does to packets.
 #[derive(Clone, Copy)]
 pub enum Drop {
+    /// Not dropped at all: one packet in this many, at random, gets the CE mark if its sender allows it.
+    MarkOneIn(u32),
     /// Packets from this IPv4 TCP port.
     FromPort(u16),
     /// One packet in this many, at random.
@@ -59,10 +62,24 @@ fn instructions(what: Drop) -> Vec<libbpf_sys::bpf_insn> {
     const JNE_IMM: u8 = 0x55;
     const GET_PRANDOM_U32: i32 = 7;
     const SKB_LOAD_BYTES: i32 = 26;
+    const SKB_ECN_SET_CE: i32 = 97;
     const TC_ACT_OK: i32 = 0;
     const TC_ACT_SHOT: i32 = 2;
 
     let mut program = match what {
+        // The draw takes the context's register.
+        Drop::MarkOneIn(packets) => {
+            return vec![
+                insn(MOV_REG, 6, 1, 0, 0),
+                insn(CALL, 0, 0, 0, GET_PRANDOM_U32),
+                insn(MOD_IMM, 0, 0, 0, packets.cast_signed()),
+                insn(JNE_IMM, 0, 0, 2, 0),
+                insn(MOV_REG, 1, 6, 0, 0),
+                insn(CALL, 0, 0, 0, SKB_ECN_SET_CE),
+                insn(MOV_IMM, 0, 0, 0, TC_ACT_OK),
+                insn(EXIT, 0, 0, 0, 0),
+            ];
+        }
         Drop::OneIn(packets) => vec![
             insn(CALL, 0, 0, 0, GET_PRANDOM_U32),
             insn(MOD_IMM, 0, 0, 0, packets.cast_signed()),
