@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT OR Apache-2.0
 /*
- * Errors made on purpose, compiled with the flags of the checked algorithms: a test proves with them that the sanitizers
- * are at work. crates/native/tests/sanitizers.rs has the same numbers.
+ * Errors made on purpose, compiled with the flags of the checked algorithms: a test proves with them that the
+ * sanitizers are at work. crates/native/tests/sanitizers.rs has the same numbers.
  */
 #include <stddef.h>
 

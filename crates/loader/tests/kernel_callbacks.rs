@@ -3,8 +3,7 @@
 
 mod common;
 
-use ccactl_abi::{ALGORITHMS, Algorithm};
-use ccactl_loader::LoadRequest;
+use ccactl_abi::{Algorithm, test_every_algorithm};
 use common::Host;
 use common::callbacks::{Callbacks, count_runs};
 use common::drops::{Drop, Loss};
@@ -17,29 +16,21 @@ const BYTES: usize = 10_000_000;
 /// `TCP_CA_Loss` of include/net/inet_connection_sock.h.
 const CA_LOSS: u8 = 4;
 
-#[test]
-fn every_algorithm_moves_10_mb_each_way_and_each_of_its_callbacks_runs() {
-    let Some(host) = Host::new() else { return };
+test_every_algorithm!(moves_10_mb_each_way_and_each_of_its_callbacks_runs);
+fn moves_10_mb_each_way_and_each_of_its_callbacks_runs(algorithm: &str) {
+    let Some((host, algorithm)) = Host::for_algorithm(algorithm) else { return };
     let _counting = count_runs();
-    let chosen = std::env::var("CCACTL_ALGORITHMS").ok();
-    for (index, algorithm) in ALGORITHMS.iter().enumerate() {
-        if chosen.as_ref().is_some_and(|names| !names.split(',').any(|name| name == algorithm.name)) {
-            continue;
-        }
-        let name = host.name(&index.to_string());
-        host.loader.load(&LoadRequest::new(algorithm.name, host.cgroup("a")).create(true).as_name(&name)).unwrap();
-        let callbacks = Callbacks::of(host.loader.paths(), &name);
-        let mut expected = algorithm.hooks.to_vec();
-        expected.sort_unstable();
-        assert_eq!(callbacks.names(), expected, "{}: the registry says what the object fills", algorithm.name);
+    let name = host.load_into("a", algorithm);
+    let callbacks = Callbacks::of(host.loader.paths(), &name);
+    let mut expected = algorithm.hooks.to_vec();
+    expected.sort_unstable();
+    assert_eq!(callbacks.names(), expected, "the registry says what the object fills");
 
-        host.inside("a", || in_own_netns(|| exercise(algorithm, &name, &callbacks)));
-        let counts = callbacks.counts();
-        eprintln!("{}: {counts:?}", algorithm.name);
-        let idle: Vec<_> = counts.iter().filter(|(_, runs)| **runs == 0).map(|(hook, _)| *hook).collect();
-        assert_eq!(idle, Vec::<&str>::new(), "{}: callbacks that never ran", algorithm.name);
-        host.loader.unload(&host.cgroup("a")).unwrap();
-    }
+    host.inside("a", || in_own_netns(|| exercise(algorithm, &name, &callbacks)));
+    let counts = callbacks.counts();
+    eprintln!("{}: {counts:?}", algorithm.name);
+    let idle: Vec<_> = counts.iter().filter(|(_, runs)| **runs == 0).map(|(hook, _)| *hook).collect();
+    assert_eq!(idle, Vec::<&str>::new(), "callbacks that never ran");
 }
 
 fn exercise(algorithm: &Algorithm, name: &str, callbacks: &Callbacks) {

@@ -6,7 +6,8 @@ pub mod callbacks;
 pub mod drops;
 pub mod net;
 
-use ccactl_loader::{Loader, Paths};
+use ccactl_abi::Algorithm;
+use ccactl_loader::{LoadRequest, Loader, Paths};
 use nix::unistd::geteuid;
 use std::env;
 use std::fs;
@@ -55,6 +56,24 @@ impl Host {
         fs::create_dir(&base).unwrap();
         let home = loader.mount().path().join(own_cgroup().trim_start_matches('/'));
         Some(Self { loader, base, home, tag, _run: run, _serial: serial })
+    }
+
+    /// [`Host::new`] for one algorithm; `None` as well when `CCACTL_ALGORITHMS=a,b` is set and it is not among them.
+    pub fn for_algorithm(name: &str) -> Option<(Self, &'static Algorithm)> {
+        let chosen = env::var("CCACTL_ALGORITHMS").ok();
+        if chosen.is_some_and(|names| !names.split(',').any(|chosen| chosen == name)) {
+            eprintln!("not run: not in CCACTL_ALGORITHMS");
+            return None;
+        }
+        Some((Self::new()?, Algorithm::by_name(name).expect("a file has a row")))
+    }
+
+    /// Loads an algorithm under a name of its own, which it returns, as the policy of a new cgroup of this test.
+    pub fn load_into(&self, cgroup: &str, algorithm: &Algorithm) -> String {
+        let name = self.name("x");
+        let request = LoadRequest::new(algorithm.name, self.cgroup(cgroup)).create(true).as_name(&name);
+        self.loader.load(&request).unwrap_or_else(|error| panic!("{error}"));
+        name
     }
 
     /// A cgroup of this test, as a user names it. It exists only once something has made it.
