@@ -1,27 +1,52 @@
 //! Algorithms whose signal is queueing delay.
 
 use crate::registry::{Algorithm, Family, TraceValue};
-use crate::tunable::int;
+use crate::tunable::{int, switch};
 
 /// In the order in which lists show them.
-pub(super) const ROWS: &[Algorithm] = &[Algorithm {
-    name: "vegas",
-    kernel_name: "bpf_vegas",
-    family: Family::Delay,
-    summary: "Keeps two to four packets queued, by comparing the RTT of a round with the lowest one ever.",
-    reference: "Brakmo, Peterson 1995; net/ipv4/tcp_vegas.c",
-    hooks: VEGAS_HOOKS,
-    tunables: &[
-        int("alpha", "packets", 2, (0, 1_000_000), "with fewer packets queued the window grows", TCP_VEGAS),
-        int("beta", "packets", 4, (0, 1_000_000), "with more packets queued the window shrinks", TCP_VEGAS),
-        int("gamma", "packets", 1, (0, 1_000_000), "with more packets queued slow start ends", TCP_VEGAS),
-    ],
-    modes: &["slow-start", "avoidance", "reno"],
-    v0: Some(DIFF),
-    v1: Some(TraceValue { name: "target_pkts", doc: "window that would leave the queue empty" }),
-    color: "#117733",
-}];
+pub(super) const ROWS: &[Algorithm] = &[
+    Algorithm {
+        name: "vegas",
+        kernel_name: "bpf_vegas",
+        family: Family::Delay,
+        summary: "Keeps two to four packets queued, by comparing the RTT of a round with the lowest one ever.",
+        reference: "Brakmo, Peterson 1995; net/ipv4/tcp_vegas.c",
+        hooks: VEGAS_HOOKS,
+        tunables: &[
+            int("alpha", "packets", 2, (0, 1_000_000), "with fewer packets queued the window grows", TCP_VEGAS),
+            int("beta", "packets", 4, (0, 1_000_000), "with more packets queued the window shrinks", TCP_VEGAS),
+            int("gamma", "packets", 1, (0, 1_000_000), "with more packets queued slow start ends", TCP_VEGAS),
+        ],
+        modes: &["slow-start", "avoidance", "reno"],
+        v0: Some(DIFF),
+        v1: Some(TraceValue { name: "target_pkts", doc: "window that would leave the queue empty" }),
+        color: "#117733",
+    },
+    Algorithm {
+        name: "vegas-a",
+        kernel_name: "vegas_a",
+        family: Family::Delay,
+        summary: "Vegas with thresholds that rise while more queue brings more throughput, to hold its own beside others.",
+        reference: "Srijith, Jacob, Ananda 2005, TCP Vegas-A",
+        hooks: VEGAS_HOOKS,
+        tunables: &[
+            int("alpha", "packets", 1, (1, 1_000_000), "lower threshold at the start; it never falls below 1", VEGAS_A),
+            int("beta", "packets", 3, (0, 1_000_000), "upper threshold at the start; the distance stays", VEGAS_A),
+            int("gamma", "packets", 1, (0, 1_000_000), "with more packets queued slow start ends", VEGAS_A),
+            int("alpha_max", "packets", 255, (1, 1_000_000), "alpha rises no further", "left open by the paper"),
+            switch("equal_is_rise", 0, "a throughput equal to the last one counts as risen", "left open by the paper"),
+        ],
+        modes: &["slow-start", "up", "stay", "down", "reno"],
+        v0: Some(DIFF),
+        v1: Some(TraceValue {
+            name: "alpha_pkts",
+            doc: "lower threshold; the upper one is as far above as at the start",
+        }),
+        color: "#66CCEE",
+    },
+];
 
+const VEGAS_A: &str = "Srijith, Jacob, Ananda 2005";
 const TCP_VEGAS: &str = "net/ipv4/tcp_vegas.c";
 
 const VEGAS_HOOKS: &[&str] = &["init", "ssthresh", "cong_avoid", "pkts_acked", "set_state", "cwnd_event", "undo_cwnd"];
