@@ -58,23 +58,15 @@ static __always_inline void vegas_decide(struct sock *sk, u32 acked)
 
 	vegas->diff_pkts = vegas_diff_pkts(&vegas->rtt, cwnd);
 	vegas->target_pkts = vegas_target_pkts(&vegas->rtt, cwnd);
-	if (!tcp_in_slow_start(tp)) {
-		if (vegas->diff_pkts > beta) {
-			cwnd--;
-			tp->snd_ssthresh = min(tp->snd_ssthresh, cwnd);
-		} else if (vegas->diff_pkts < alpha) {
-			cwnd++;
-		}
-	} else if (vegas->diff_pkts > gamma) {
-		/* One more than the path holds: the division has rounded down. */
-		cwnd = min(cwnd, vegas->target_pkts + 1);
+	if (tcp_in_slow_start(tp)) {
+		cwnd = vegas_slow_start_cwnd(tp, &vegas->rtt, vegas->diff_pkts, gamma, acked);
+	} else if (vegas->diff_pkts > beta) {
+		cwnd--;
 		tp->snd_ssthresh = min(tp->snd_ssthresh, cwnd);
-	} else {
-		tcp_slow_start(tp, acked);
-		cwnd = tp->snd_cwnd;
+	} else if (vegas->diff_pkts < alpha) {
+		cwnd++;
 	}
-	tp->snd_cwnd = vegas_bounded_cwnd(tp, cwnd);
-	tp->snd_ssthresh = vegas_current_ssthresh(sk);
+	vegas_set_cwnd(sk, cwnd);
 }
 
 CC_OP(void, vegas_init, struct sock *sk)
@@ -92,19 +84,11 @@ CC_OP(u32, vegas_ssthresh, struct sock *sk)
 
 CC_OP(void, vegas_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
-	struct tcp_sock *tp = tcp_sk(sk);
 	struct vegas *vegas = inet_csk_ca(sk);
 
-	if (!vegas->rtt.enabled) {
-		tcp_reno_cong_avoid(sk, ack, acked);
-	} else if (vegas_round_over(&vegas->rtt, ack)) {
-		if (vegas_has_samples(&vegas->rtt))
-			vegas_decide(sk, acked);
-		else
-			tcp_reno_cong_avoid(sk, ack, acked);
-		vegas_next_round(&vegas->rtt, tp);
-	} else if (tcp_in_slow_start(tp)) {
-		tcp_slow_start(tp, acked);
+	if (vegas_ack(sk, &vegas->rtt, ack, acked) == VEGAS_ROUND_DECIDE) {
+		vegas_decide(sk, acked);
+		vegas_next_round(&vegas->rtt, tcp_sk(sk));
 	}
 	vegas_publish(sk);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Integer arithmetic that several algorithms need: cube root, logarithm, windowed maximum. */
+/* Integer arithmetic that several algorithms need: roots, logarithm, windowed maximum. */
 #ifndef CCACTL_FIXED_BPF_H
 #define CCACTL_FIXED_BPF_H
 
@@ -35,6 +35,24 @@ static __always_inline u32 cc_fls64(u64 x)
 		x >>= 1;
 	}
 	return bits + (u32)x;
+}
+
+/*
+ * Square root, rounded down. Newton's x' = (x + a / x) / 2 from the power of two above it: after five steps less than
+ * one too large. No comparison in a loop, which would multiply the paths that the verifier follows.
+ */
+static __always_inline u32 cc_sqrt64(u64 a)
+{
+	u64 x = 1ULL << ((cc_fls64(a) + 1) / 2);
+
+	if (!a)
+		return 0;
+	x = (x + a / x) >> 1;
+	x = (x + a / x) >> 1;
+	x = (x + a / x) >> 1;
+	x = (x + a / x) >> 1;
+	x = (x + a / x) >> 1;
+	return x > a / x ? x - 1 : x;
 }
 
 /*

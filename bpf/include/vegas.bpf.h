@@ -126,6 +126,58 @@ static __always_inline u32 vegas_bounded_cwnd(const struct tcp_sock *tp, u32 cwn
 	return cwnd < VEGAS_MIN_CWND ? VEGAS_MIN_CWND : min(cwnd, tp->snd_cwnd_clamp);
 }
 
+enum vegas_round {
+	VEGAS_ROUND_RUNS,
+	VEGAS_ROUND_DECIDE,  /* over: the caller decides and calls vegas_next_round() */
+	VEGAS_ROUND_SKIPPED, /* over without enough samples: the next one has begun */
+};
+
+/* What Vegas does with an ACK, but for the decision at the end of a round. */
+static __always_inline enum vegas_round vegas_ack(struct sock *sk, struct vegas_rtt *v, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!v->enabled) {
+		tcp_reno_cong_avoid(sk, ack, acked);
+		return VEGAS_ROUND_RUNS;
+	}
+	if (!vegas_round_over(v, ack)) {
+		if (tcp_in_slow_start(tp))
+			tcp_slow_start(tp, acked);
+		return VEGAS_ROUND_RUNS;
+	}
+	if (vegas_has_samples(v))
+		return VEGAS_ROUND_DECIDE;
+	tcp_reno_cong_avoid(sk, ack, acked);
+	vegas_next_round(v, tp);
+	return VEGAS_ROUND_SKIPPED;
+}
+
+/* The window after a round of slow start, which ends with more than gamma packets queued. */
+static __always_inline u32 vegas_slow_start_cwnd(struct tcp_sock *tp, const struct vegas_rtt *v, u32 diff_pkts,
+						 u32 gamma_pkts, u32 acked)
+{
+	u32 cwnd;
+
+	if (diff_pkts <= gamma_pkts) {
+		tcp_slow_start(tp, acked);
+		return tp->snd_cwnd;
+	}
+	/* One more than the path holds: the division has rounded down. */
+	cwnd = min(tp->snd_cwnd, vegas_target_pkts(v, tp->snd_cwnd) + 1);
+	tp->snd_ssthresh = min(tp->snd_ssthresh, cwnd);
+	return cwnd;
+}
+
+/* Writes the window that a decision has come to. */
+static __always_inline void vegas_set_cwnd(struct sock *sk, u32 cwnd)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	tp->snd_cwnd = vegas_bounded_cwnd(tp, cwnd);
+	tp->snd_ssthresh = vegas_current_ssthresh(sk);
+}
+
 /* The base RTT for the trace, as it was measured; 0 = none. */
 static __always_inline u32 vegas_published_base_us(const struct vegas_rtt *v)
 {

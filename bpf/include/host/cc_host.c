@@ -262,11 +262,17 @@ const struct cc_host_field cc_host_fields[] = {
 
 /* fixed.bpf.h, for its own tests. */
 u32 cc_host_cube_root(u64 a);
+u32 cc_host_sqrt(u64 a);
 u32 cc_host_window_max(struct cc_window *window, u32 length, u32 at, u32 value);
 
 u32 cc_host_cube_root(u64 a)
 {
 	return cc_cube_root(a);
+}
+
+u32 cc_host_sqrt(u64 a)
+{
+	return cc_sqrt64(a);
 }
 
 u32 cc_host_window_max(struct cc_window *window, u32 length, u32 at, u32 value)

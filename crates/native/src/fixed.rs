@@ -2,6 +2,7 @@
 
 unsafe extern "C" {
     fn cc_host_cube_root(a: u64) -> u32;
+    fn cc_host_sqrt(a: u64) -> u32;
     fn cc_host_window_max(window: *mut Window, length: u32, at: u32, value: u32) -> u32;
 }
 
@@ -10,6 +11,13 @@ unsafe extern "C" {
 pub fn cube_root(a: u64) -> u32 {
     // SAFETY: a pure function of an integer.
     unsafe { cc_host_cube_root(a) }
+}
+
+/// `cc_sqrt64()`
+#[must_use]
+pub fn square_root(a: u64) -> u32 {
+    // SAFETY: a pure function of an integer.
+    unsafe { cc_host_sqrt(a) }
 }
 
 /// `struct cc_window`: maximum over a sliding window in constant space. Empty at first: maximum 0 at time 0.

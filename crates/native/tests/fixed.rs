@@ -1,8 +1,8 @@
-//! `fixed.bpf.h`: cube root and windowed maximum.
+//! `fixed.bpf.h`: roots and windowed maximum.
 
 use std::collections::VecDeque;
 
-use ccactl_native::fixed::{Window, cube_root};
+use ccactl_native::fixed::{Window, cube_root, square_root};
 use proptest::prelude::*;
 
 #[test]
@@ -28,6 +28,19 @@ fn cube_roots_are_as_exact_as_the_kernels() {
     }
     assert!(sum / count < 0.0008, "mean error {}", sum / count);
     assert!(worst < 0.01, "worst error {worst}");
+}
+
+proptest! {
+    #[test]
+    fn square_roots_are_exact_and_rounded_down(a in prop_oneof![0_u64..100_000, any::<u64>()]) {
+        let root = u128::from(square_root(a));
+        prop_assert!(root * root <= u128::from(a) && (root + 1) * (root + 1) > u128::from(a), "sqrt({}) = {}", a, root);
+    }
+}
+
+#[test]
+fn square_roots_at_the_ends() {
+    assert_eq!([0, 1, 2, 3, 4, u64::MAX].map(square_root), [0, 1, 1, 1, 2, u32::MAX]);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use crate::registry::{Algorithm, Family, TraceValue, Tunable};
 use crate::tunable::{gain, int, switch};
+use crate::registry::{Algorithm, Family, TraceValue};
+use crate::tunable::{int, switch};
 
 /// In the order in which lists show them.
 pub(super) const ROWS: &[Algorithm] = &[
@@ -100,9 +102,30 @@ pub(super) const ROWS: &[Algorithm] = &[
         v0: Some(TraceValue { name: "queue_us", doc: "queueing delay: smallest of the last four RTTs less base" }),
         v1: Some(TraceValue { name: "gain_divisor", doc: "1 / GAIN" }),
         color: "#33BBEE",
+        name: "vegas-a",
+        kernel_name: "vegas_a",
+        family: Family::Delay,
+        summary: "Vegas with thresholds that rise while more queue brings more throughput, to hold its own beside others.",
+        reference: "Srijith, Jacob, Ananda 2005, TCP Vegas-A",
+        hooks: VEGAS_HOOKS,
+        tunables: &[
+            int("alpha", "packets", 1, (1, 1_000_000), "lower threshold at the start; it never falls below 1", VEGAS_A),
+            int("beta", "packets", 3, (0, 1_000_000), "upper threshold at the start; the distance stays", VEGAS_A),
+            int("gamma", "packets", 1, (0, 1_000_000), "with more packets queued slow start ends", VEGAS_A),
+            int("alpha_max", "packets", 255, (1, 1_000_000), "alpha rises no further", "left open by the paper"),
+            switch("equal_is_rise", 0, "a throughput equal to the last one counts as risen", "left open by the paper"),
+        ],
+        modes: &["slow-start", "up", "stay", "down", "reno"],
+        v0: Some(DIFF),
+        v1: Some(TraceValue {
+            name: "alpha_pkts",
+            doc: "lower threshold; the upper one is as far above as at the start",
+        }),
+        color: "#66CCEE",
     },
 ];
 
+const VEGAS_A: &str = "Srijith, Jacob, Ananda 2005";
 const TCP_VEGAS: &str = "net/ipv4/tcp_vegas.c";
 
 const VEGAS_HOOKS: &[&str] = &["init", "ssthresh", "cong_avoid", "pkts_acked", "set_state", "cwnd_event", "undo_cwnd"];

@@ -1,7 +1,7 @@
 //! Algorithms that weigh loss and delay together.
 
 use crate::registry::{Algorithm, Family, TraceValue};
-use crate::tunable::{gain, int};
+use crate::tunable::{gain, int, switch};
 
 /// In the order in which lists show them.
 pub(super) const ROWS: &[Algorithm] = &[
@@ -99,8 +99,34 @@ pub(super) const ROWS: &[Algorithm] = &[
         v1: Some(TraceValue { name: "reno_count_pkts", doc: "what a competing Reno flow is thought to have" }),
         color: "#EE3377",
     },
+    Algorithm {
+        name: "compound",
+        kernel_name: "compound",
+        family: Family::Hybrid,
+        summary: "Reno with a second window that grows fast while the queue is short and vanishes when it is not (CTCP).",
+        reference: "Tan, Song, Zhang, Sridharan 2006; draft-sridharan-tcpm-ctcp-02",
+        hooks: VEGAS_HOOKS,
+        tunables: &[
+            gain("alpha", 125, (0, 1000), "growth of dwnd per round as part of window^0.75", CTCP),
+            gain("beta", 500, (100, 900), "part of the window that a loss takes", CTCP),
+            gain("eta", 1000, (0, 10_000), "dwnd gives back what is queued, times this", CTCP),
+            int("gamma", "packets", 30, (0, 1_000_000), "with so many packets queued dwnd shrinks", CTCP),
+            int("low_window", "packets", 41, (2, 1_000_000), "below this window dwnd is 0; the paper has 38", CTCP),
+            switch("gamma_tuning", 0, "gamma follows 3/4 of the queue that the Reno part had at losses", CTCP),
+            int("gamma_low", "packets", 5, (0, 1_000_000), "lower bound of the tuned gamma", CTCP),
+            int("gamma_high", "packets", 30, (0, 1_000_000), "upper bound of the tuned gamma", CTCP),
+            gain("gamma_lambda", 800, (0, 1000), "weight of the newest loss in the tuned gamma", CTCP),
+            switch("rto_forgets_base", 1, "a timeout starts the base RTT anew", CTCP),
+            switch("idle_forgets_base", 0, "a restart from idle does so, too", "net/ipv4/tcp_compound.c of 2006"),
+        ],
+        modes: &["slow-start", "reno", "grow", "shrink"],
+        v0: Some(TraceValue { name: "dwnd_pkts", doc: "delay-driven part of the window; the rest is the Reno part" }),
+        v1: Some(TraceValue { name: "diff_pkts", doc: "packets queued, as of the last round; gamma or more: shrink" }),
+        color: "#6699CC",
+    },
 ];
 
+const CTCP: &str = "draft-sridharan-tcpm-ctcp-02";
 const TCP_YEAH: &str = "net/ipv4/tcp_yeah.c";
 
 const TCP_VENO: &str = "net/ipv4/tcp_veno.c";

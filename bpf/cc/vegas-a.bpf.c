@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Vegas-A: Srijith, Jacob, Ananda, "TCP Vegas-A: Improving the Performance of TCP Vegas", Computer Communications
+ * 28(4), 2005. Vegas whose thresholds move, by comparing the throughput of a round with that of the round before.
+ *
+ *   once per round in avoidance, Th = packets delivered in the round / min RTT:
+ *   alpha <= diff <= beta    Th rose: cwnd + 1, alpha + 1, beta + 1        otherwise nothing
+ *   diff < alpha             alpha = 1, or Th rose: cwnd + 1               otherwise cwnd - 1, alpha - 1, beta - 1
+ *   diff > beta              cwnd - 1; alpha > 1: alpha - 1, beta - 1
+ *
+ * At the start alpha = 1, beta = 3. Everything else is Vegas (vegas.bpf.h): diff, slow start with gamma, rounds, Reno
+ * until the state is open again.
+ *
+ * No native module; own reading where the paper is silent. An equal Th has not risen (tunable). The thresholds have an
+ * upper bound. A timeout leaves them, as a loss does; a restart from idle, which forgets the base RTT, resets them. Th
+ * is counted in delivered packets over the smallest RTT of the round, the same RTT that diff comes from.
+ */
+#include "cc.bpf.h"
+#include "vegas.bpf.h"
+
+#define VEGAS_A_ALPHA_MIN 1U /* packets: alpha falls no further */
+
+CC_TUNABLE(u32, alpha, 1);         /* packets: at the start */
+CC_TUNABLE(u32, beta, 3);          /* packets: at the start */
+CC_TUNABLE(u32, gamma, 1);         /* packets: more queued, slow start ends */
+CC_TUNABLE(u32, alpha_max, 255);   /* packets: alpha rises no further; beta stays as far above as at the start */
+CC_TUNABLE(u32, equal_is_rise, 0); /* 1: a throughput equal to the last one has risen */
+
+enum vegas_a_mode {
+	VEGAS_A_SLOW_START,
+	VEGAS_A_UP,   /* cwnd + 1 */
+	VEGAS_A_STAY, /* and thresholds as they were */
+	VEGAS_A_DOWN, /* cwnd - 1 */
+	VEGAS_A_RENO, /* until the state is open again */
+};
+
+struct vegas_a {
+	struct vegas_rtt rtt;
+	u32 alpha_pkts;      /* beta is this and the distance of the start */
+	u32 diff_pkts;       /* of the last decision, for the trace */
+	u32 round_delivered; /* tp->delivered at the start of the round */
+	u32 prev_pkts;       /* delivered in the round before; 0 = there was none */
+	u32 prev_rtt_us;     /* and its min RTT */
+	u8 step;             /* the last decision: enum vegas_a_mode */
+	u8 pad[3];
+};
+CC_PRIV_FITS(struct vegas_a);
+
+enum vegas_a_throughput {
+	VEGAS_A_FELL,
+	VEGAS_A_ROSE,
+	VEGAS_A_UNKNOWN, /* no round before this one */
+};
+
+static __always_inline u32 vegas_a_beta_pkts(const struct vegas_a *va)
+{
+	return va->alpha_pkts + (beta > alpha ? beta - alpha : 0);
+}
+
+static __always_inline enum vegas_a_mode vegas_a_mode(const struct tcp_sock *tp, const struct vegas_a *va)
+{
+	if (!va->rtt.enabled)
+		return VEGAS_A_RENO;
+	return tcp_in_slow_start(tp) ? VEGAS_A_SLOW_START : va->step;
+}
+
+static __always_inline void vegas_a_publish(struct sock *sk)
+{
+	struct cca_trace *trace = cc_trace(sk);
+	const struct vegas_a *va = inet_csk_ca(sk);
+
+	if (!trace)
+		return;
+	trace->mode = vegas_a_mode(tcp_sk(sk), va);
+	trace->min_rtt_us = vegas_published_base_us(&va->rtt);
+	trace->v0 = va->diff_pkts;
+	trace->v1 = va->alpha_pkts;
+	cc_trace_done(trace);
+}
+
+/* A new series of rounds: there is none to compare with. */
+static __always_inline void vegas_a_start_rounds(struct vegas_a *va, const struct tcp_sock *tp)
+{
+	va->round_delivered = tp->delivered;
+	va->prev_pkts = 0;
+}
+
+static __always_inline void vegas_a_restart(struct vegas_a *va, const struct tcp_sock *tp)
+{
+	vegas_rtt_init(&va->rtt, tp);
+	va->alpha_pkts = max(alpha, VEGAS_A_ALPHA_MIN);
+	va->step = VEGAS_A_STAY;
+	vegas_a_start_rounds(va, tp);
+}
+
+/* The round's throughput against that of the one before: pkts / rtt > prev_pkts / prev_rtt, without the quotients. */
+static __always_inline enum vegas_a_throughput vegas_a_compare(struct vegas_a *va, const struct tcp_sock *tp)
+{
+	u32 pkts = tp->delivered - va->round_delivered;
+	u32 rtt_us = va->rtt.min_rtt_us;
+	u64 now = (u64)pkts * va->prev_rtt_us;
+	u64 last = (u64)va->prev_pkts * rtt_us;
+	int known = va->prev_pkts && pkts;
+
+	va->round_delivered = tp->delivered;
+	va->prev_pkts = pkts;
+	va->prev_rtt_us = rtt_us;
+	if (!known)
+		return VEGAS_A_UNKNOWN;
+	return now > last || (equal_is_rise && now == last) ? VEGAS_A_ROSE : VEGAS_A_FELL;
+}
+
+static __always_inline void vegas_a_lower(struct vegas_a *va)
+{
+	if (va->alpha_pkts > VEGAS_A_ALPHA_MIN)
+		va->alpha_pkts--;
+}
+
+/* The three cases of the paper: moves the thresholds and says what cwnd does. */
+static __always_inline enum vegas_a_mode vegas_a_judge(struct vegas_a *va, enum vegas_a_throughput throughput)
+{
+	if (va->diff_pkts > vegas_a_beta_pkts(va)) {
+		vegas_a_lower(va);
+		return VEGAS_A_DOWN;
+	}
+	if (va->diff_pkts >= va->alpha_pkts) {
+		if (throughput != VEGAS_A_ROSE)
+			return VEGAS_A_STAY;
+		if (va->alpha_pkts < alpha_max)
+			va->alpha_pkts++;
+		return VEGAS_A_UP;
+	}
+	if (va->alpha_pkts <= VEGAS_A_ALPHA_MIN || throughput == VEGAS_A_ROSE)
+		return VEGAS_A_UP;
+	if (throughput == VEGAS_A_UNKNOWN)
+		return VEGAS_A_STAY;
+	vegas_a_lower(va);
+	return VEGAS_A_DOWN;
+}
+
+static __always_inline void vegas_a_decide(struct sock *sk, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct vegas_a *va = inet_csk_ca(sk);
+	enum vegas_a_throughput throughput = vegas_a_compare(va, tp);
+	u32 cwnd = tp->snd_cwnd;
+
+	va->diff_pkts = vegas_diff_pkts(&va->rtt, cwnd);
+	if (tcp_in_slow_start(tp)) {
+		cwnd = vegas_slow_start_cwnd(tp, &va->rtt, va->diff_pkts, gamma, acked);
+		vegas_set_cwnd(sk, cwnd);
+		va->step = VEGAS_A_STAY;
+		return;
+	}
+	va->step = vegas_a_judge(va, throughput);
+	if (va->step == VEGAS_A_UP) {
+		cwnd++;
+	} else if (va->step == VEGAS_A_DOWN) {
+		cwnd--;
+		tp->snd_ssthresh = min(tp->snd_ssthresh, cwnd);
+	}
+	vegas_set_cwnd(sk, cwnd);
+}
+
+CC_OP(void, vegas_a_init, struct sock *sk)
+{
+	struct vegas_a *va = inet_csk_ca(sk);
+
+	*va = (struct vegas_a){0};
+	vegas_a_restart(va, tcp_sk(sk));
+}
+
+CC_OP(u32, vegas_a_ssthresh, struct sock *sk)
+{
+	return tcp_reno_ssthresh(sk);
+}
+
+CC_OP(void, vegas_a_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct vegas_a *va = inet_csk_ca(sk);
+	enum vegas_round round = vegas_ack(sk, &va->rtt, ack, acked);
+
+	if (round == VEGAS_ROUND_DECIDE) {
+		vegas_a_decide(sk, acked);
+		vegas_next_round(&va->rtt, tp);
+	} else if (round == VEGAS_ROUND_SKIPPED) {
+		vegas_a_start_rounds(va, tp);
+	}
+	vegas_a_publish(sk);
+}
+
+CC_OP(void, vegas_a_pkts_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	struct vegas_a *va = inet_csk_ca(sk);
+
+	vegas_rtt_sample(&va->rtt, sample->rtt_us);
+}
+
+CC_OP(void, vegas_a_set_state, struct sock *sk, u8 new_state)
+{
+	struct vegas_a *va = inet_csk_ca(sk);
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	vegas_rtt_set_state(&va->rtt, tp, new_state);
+	vegas_a_start_rounds(va, tp);
+}
+
+CC_OP(void, vegas_a_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	struct vegas_a *va = inet_csk_ca(sk);
+
+	if (vegas_is_restart(event))
+		vegas_a_restart(va, tcp_sk(sk));
+}
+
+CC_OP(u32, vegas_a_undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+CC_OPS(vegas_a) = {
+    .init = (void *)vegas_a_init,
+    .ssthresh = (void *)vegas_a_ssthresh,
+    .cong_avoid = (void *)vegas_a_cong_avoid,
+    .pkts_acked = (void *)vegas_a_pkts_acked,
+    .set_state = (void *)vegas_a_set_state,
+    .cwnd_event = (void *)vegas_a_cwnd_event,
+    .undo_cwnd = (void *)vegas_a_undo_cwnd,
+    .name = "vegas_a",
+};
