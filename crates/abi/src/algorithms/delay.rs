@@ -4,26 +4,63 @@ use crate::registry::{Algorithm, Family, TraceValue, Tunable};
 use crate::tunable::int;
 
 /// In the order in which lists show them.
-pub(super) const ROWS: &[Algorithm] = &[Algorithm {
-    name: "nv",
-    kernel_name: "bpf_nv",
-    family: Family::Delay,
-    summary: "Window that the measured rate needs at the minimum RTT, and ten packets of queue: Vegas for data centres.",
-    reference: "Brakmo 2010, TCP-NV; net/ipv4/tcp_nv.c",
-    hooks: &["init", "ssthresh", "cong_avoid", "set_state", "pkts_acked", "undo_cwnd"],
-    tunables: NV,
-    modes: &["slow-start", "grow", "hold"],
-    v0: Some(TraceValue {
-        name: "max_win_pkts",
-        doc: "window beyond which there is congestion, at the last evaluation",
-    }),
-    v1: Some(TraceValue {
-        name: "growth",
-        doc: "growth per RTT is 2 to this power, in packets; below 0 after timeouts",
-    }),
-    color: "#CCBB44",
-}];
+pub(super) const ROWS: &[Algorithm] = &[
+    Algorithm {
+        name: "nv",
+        kernel_name: "bpf_nv",
+        family: Family::Delay,
+        summary: "Window that the measured rate needs at the minimum RTT, and ten packets of queue: Vegas for data centres.",
+        reference: "Brakmo 2010, TCP-NV; net/ipv4/tcp_nv.c",
+        hooks: &["init", "ssthresh", "cong_avoid", "set_state", "pkts_acked", "undo_cwnd"],
+        tunables: NV,
+        modes: &["slow-start", "grow", "hold"],
+        v0: Some(TraceValue {
+            name: "max_win_pkts",
+            doc: "window beyond which there is congestion, at the last evaluation",
+        }),
+        v1: Some(TraceValue {
+            name: "growth",
+            doc: "growth per RTT is 2 to this power, in packets; below 0 after timeouts",
+        }),
+        color: "#CCBB44",
+    },
+    Algorithm {
+        name: "lp",
+        kernel_name: "bpf_lp",
+        family: Family::Delay,
+        summary: "Takes the bandwidth that others leave: halves and pauses as soon as the one-way delay rises.",
+        reference: "Kuzmanovic, Knightly 2003; net/ipv4/tcp_lp.c",
+        hooks: &["init", "ssthresh", "cong_avoid", "pkts_acked", "undo_cwnd"],
+        tunables: &[
+            int(
+                "threshold_pct",
+                "%",
+                15,
+                (0, 100),
+                "early congestion: so much of the range of the one-way delay above its minimum",
+                TCP_LP,
+            ),
+            int("inference_rtts", "RTTs", 3, (0, 1000), "time without growth after a reaction", TCP_LP),
+            int(
+                "owd_reading",
+                "",
+                0,
+                (0, 1),
+                "one-way delay: 0 = as the native module, with the clocks' offset, 1 = as the paper, without",
+                "Kuzmanovic, Knightly 2003",
+            ),
+        ],
+        modes: &["slow-start", "avoidance", "inference"],
+        v0: Some(TraceValue {
+            name: "owd_ms",
+            doc: "smoothed one-way delay with an unknown constant in it, 0 = no timestamps",
+        }),
+        v1: Some(TraceValue { name: "limit_ms", doc: "one-way delay at which early congestion begins" }),
+        color: "#AABBCC",
+    },
+];
 
+const TCP_LP: &str = "net/ipv4/tcp_lp.c";
 const TCP_NV: &str = "net/ipv4/tcp_nv.c";
 
 const NV: &[Tunable] = &[
