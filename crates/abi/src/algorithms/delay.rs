@@ -1,7 +1,7 @@
 //! Algorithms whose signal is queueing delay.
 
 use crate::registry::{Algorithm, Family, TraceValue, Tunable};
-use crate::tunable::int;
+use crate::tunable::{gain, int};
 
 /// In the order in which lists show them.
 pub(super) const ROWS: &[Algorithm] = &[
@@ -58,8 +58,37 @@ pub(super) const ROWS: &[Algorithm] = &[
         v1: Some(TraceValue { name: "limit_ms", doc: "one-way delay at which early congestion begins" }),
         color: "#AABBCC",
     },
+    Algorithm {
+        name: "fast",
+        kernel_name: "fast",
+        family: Family::Delay,
+        summary: "Steers the window to a fixed number of packets in the queue, by steps that shrink near the goal.",
+        reference: "Jin, Wei, Low 2004; Wei, Jin, Low, Hegde 2006",
+        hooks: &["init", "ssthresh", "cong_avoid", "set_state", "cwnd_event", "pkts_acked", "undo_cwnd"],
+        tunables: &[
+            int(
+                "alpha",
+                "packets",
+                20,
+                (0, 100_000),
+                "packets that the flow keeps in the queue; 0 = 8, 20 or 200 by its rate",
+                FAST_PAPER,
+            ),
+            gain("gamma", 500, (1, 1000), "part of the way to the law's window that an update goes", FAST_PAPER),
+            int("update_rtts", "RTTs", 2, (1, 100), "RTTs from one update to the next", FAST_PAPER),
+            gain("mi_threshold", 500, (0, 100_000), "part of alpha whose queueing ends slow start", FAST_PAPER),
+        ],
+        modes: &["slow-start", "increase", "decrease"],
+        v0: Some(TraceValue {
+            name: "queue_pkts",
+            doc: "packets of the window that wait, by the RTT of the last update",
+        }),
+        v1: Some(TraceValue { name: "avg_rtt_us", doc: "averaged RTT" }),
+        color: "#EE6677",
+    },
 ];
 
+const FAST_PAPER: &str = "Wei, Jin, Low, Hegde 2006";
 const TCP_LP: &str = "net/ipv4/tcp_lp.c";
 const TCP_NV: &str = "net/ipv4/tcp_nv.c";
 
