@@ -202,7 +202,7 @@ struct tcp_sock {
 	u32 undo_marker;
 	u32 high_seq;
 	u8 ecn_flags;
-	u8 is_cwnd_limited : 1; /* cc_bitfield() only */
+	u8 is_cwnd_limited : 1, tcp_usec_ts : 1; /* cc_bitfield() only; the second 6.7+ */
 	struct tcp_rack rack;
 };
 

@@ -1,8 +1,9 @@
-//! The integer arithmetic of `bpf/include/fixed.bpf.h`.
+//! The integer arithmetic of `bpf/include/fixed.bpf.h` and `exp.bpf.h`.
 
 unsafe extern "C" {
     fn cc_host_cube_root(a: u64) -> u32;
     fn cc_host_sqrt(a: u64) -> u32;
+    fn cc_host_exp_neg(x_micro: u32) -> u32;
     fn cc_host_window_max(window: *mut Window, length: u32, at: u32, value: u32) -> u32;
 }
 
@@ -18,6 +19,13 @@ pub fn cube_root(a: u64) -> u32 {
 pub fn square_root(a: u64) -> u32 {
     // SAFETY: a pure function of an integer.
     unsafe { cc_host_sqrt(a) }
+}
+
+/// `cc_exp_neg()`: e^(-x / 10^6), as a fraction of `u32::MAX`.
+#[must_use]
+pub fn exp_neg(x_micro: u32) -> u32 {
+    // SAFETY: a pure function of an integer.
+    unsafe { cc_host_exp_neg(x_micro) }
 }
 
 /// `struct cc_window`: maximum over a sliding window in constant space. Empty at first: maximum 0 at time 0.

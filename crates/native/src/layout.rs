@@ -140,7 +140,7 @@ pub struct TcpSock {
     pub undo_marker: u32,
     pub high_seq: u32,
     pub ecn_flags: u8,
-    /// Bit 0: `is_cwnd_limited`; use [`TcpSock::set_cwnd_limited`].
+    /// Bit 0: `is_cwnd_limited`; use [`TcpSock::set_cwnd_limited`]. Bit 1: `tcp_usec_ts`.
     pub flags: u8,
     pub rack: TcpRack,
 }
