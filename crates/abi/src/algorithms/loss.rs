@@ -93,6 +93,28 @@ pub(super) const ROWS: &[Algorithm] = &[
         color: "#56B4E9",
     },
     Algorithm {
+        name: "htcp",
+        kernel_name: "bpf_htcp",
+        family: Family::Loss,
+        summary: "Grows with the square of the time since the last loss, and backs off to what empties the queue.",
+        reference: "Leith, Shorten 2004; net/ipv4/tcp_htcp.c",
+        hooks: &["init", "ssthresh", "cong_avoid", "set_state", "pkts_acked", "undo_cwnd"],
+        tunables: &[
+            switch("use_rtt_scaling", 1, "scale growth by the RTT: flows of any RTT grow alike per second", TCP_HTCP),
+            switch("use_bandwidth_switch", 1, "back off to the least share when the bandwidth has changed", TCP_HTCP),
+            int("beta_min", "1/128", 64, (1, 127), "least share of the window that a loss leaves", TCP_HTCP),
+            int("beta_max", "1/128", 102, (1, 127), "largest share; it wins over beta_min", TCP_HTCP),
+            int("delta_l_ms", "ms", 1000, (0, 60_000), "time of Reno's growth after a loss", TCP_HTCP),
+        ],
+        modes: &["slow-start", "low-speed", "high-speed"],
+        v0: Some(TraceValue {
+            name: "alpha_milli",
+            doc: "packets per round trip that the window grows, in thousandths",
+        }),
+        v1: Some(TraceValue { name: "beta_milli", doc: "share of the window that the last loss left, in thousandths" }),
+        color: "#44AA99",
+    },
+    Algorithm {
         name: "scalable",
         kernel_name: "bpf_scalable",
         family: Family::Loss,
@@ -147,3 +169,4 @@ const TCP_CUBIC: &str = "net/ipv4/tcp_cubic.c";
 const TCP_SCALABLE: &str = "Kelly 2003; net/ipv4/tcp_scalable.c";
 const TCP_BIC: &str = "net/ipv4/tcp_bic.c";
 const TCP_WESTWOOD: &str = "net/ipv4/tcp_westwood.c";
+const TCP_HTCP: &str = "Leith, Shorten 2004; net/ipv4/tcp_htcp.c";
