@@ -93,6 +93,56 @@ pub(super) const ROWS: &[Algorithm] = &[
         color: "#56B4E9",
     },
     Algorithm {
+        name: "hstcp",
+        kernel_name: "bpf_hstcp",
+        family: Family::Loss,
+        summary: "Reno whose increase grows and whose decrease shrinks with the window: HighSpeed TCP, native highspeed.",
+        reference: "RFC 3649; net/ipv4/tcp_highspeed.c",
+        hooks: &["init", "ssthresh", "cong_avoid", "undo_cwnd"],
+        tunables: &[
+            int(
+                "rows",
+                "",
+                72,
+                (1, 73),
+                "rows of the response function in use: 72 = native module, 73 = RFC, 1 = Reno",
+                "RFC 3649, appendix B; net/ipv4/tcp_highspeed.c",
+            ),
+            switch(
+                "count_packets",
+                0,
+                "grow by a(w)/w per packet acknowledged, not per ACK: the RFC's rate with stretch ACKs",
+                "RFC 3649, section 5",
+            ),
+        ],
+        modes: &["slow-start", "reno", "highspeed"],
+        v0: Some(TraceValue { name: "ai_pkts", doc: "a(w): packets per round trip that the window grows" }),
+        v1: Some(TraceValue { name: "md_milli", doc: "b(w): share of the window that a loss takes, in thousandths" }),
+        color: "#882255",
+    },
+    Algorithm {
+        name: "htcp",
+        kernel_name: "bpf_htcp",
+        family: Family::Loss,
+        summary: "Grows with the square of the time since the last loss, and backs off to what empties the queue.",
+        reference: "Leith, Shorten 2004; net/ipv4/tcp_htcp.c",
+        hooks: &["init", "ssthresh", "cong_avoid", "set_state", "pkts_acked", "undo_cwnd"],
+        tunables: &[
+            switch("use_rtt_scaling", 1, "scale growth by the RTT: flows of any RTT grow alike per second", TCP_HTCP),
+            switch("use_bandwidth_switch", 1, "back off to the least share when the bandwidth has changed", TCP_HTCP),
+            int("beta_min", "1/128", 64, (1, 127), "least share of the window that a loss leaves", TCP_HTCP),
+            int("beta_max", "1/128", 102, (1, 127), "largest share; it wins over beta_min", TCP_HTCP),
+            int("delta_l_ms", "ms", 1000, (0, 60_000), "time of Reno's growth after a loss", TCP_HTCP),
+        ],
+        modes: &["slow-start", "low-speed", "high-speed"],
+        v0: Some(TraceValue {
+            name: "alpha_milli",
+            doc: "packets per round trip that the window grows, in thousandths",
+        }),
+        v1: Some(TraceValue { name: "beta_milli", doc: "share of the window that the last loss left, in thousandths" }),
+        color: "#44AA99",
+    },
+    Algorithm {
         name: "scalable",
         kernel_name: "bpf_scalable",
         family: Family::Loss,
@@ -185,3 +235,4 @@ const TCP_BIC: &str = "net/ipv4/tcp_bic.c";
 const TCP_WESTWOOD: &str = "net/ipv4/tcp_westwood.c";
 
 const ACA_OPEN: &str = "left open by Na, Park, Lee, Kim 2006";
+const TCP_HTCP: &str = "Leith, Shorten 2004; net/ipv4/tcp_htcp.c";
