@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The decisions that the versions of BBR take differently: one set of functions for each, with the same names. */
+#ifndef CCACTL_BBR2_RULES_BPF_H
+#define CCACTL_BBR2_RULES_BPF_H
+
+#include "bbr2_rules_v2.bpf.h"
+
+#endif /* CCACTL_BBR2_RULES_BPF_H */
