@@ -24,8 +24,18 @@
 #define BBR2_TLP_IS_LOSS         0
 #define BBR2_ECN_REPROBE_GAIN    0
 
+#elif BBR2_VERSION == 3
+
+/* 4 ln 2 = 2.7726; v3 has 710/256. */
+#define BBR2_STARTUP_PACING_GAIN 2773
+#define BBR2_STARTUP_CWND_GAIN   2000
+#define BBR2_DOWN_GAIN           910
+#define BBR2_FULL_LOSS_COUNT     6
+#define BBR2_TLP_IS_LOSS         1
+#define BBR2_ECN_REPROBE_GAIN    500
+
 #else
-#error "BBR2_VERSION: 2"
+#error "BBR2_VERSION is 2 or 3"
 #endif
 
 #endif /* CCACTL_BBR2_VERSION_BPF_H */
