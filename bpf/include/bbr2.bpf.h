@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * BBRv2: the callbacks. bbrv2.bpf.c has the description. A file that wants BBRv2 with a difference defines
- * BBR2_HAS_VARIANT and the hooks of bbr2_no_variant.bpf.h, includes this, and registers the table.
+ * The core that version 2 of BBR and its successor share: the callbacks. bbrv2.bpf.c has the description. A file that
+ * wants a difference defines BBR2_HAS_VARIANT and the hooks of bbr2_no_variant.bpf.h, includes this, and registers the
+ * table. The version is chosen before anything is included (bbr2_version.bpf.h).
  *
- *   bbr2_params    tunables and constants          bbr2_bounds    losses -> bounds
- *   bbr2_state     the state, the sample           bbr2_ecn       marks  -> bounds
- *   bbr2_ring      what was in flight at sending   bbr2_phases    when a phase ends
+ *   bbr2_version   defaults of each version        bbr2_bounds    losses -> bounds
+ *   bbr2_params    tunables and constants          bbr2_ecn       marks  -> bounds
+ *   bbr2_state     the state, the sample           bbr2_phases    when a phase ends
+ *   bbr2_ring      what was in flight at sending   bbr2_rules     what the versions decide differently
  *   bbr2_path      BDP and targets                 bbr2_control   pacing rate and cwnd
  *   bbr2_cycle     entering a phase                bbr2_fallback  no memory: reno
  */
@@ -95,6 +97,13 @@ static __always_inline void bbr2_update_round(struct bbr2 *b, struct bbr2_now *n
 	bbr2_note_ecn(b, now, s);
 }
 
+/* A loss round is over: the next one starts with this sample. */
+static __always_inline void bbr2_restart_latest(struct bbr2 *b, const struct bbr2_sample *s)
+{
+	b->bw_latest = s->bw;
+	b->inflight_latest = s->delivered;
+}
+
 /* Bandwidth and inflight of this round trip; at the end of it, the short-term bounds. */
 static __always_inline void bbr2_update_signals(struct bbr2 *b, const struct bbr2_now *now, const struct bbr2_sample *s)
 {
@@ -107,16 +116,15 @@ static __always_inline void bbr2_update_signals(struct bbr2 *b, const struct bbr
 		b->loss_in_round = 1;
 	b->bw_latest = max(b->bw_latest, s->bw);
 	b->inflight_latest = max(b->inflight_latest, s->delivered);
-	/* An ACK for a tail-loss probe ends no round: its loss belongs to the round that is under way. */
-	if (b->tlp_pending || before(s->prior_delivered, b->loss_round_delivered))
+	if ((b->tlp_pending && !BBR2_TLP_ACK_ENDS_ROUND) || before(s->prior_delivered, b->loss_round_delivered))
 		return;
 	b->loss_round_delivered = now->delivered;
 	b->loss_round_start = 1;
 	bbr2_adapt_lower_bounds(b, now);
 	b->loss_in_round = 0;
 	b->ecn_in_round = 0;
-	b->bw_latest = s->bw;
-	b->inflight_latest = s->delivered;
+	if (!BBR2_LATEST_KEPT_TO_END_OF_ACK)
+		bbr2_restart_latest(b, s);
 }
 
 /* The two halves of the model. Global functions return int and must look for NULL themselves. */
@@ -198,6 +206,8 @@ CC_CONG_CONTROL(bbr2_cong_control, sk, ack, flag, rs)
 	tp->snd_cwnd = now.cwnd;
 	tp->snd_ssthresh = now.ssthresh;
 
+	if (BBR2_LATEST_KEPT_TO_END_OF_ACK && b->loss_round_start && !b->tlp_pending)
+		bbr2_restart_latest(b, &s);
 	if (s.lost)
 		b->loss_in_cycle = 1;
 	b->prev_ca_state = now.ca_state;
@@ -284,8 +294,7 @@ CC_OP(u32, bbr2_undo_cwnd, struct sock *sk)
 
 	if (!b)
 		return bbr2_fell_back(sk) ? tcp_reno_undo_cwnd(sk) : tcp_sk(sk)->snd_cwnd;
-	b->full_bw = 0;
-	b->full_bw_count = 0;
+	bbr2_full_bw_after_undo(b);
 	b->loss_in_round = 0;
 	b->bw_lo = max(b->bw_lo, b->undo_bw_lo);
 	b->inflight_lo = max(b->inflight_lo, b->undo_inflight_lo);
@@ -300,7 +309,7 @@ static __always_inline void bbr2_enter_loss(struct sock *sk, struct bbr2 *b)
 	bbr2_look(sk, b, &now);
 	bbr2_note_timeout_losses(b, &now);
 	b->prev_ca_state = TCP_CA_Loss;
-	b->full_bw = 0;
+	bbr2_full_bw_after_timeout(b);
 	/* The end of the round lowers it from here; cwnd itself says nothing after a timeout. */
 	if (!bbr2_is_probing(b) && b->inflight_lo == BBR2_UNBOUNDED)
 		b->inflight_lo = max(now.cwnd, b->prior_cwnd);

@@ -20,8 +20,7 @@ static __always_inline int bbr2_inflight_too_high(const struct bbr2 *b, const st
 {
 	if (bbr2_loss_too_high(s->lost, s->tx_in_flight))
 		return 1;
-	return b->ecn_eligible && s->delivered_ce && ecn_thresh &&
-	       (u64)s->delivered_ce * BBR2_UNIT >= (u64)s->delivered * ecn_thresh;
+	return b->ecn_eligible && s->delivered_ce && ecn_thresh && bbr2_ecn_exceeds(s->delivered_ce, s->delivered);
 }
 
 /*
@@ -58,17 +57,34 @@ static __always_inline void bbr2_handle_too_high(struct bbr2 *b, struct bbr2_now
 		bbr2_start_down(b, now);
 }
 
-/* n packets were marked lost; the flight they belong to had tx_in_flight packets, of which lost are lost by now. */
-static __always_inline void bbr2_note_loss(struct bbr2 *b, struct bbr2_now *now, u32 n, u32 lost, u32 tx_in_flight,
-					   int app_limited, u32 cwnd)
+/* From the first loss on, observe a whole round before judging. */
+static __always_inline void bbr2_mark_lossy_round(struct bbr2 *b, const struct bbr2_now *now)
 {
-	/* From the first loss on, observe a whole round before judging. */
 	if (!b->loss_in_round)
 		b->loss_round_delivered = now->delivered;
 	b->loss_in_round = 1;
 	b->loss_in_cycle = 1;
+}
+
+/* n packets were marked lost; the flight they belong to had tx_in_flight packets, of which lost are lost by now. */
+static __always_inline void bbr2_note_loss(struct bbr2 *b, struct bbr2_now *now, u32 n, u32 lost, u32 tx_in_flight,
+					   int app_limited, u32 cwnd)
+{
+	bbr2_mark_lossy_round(b, now);
 	if (b->probe_samples && bbr2_loss_too_high(lost, tx_in_flight))
 		bbr2_handle_too_high(b, now, bbr2_cut_point(tx_in_flight, lost, n), app_limited, cwnd);
+}
+
+/* The kernel has repaired a loss with a tail-loss probe, without marking it: the last packet of what had arrived. */
+static __always_inline void bbr2_note_tail_loss(struct bbr2 *b, struct bbr2_now *now, const struct bbr2_sample *s)
+{
+	u32 tx_in_flight = b->inflight_latest + 1;
+	u32 lost = bbr2_tlp_lost(s);
+	u32 safe = BBR2_TLP_CUTS_AT_THRESHOLD ? bbr2_cut_point(tx_in_flight, lost, 1) : tx_in_flight;
+
+	bbr2_mark_lossy_round(b, now);
+	if (b->probe_samples && bbr2_loss_too_high(lost, tx_in_flight))
+		bbr2_handle_too_high(b, now, safe, s->app_limited, now->cwnd);
 }
 
 /*
@@ -81,8 +97,7 @@ static __always_inline void bbr2_note_ack_losses(struct bbr2 *b, struct bbr2_now
 
 	b->seen_lost = now->lost;
 	if (b->tlp_pending) {
-		/* The probe's ACK shows a loss that the kernel has repaired without marking it. */
-		bbr2_note_loss(b, now, 1, max(s->lost, 1U), b->inflight_latest + 1, s->app_limited, now->cwnd);
+		bbr2_note_tail_loss(b, now, s);
 	} else if (n && s->ring_hit) {
 		bbr2_note_loss(b, now, n, s->lost, s->tx_in_flight, s->app_limited, now->cwnd);
 	} else if (n) {
@@ -115,8 +130,7 @@ static __always_inline void bbr2_adapt_lower_bounds(struct bbr2 *b, const struct
 	if (b->ecn_in_round && b->ecn_eligible && ecn_factor) {
 		u32 keep = BBR2_UNIT - bbr2_scale(b->ecn_alpha, ecn_factor);
 
-		ecn_inflight_lo = bbr2_scale(min(b->inflight_lo, now->cwnd), keep);
-		ecn_bw_lo = bbr2_scale(min(b->bw_lo, bbr2_max_bw(b)), keep);
+		bbr2_ecn_lower_bounds(b, now->cwnd, keep, &ecn_bw_lo, &ecn_inflight_lo);
 	}
 	if (b->loss_in_round) {
 		if (b->bw_lo == BBR2_UNBOUNDED)
@@ -138,7 +152,7 @@ static __always_inline void bbr2_probe_inflight_hi_upward(struct bbr2 *b, const 
 	u32 growth;
 
 	if (!now->cwnd_limited || now->cwnd < b->inflight_hi) {
-		b->probe_up_acks = 0; /* unused credit does not accumulate */
+		bbr2_up_not_limited(b);
 		return;
 	}
 	b->probe_up_acks += s->acked;

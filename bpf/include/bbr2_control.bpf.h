@@ -3,7 +3,7 @@
 #ifndef CCACTL_BBR2_CONTROL_BPF_H
 #define CCACTL_BBR2_CONTROL_BPF_H
 
-#include "bbr2_path.bpf.h"
+#include "bbr2_rules.bpf.h"
 
 static __always_inline void bbr2_update_gains(struct bbr2 *b)
 {
@@ -25,6 +25,7 @@ static __always_inline void bbr2_update_gains(struct bbr2 *b)
 		break;
 	case BBR2_UP:
 		b->pacing_gain = up_gain;
+		b->cwnd_gain = bbr2_up_cwnd_gain();
 		break;
 	case BBR2_PROBE_RTT:
 		b->pacing_gain = BBR2_UNIT;

@@ -3,7 +3,7 @@
 #ifndef CCACTL_BBR2_CYCLE_BPF_H
 #define CCACTL_BBR2_CYCLE_BPF_H
 
-#include "bbr2_path.bpf.h"
+#include "bbr2_rules.bpf.h"
 
 static __always_inline void bbr2_start_round(struct bbr2 *b, const struct bbr2_now *now)
 {
@@ -77,11 +77,12 @@ static __always_inline void bbr2_start_refill(struct bbr2 *b, const struct bbr2_
 	b->phase = BBR2_REFILL;
 }
 
-static __always_inline void bbr2_start_up(struct bbr2 *b, const struct bbr2_now *now)
+static __always_inline void bbr2_start_up(struct bbr2 *b, const struct bbr2_now *now, u32 sample_bw)
 {
 	b->ack_phase = BBR2_ACKS_PROBE_STARTING;
 	bbr2_start_round(b, now);
 	b->cycle_stamp_us = now->us;
+	bbr2_begin_up(b, sample_bw);
 	b->phase = BBR2_UP;
 	bbr2_raise_slope(b, now);
 }

@@ -7,13 +7,13 @@
 #ifndef CCACTL_BBR2_ECN_BPF_H
 #define CCACTL_BBR2_ECN_BPF_H
 
-#include "bbr2_path.bpf.h"
+#include "bbr2_rules.bpf.h"
 
 /* Full pipe by the signs of congestion: remember how much was in it. */
 static __always_inline void bbr2_startup_too_high(struct bbr2 *b, struct bbr2_now *now)
 {
 	b->full_pipe = 1;
-	b->inflight_hi = bbr2_inflight(b, now, bbr2_max_bw(b), BBR2_UNIT);
+	b->inflight_hi = bbr2_startup_safe_inflight(b, bbr2_inflight(b, now, bbr2_max_bw(b), BBR2_UNIT));
 }
 
 static __always_inline void bbr2_note_ecn(struct bbr2 *b, const struct bbr2_now *now, const struct bbr2_sample *s)
@@ -38,7 +38,7 @@ static __always_inline void bbr2_update_ecn_alpha(struct bbr2 *b, struct bbr2_no
 		return;
 	b->round_delivered = now->delivered;
 	b->round_delivered_ce = now->delivered_ce;
-	if (b->min_rtt_us <= ecn_max_rtt_us)
+	if (bbr2_ecn_path_is_short(b))
 		b->ecn_eligible = 1;
 	if (!b->ecn_eligible)
 		return;

@@ -25,27 +25,12 @@ static __always_inline void bbr2_check_startup_loss(struct bbr2 *b, struct bbr2_
 		b->loss_events_in_round = 0;
 }
 
-/* Faster sending has not raised the delivery rate for some rounds. */
-static __always_inline void bbr2_check_full_bw(struct bbr2 *b, const struct bbr2_sample *s)
-{
-	u32 bw = bbr2_max_bw(b);
-
-	if (b->full_pipe || !b->round_start || s->app_limited)
-		return;
-	if (bw >= bbr2_scale(b->full_bw, full_bw_growth)) {
-		b->full_bw = bw;
-		b->full_bw_count = 0;
-		return;
-	}
-	b->full_bw_count++;
-	b->full_pipe = b->full_bw_count >= full_bw_rounds;
-}
-
 static __always_inline void bbr2_check_drain(struct bbr2 *b, struct bbr2_now *now)
 {
+	int entered = b->phase == BBR2_STARTUP && b->full_pipe;
 	u32 bdp;
 
-	if (b->phase == BBR2_STARTUP && b->full_pipe) {
+	if (entered) {
 		b->phase = BBR2_DRAIN;
 		now->ssthresh = bbr2_inflight(b, now, bbr2_max_bw(b), BBR2_UNIT);
 		bbr2_reset_congestion_signals(b);
@@ -53,7 +38,7 @@ static __always_inline void bbr2_check_drain(struct bbr2 *b, struct bbr2_now *no
 	if (b->phase != BBR2_DRAIN)
 		return;
 	bdp = bbr2_inflight(b, now, bbr2_max_bw(b), BBR2_UNIT);
-	if (bbr2_in_net_at_departure(b, now, now->in_flight) <= bdp)
+	if (bbr2_in_net_at_departure(b, now, now->in_flight) <= bdp || bbr2_drain_has_lasted(b, entered))
 		bbr2_start_down(b, now);
 }
 
@@ -101,13 +86,13 @@ static __always_inline int bbr2_time_to_cruise(const struct bbr2 *b, const struc
 	       inflight <= bbr2_inflight(b, now, bbr2_max_bw(b), BBR2_UNIT);
 }
 
-static __always_inline void bbr2_check_up_done(struct bbr2 *b, const struct bbr2_now *now, u32 inflight)
+static __always_inline void bbr2_check_up_done(struct bbr2 *b, const struct bbr2_now *now, const struct bbr2_sample *s,
+					       u32 inflight)
 {
 	if (b->probe_too_high && inflight >= b->inflight_hi) {
 		/* The probe before this one ended in loss at about this flight. */
 		b->stopped_risky_probe = 1;
-	} else if (!bbr2_elapsed(now, b->cycle_stamp_us, b->min_rtt_us) ||
-		   inflight < bbr2_inflight(b, now, bbr2_max_bw(b), probe_inflight_gain)) {
+	} else if (!bbr2_up_is_done(b, now, s, inflight)) {
 		return;
 	}
 	b->probe_too_high = 0;
@@ -134,11 +119,11 @@ static __always_inline void bbr2_update_cycle(struct bbr2 *b, struct bbr2_now *n
 		if (b->round_start) {
 			/* From now on the ACKs show what a full pipe does. */
 			b->probe_samples = 1;
-			bbr2_start_up(b, now);
+			bbr2_start_up(b, now, s->bw);
 		}
 		break;
 	case BBR2_UP:
-		bbr2_check_up_done(b, now, inflight);
+		bbr2_check_up_done(b, now, s, inflight);
 		break;
 	}
 }
@@ -197,7 +182,8 @@ static __always_inline void bbr2_update_min_rtt(struct bbr2 *b, struct bbr2_now 
 {
 	int due = bbr2_elapsed(now, b->probe_rtt_min_stamp_us, probe_rtt_interval_ms * USEC_PER_MSEC);
 
-	if (s->rtt_us != BBR_NO_RTT && (s->rtt_us <= b->probe_rtt_min_us || (due && !s->ack_delayed))) {
+	if (s->rtt_us != BBR_NO_RTT &&
+	    (bbr2_renews_min_rtt(s->rtt_us, b->probe_rtt_min_us) || (due && !s->ack_delayed))) {
 		b->probe_rtt_min_us = s->rtt_us;
 		b->probe_rtt_min_stamp_us = now->us;
 	}

@@ -73,7 +73,7 @@ struct bbr2 {
 	u32 inflight_latest;
 	u32 inflight_lo;
 	u32 inflight_hi;
-	u32 full_bw; /* the maximum that STARTUP still has to exceed */
+	u32 full_bw; /* what the bandwidth of STARTUP (v3: and of UP) has to exceed */
 	struct bbr_aggregation aggregation;
 
 	/* Probe. */
@@ -125,7 +125,9 @@ struct bbr2 {
 	u8 tlp_pending; /* a tail-loss probe repaired a loss within this ACK */
 	u8 ring_shift;
 	u8 rate_limited; /* by PROBE_RTT: what is sent up to limited_until says nothing about the path's rate */
-	u8 pad[3];
+	u8 full_bw_now;  /* v3: the bandwidth has not grown since full_bw was set, for full_bw_rounds */
+	u8 drain_rounds; /* v3: rounds of DRAIN so far */
+	u8 pad;
 	u32 limited_until; /* tp->delivered */
 	u32 ring_key;      /* of the burst that may still grow */
 

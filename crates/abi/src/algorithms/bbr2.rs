@@ -1,4 +1,5 @@
-//! Tunables of BBRv2 and of what builds on it. `bpf/include/bbr2_params.bpf.h` declares the variables.
+//! Tunables of BBRv2 and of what builds on it. `bpf/include/bbr2_params.bpf.h` and `bbr2_rules_v2.bpf.h` declare the
+//! variables, `bbr2_friendly.bpf.h` those of F-BBRv2.
 
 use crate::registry::Tunable;
 use crate::tunable::{gain, int};
@@ -71,8 +72,8 @@ pub(super) const BBRV2: &[Tunable] = &[
     ),
 ];
 
-/// What F-BBRv2 adds. The defaults are the literal readings of its paper.
-const F_BBRV2_OWN: &[Tunable] = &[
+/// What F-BBRv2 adds, on whatever version. The defaults are the literal readings of its paper.
+pub(super) const F_OWN: &[Tunable] = &[
     gain(
         "alpha",
         1200,
@@ -124,9 +125,9 @@ const F_BBRV2_OWN: &[Tunable] = &[
 ];
 
 /// F-BBRv2's own first, then BBRv2's.
-pub(super) const F_BBRV2: &[Tunable] = &concat::<{ F_BBRV2_OWN.len() + BBRV2.len() }>(F_BBRV2_OWN, BBRV2);
+pub(super) const F_BBRV2: &[Tunable] = &concat::<{ F_OWN.len() + BBRV2.len() }>(F_OWN, BBRV2);
 
-const fn concat<const N: usize>(first: &[Tunable], second: &[Tunable]) -> [Tunable; N] {
+pub(super) const fn concat<const N: usize>(first: &[Tunable], second: &[Tunable]) -> [Tunable; N] {
     assert!(N == first.len() + second.len());
     let mut all = [first[0]; N];
     let mut i = 0;

@@ -1,6 +1,7 @@
 //! The registry: one row per file of `bpf/cc/`, in one module per kind of signal.
 
 mod bbr2;
+mod bbr3;
 mod delay;
 mod ecn;
 mod hybrid;

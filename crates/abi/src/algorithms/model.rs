@@ -1,6 +1,6 @@
 //! Algorithms that keep a model of the path: the BBR family.
 
-use super::bbr2;
+use super::{bbr2, bbr3};
 use crate::registry::{Algorithm, Family, TraceValue};
 use crate::tunable::{gain, int, switch};
 
@@ -68,15 +68,8 @@ pub(super) const ROWS: &[Algorithm] = &[
         hooks: BBR2_HOOKS,
         tunables: bbr2::BBRV2,
         modes: BBR2_MODES,
-        v0: Some(TraceValue {
-            name: "loss_milli",
-            doc: "lost packets of the last sample's flight, in thousandths of it; -1 = its sending is no longer known",
-        }),
-        v1: Some(TraceValue {
-            name: "bounds",
-            doc: "sum of: 1 cwnd cut to inflight_hi, 2 to inflight_hi less headroom, 4 to inflight_lo, 8 rate follows \
-                  bw_lo, 16 cwnd used up",
-        }),
+        v0: BBR2_LOSS,
+        v1: BBR2_BOUNDS,
         color: "#009E73",
     },
     Algorithm {
@@ -88,16 +81,35 @@ pub(super) const ROWS: &[Algorithm] = &[
         hooks: BBR2_HOOKS,
         tunables: bbr2::F_BBRV2,
         modes: BBR2_MODES,
-        v0: Some(TraceValue {
-            name: "rtprop_first_us",
-            doc: "the delay that the detector compares with; -1 = none yet",
-        }),
-        v1: Some(TraceValue {
-            name: "bounds",
-            doc: "sum of: 1 cwnd cut to inflight_hi, 2 to inflight_hi less headroom, 4 to inflight_lo, 8 rate follows \
-                  bw_lo, 16 cwnd used up, 32 loss-based flow detected, 64 cruise gain raised (with 16: masked by cwnd)",
-        }),
+        v0: FRIENDLY_RTPROP,
+        v1: FRIENDLY_BOUNDS,
         color: "#CC79A7",
+    },
+    Algorithm {
+        name: "bbrv3",
+        kernel_name: "bbrv3",
+        family: Family::Model,
+        summary: "BBRv2 revised: probes until the bandwidth stops growing, drains gently, starts with less loss.",
+        reference: "Cardwell et al., IETF 117 CCWG; tcp_bbr.c of google/bbr v3; draft-ietf-ccwg-bbr",
+        hooks: BBR2_HOOKS,
+        tunables: bbr3::BBRV3,
+        modes: BBR2_MODES,
+        v0: BBR2_LOSS,
+        v1: BBR2_BOUNDS,
+        color: "#E69F00",
+    },
+    Algorithm {
+        name: "f-bbrv3",
+        kernel_name: "f_bbrv3",
+        family: Family::Model,
+        summary: "F-BBRv2's detector and raised CRUISE on BBRv3; our own combination.",
+        reference: "this project; mechanism of Cho & Cho 2023 on tcp_bbr.c of google/bbr v3",
+        hooks: BBR2_HOOKS,
+        tunables: bbr3::F_BBRV3,
+        modes: BBR2_MODES,
+        v0: FRIENDLY_RTPROP,
+        v1: FRIENDLY_BOUNDS,
+        color: "#AA3377",
     },
 ];
 
@@ -109,3 +121,23 @@ const BBR2_HOOKS: &[&str] =
 /// `enum bbr2_phase`
 const BBR2_MODES: &[&str] =
     &["startup", "drain", "probe-bw-down", "probe-bw-cruise", "probe-bw-refill", "probe-bw-up", "probe-rtt"];
+
+const BBR2_LOSS: Option<TraceValue> = Some(TraceValue {
+    name: "loss_milli",
+    doc: "lost packets of the last sample's flight, in thousandths of it; -1 = its sending is no longer known",
+});
+
+const BBR2_BOUNDS: Option<TraceValue> = Some(TraceValue {
+    name: "bounds",
+    doc: "sum of: 1 cwnd cut to inflight_hi, 2 to inflight_hi less headroom, 4 to inflight_lo, 8 rate follows \
+          bw_lo, 16 cwnd used up",
+});
+
+const FRIENDLY_RTPROP: Option<TraceValue> =
+    Some(TraceValue { name: "rtprop_first_us", doc: "the delay that the detector compares with; -1 = none yet" });
+
+const FRIENDLY_BOUNDS: Option<TraceValue> = Some(TraceValue {
+    name: "bounds",
+    doc: "sum of: 1 cwnd cut to inflight_hi, 2 to inflight_hi less headroom, 4 to inflight_lo, 8 rate follows \
+          bw_lo, 16 cwnd used up, 32 loss-based flow detected, 64 cruise gain raised (with 16: masked by cwnd)",
+});

@@ -47,8 +47,11 @@ pub struct Ack {
     pub after_us: u64,
     /// Packets acknowledged. Few, so that nothing looks like ACK aggregation.
     pub acked: u32,
-    /// Delivery rate in packets per round trip.
+    /// Packets delivered over `interval_us`: the delivery rate in packets per round trip, if that is one.
     pub rate: i32,
+    pub interval_us: u64,
+    /// Of them, with an ECN mark.
+    pub marked: i32,
     /// −1 = none.
     pub rtt_us: i64,
     /// Packets marked lost by this ACK.
@@ -70,6 +73,8 @@ pub fn next_round() -> Ack {
         after_us: RTT_US,
         acked: 1,
         rate: BDP as i32,
+        interval_us: RTT_US,
+        marked: 0,
         rtt_us: RTT_US as i64,
         losses: 0,
         timer_losses: 0,
@@ -125,13 +130,15 @@ impl Driver {
         let tp = self.socket.tp_mut();
         tp.delivered = tp.delivered.wrapping_add(ack.acked);
         tp.delivered_mstamp = tp.tcp_mstamp;
+        tp.delivered_ce = tp.delivered_ce.wrapping_add(ack.marked as u32);
         tp.lost = tp.lost.wrapping_add(ack.losses + ack.timer_losses);
         tp.packets_out = ack.in_flight.1;
         let sample = RateSample {
             prior_mstamp: 1,
             prior_delivered: sent_at,
             delivered: ack.rate,
-            interval_us: RTT_US as i64,
+            delivered_ce: ack.marked,
+            interval_us: ack.interval_us as i64,
             rtt_us: ack.rtt_us,
             losses: ack.losses as i32,
             acked_sacked: ack.acked,

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * F-BBRv3: our own. The detector and the reaction of F-BBRv2 (Cho & Cho 2023; f-bbrv2.bpf.c) on BBRv3 instead of BBRv2.
+ * No paper describes it.
+ *
+ *   detector   RTprop_current > alpha x RTprop        alpha = 1.2
+ *   reaction   pacing_gain of CRUISE = 1.15           instead of 1, while detected
+ *
+ * The reason given for 15 % holds here as well: CRUISE of version 3 leaves the same headroom below inflight_hi.
+ */
+#define BBR2_VERSION 3
+
+#include "cc.bpf.h"
+#include "bbr2_friendly.bpf.h"
+#include "bbr2.bpf.h"
+
+CC_OPS(f_bbrv3) = {
+    .init = (void *)bbr2_init,
+    .release = (void *)bbr2_release,
+    .cong_control = (void *)bbr2_cong_control,
+    .ssthresh = (void *)bbr2_ssthresh,
+    .undo_cwnd = (void *)bbr2_undo_cwnd,
+    .set_state = (void *)bbr2_set_state,
+    .cwnd_event = (void *)bbr2_cwnd_event,
+    .sndbuf_expand = (void *)bbr2_sndbuf_expand,
+    .name = "f_bbrv3",
+};
