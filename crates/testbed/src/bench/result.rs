@@ -79,6 +79,8 @@ pub struct LinkResult {
     pub packets: u64,
     /// Refused by the full buffer.
     pub dropped_full_packets: u64,
+    /// Marked "congestion experienced" instead of dropped.
+    pub marked_packets: u64,
     /// Lost at random.
     pub lost_packets: u64,
     /// Most bytes in the buffer.
@@ -235,6 +237,7 @@ fn link_result(scenario: &Scenario, measured: &Measured, summary: &RecordingSumm
         realtime: emulator.realtime,
         packets: sum(|flow| flow.offered_packets),
         dropped_full_packets: sum(|flow| flow.dropped_full_packets),
+        marked_packets: sum(|flow| flow.marked_packets),
         lost_packets: sum(|flow| flow.lost_packets),
         queue_max_bytes: emulator.queue_max_bytes,
         queue_mean_bytes: emulator.queue_mean_bytes,
