@@ -26,7 +26,8 @@
  *   - Smaller segments at very small windows: the MSS is the kernel's.
  * Different on purpose: the pacing rate counts the fractional window as whole packets rounded up, not down (see
  * prague_pace()); a loss sets ssthresh to the reduced window, where in the reference a timeout in slow start leaves it
- * infinite. Marks are taken from tp->delivered_ce. Without ECN it is Reno moved by the same steps (mode no-ecn).
+ * infinite. Marks are taken from tp->delivered_ce. Without ECN the socket goes to the kernel's reno (mode no-ecn); if
+ * that is refused, this grows and halves as Reno.
  */
 #include "cc.bpf.h"
 #include "ecn_echo.bpf.h"
@@ -490,6 +491,7 @@ CC_CONG_CONTROL(prague_main, sk, ack, flag, rs)
 	prague_pace(sk);
 	prague_choose_mode(sk);
 	prague_publish(sk);
+	ecn_leave_without(&ca->echo, sk);
 }
 
 /* The reductions follow in set_state() and cwnd_event(), where the reason is known. */
