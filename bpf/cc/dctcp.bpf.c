@@ -10,10 +10,10 @@
  *   receiver      ECE on the ACKs of marked packets, and on those only: ecn_echo.bpf.h
  *
  * As native dctcp, step by step: alpha in 1/1024, the decay of at least 1, the order of ssthresh() and set_state().
- * Different: whether ECN was negotiated is asked when it matters rather than in init, because a policy sets the
- * algorithm before the SYN. Without ECN the socket follows Reno under its own name (mode no-ecn), where the native
- * module hands it to a second ops table; BPF cannot take the ECT codepoint back from such a socket's packets as native
- * dctcp does. PLB (net/ipv4/tcp_plb.c) is not here: rehashing the flow label is no kfunc.
+ * Different: whether ECN was negotiated is asked at the ACKs rather than in init, because a policy sets the algorithm
+ * before the SYN. Without ECN the socket goes to the kernel's reno, which also takes ECT off its packets, and the last
+ * mode that was published says no-ecn; if the kernel refuses that (a route that fixes the algorithm), it follows Reno
+ * here. PLB (net/ipv4/tcp_plb.c) is not here: BPF cannot make the kernel choose another flow label.
  */
 #include "cc.bpf.h"
 #include "ecn_echo.bpf.h"
@@ -131,6 +131,7 @@ CC_OP(void, dctcp_in_ack_event, struct sock *sk, u32 flags)
 		dctcp_open_window(tp, ca);
 	}
 	dctcp_publish(sk);
+	ecn_leave_without(&ca->echo, sk);
 }
 
 /* Asked at the first mark of a window, and at losses, after which set_state() or the event LOSS goes on to half. */

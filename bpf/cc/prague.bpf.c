@@ -24,8 +24,10 @@
  * slow, which is the safe side.
  *   - An upper bound of TSO bursts (250 us): there is a floor only, so bursts may last 1 ms (sk_pacing_shift).
  *   - Smaller segments at very small windows: the MSS is the kernel's.
- * Different on purpose: a loss sets ssthresh to the reduced window; in the reference a timeout in slow start leaves it
- * infinite. Marks are taken from tp->delivered_ce. Without ECN it is Reno moved by the same steps (mode no-ecn).
+ * Different on purpose: the pacing rate counts the fractional window as whole packets rounded up, not down (see
+ * prague_pace()); a loss sets ssthresh to the reduced window, where in the reference a timeout in slow start leaves it
+ * infinite. Marks are taken from tp->delivered_ce. Without ECN the socket goes to the kernel's reno (mode no-ecn); if
+ * that is refused, this grows and halves as Reno.
  */
 #include "cc.bpf.h"
 #include "ecn_echo.bpf.h"
@@ -102,7 +104,7 @@ static __always_inline u32 prague_mtu(const struct sock *sk)
 	u32 headers = PRAGUE_TCP_BYTES;
 
 	headers += sk->__sk_common.skc_family == PRAGUE_AF_INET6 ? PRAGUE_IPV6_BYTES : PRAGUE_IPV4_BYTES;
-	if (cc_bitfield(&tp->rx_opt, tstamp_ok))
+	if (cc_bitfield(tp, rx_opt.tstamp_ok))
 		headers += PRAGUE_STAMP_BYTES;
 	return tp->mss_cache + headers;
 }
@@ -403,9 +405,11 @@ static __always_inline void prague_pace(struct sock *sk)
 	} else if (!tp->srtt_us) {
 		return;
 	} else {
-		u64 pkts = max(ca->window >> PRAGUE_WINDOW_BITS, (u64)inflight_pkts);
+		/* Whole packets, rounded up: at less than two per round trip the second one would wait for the ACK of
+		 * the first, and the window would never be what limits. */
+		u32 pkts = max(prague_cwnd_of_window(tp, ca->window), inflight_pkts);
 
-		rate = prague_bounded_rate(prague_packet_rate(sk) * min(pkts, (u64)PRAGUE_MAX_PKTS));
+		rate = prague_bounded_rate(prague_packet_rate(sk) * min(pkts, PRAGUE_MAX_PKTS));
 	}
 	if (tp->snd_cwnd < tp->snd_ssthresh / 2)
 		rate <<= 1;
@@ -487,6 +491,7 @@ CC_CONG_CONTROL(prague_main, sk, ack, flag, rs)
 	prague_pace(sk);
 	prague_choose_mode(sk);
 	prague_publish(sk);
+	ecn_leave_without(&ca->echo, sk);
 }
 
 /* The reductions follow in set_state() and cwnd_event(), where the reason is known. */

@@ -83,6 +83,15 @@ static __always_inline void cc_send_ack(struct sock *sk, u32 rcv_nxt)
 	bpf_tcp_send_ack(sk, rcv_nxt);
 }
 
+/* Gives the socket to the kernel's own reno for good. 0, and then the private state is no longer ours; or an error. */
+static __always_inline long cc_hand_to_reno(struct sock *sk)
+{
+	const int sol_tcp = 6, tcp_congestion = 13;
+	char name[CCA_NAME_LEN] = "reno";
+
+	return bpf_setsockopt(sk, sol_tcp, tcp_congestion, name, sizeof(name));
+}
+
 /* The socket's trace, or NULL when nobody records it. */
 static __always_inline struct cca_trace *cc_trace(struct sock *sk)
 {

@@ -16,13 +16,30 @@ struct ecn_echo {
 	u32 rcv_nxt;  /* everything below was received before the last packet */
 	u8 ce;        /* the last packet was marked */
 	u8 listening; /* rcv_nxt is known */
-	u16 pad;
+	u8 kept;      /* no ECN, but the socket could not be handed to reno */
+	u8 pad;
 };
 
 /* Both ends have agreed on ECN. Not known before the handshake is over, so ask when it matters instead of in init. */
 static __always_inline int ecn_negotiated(const struct sock *sk)
 {
 	return tcp_sk(sk)->ecn_flags & (TCP_ECN_OK | TCP_ECN_ACCECN);
+}
+
+/*
+ * A socket whose algorithm asks for ECN sends ECT from the SYN on. Where the peer refuses (a Linux listener does when
+ * its own algorithm does not need ECN and the SYN carries ECT), packets would go on being marked instead of dropped,
+ * and nobody would hear of it. Only the kernel can take ECT back, and does so when the socket changes to an algorithm
+ * that does not need ECN. To be asked at each ACK, after publishing; true when the socket is no longer ours.
+ */
+static __always_inline int ecn_leave_without(struct ecn_echo *echo, struct sock *sk)
+{
+	if (ecn_negotiated(sk) || echo->kept)
+		return 0;
+	if (!cc_hand_to_reno(sk))
+		return 1;
+	echo->kept = 1;
+	return 0;
 }
 
 /* An algorithm that was set before the SYN starts with a socket that has not received any sequence number. */

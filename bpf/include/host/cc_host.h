@@ -149,6 +149,13 @@ static __always_inline void cc_send_ack(struct sock *sk, u32 rcv_nxt)
 	hs->ack_rcv_nxt = rcv_nxt;
 }
 
+/* Refused: there is no other algorithm here. */
+static __always_inline long cc_hand_to_reno(struct sock *sk)
+{
+	(void)sk;
+	return -1;
+}
+
 static __always_inline struct cca_trace *cc_trace(struct sock *sk)
 {
 	struct cc_host_sock *hs = (struct cc_host_sock *)sk;

@@ -31,6 +31,8 @@ pub struct LinkConfig {
     pub rate_bps: u64,
     /// Size of the drop-tail queue.
     pub capacity: Capacity,
+    /// A packet that finds more than this in the queue is to be marked (RFC 8257 section 3.1, a step at one threshold).
+    pub mark_above: Option<Capacity>,
     /// Probability that a transmitted packet does not arrive.
     pub loss: f64,
     /// Seed of the random losses: the same arrivals and seed give the same losses.
@@ -51,6 +53,8 @@ pub enum Enqueue {
     Enqueued {
         /// When its last bit leaves.
         departure: Nanos,
+        /// It found more in the queue than [`LinkConfig::mark_above`].
+        above_threshold: bool,
     },
     /// Refused.
     Dropped(DropReason),
@@ -126,6 +130,7 @@ impl<P> Link<P> {
         if !self.has_room(size_bytes) {
             return Enqueue::Dropped(DropReason::Full);
         }
+        let above_threshold = self.is_above_threshold();
         let transmission = self.transmission(size_bytes);
         let back_to_back = self.last_departure >= now && self.last_departure > 0;
         let departure = self.last_departure.max(now) + transmission;
@@ -133,7 +138,16 @@ impl<P> Link<P> {
         self.queue.push_back(Queued { packet, size_bytes, departure, transmission, back_to_back, lost });
         self.queued_bytes += size_bytes;
         self.last_departure = departure;
-        Enqueue::Enqueued { departure }
+        Enqueue::Enqueued { departure, above_threshold }
+    }
+
+    /// By the queue that an arriving packet finds, without the packet itself.
+    fn is_above_threshold(&self) -> bool {
+        match self.config.mark_above {
+            None => false,
+            Some(Capacity::Bytes(limit)) => self.queued_bytes > limit,
+            Some(Capacity::Packets(limit)) => self.queue.len() as u64 > limit,
+        }
     }
 
     fn has_room(&self, size_bytes: u64) -> bool {

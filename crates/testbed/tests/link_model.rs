@@ -34,7 +34,7 @@ fn drive(config: LinkConfig, arrivals: &[Arrival]) -> Outcome {
         out.departures.extend(std::iter::from_fn(|| link.pop(now)));
         let (queued_bytes, queued_packets) = (link.queued_bytes(), link.queued_packets());
         match link.enqueue(now, id, *bytes) {
-            Enqueue::Enqueued { departure } => out.announced.push(departure),
+            Enqueue::Enqueued { departure, .. } => out.announced.push(departure),
             Enqueue::Dropped(DropReason::Full) => {
                 let full = match config.capacity {
                     Capacity::Bytes(limit) => queued_bytes + bytes > limit,
@@ -67,6 +67,7 @@ fn config() -> impl Strategy<Value = LinkConfig> {
     (10_000..1_000_000_000u64, capacity, loss, any::<u64>()).prop_map(|(rate_bps, capacity, loss, seed)| LinkConfig {
         rate_bps,
         capacity,
+        mark_above: None,
         loss,
         seed,
     })
@@ -126,7 +127,8 @@ proptest! {
 /// 1514-byte frames at 50 Mbit/s take 242,240 ns each, whenever the caller looks.
 #[test]
 fn a_late_caller_does_not_change_the_rate() {
-    let config = LinkConfig { rate_bps: 50_000_000, capacity: Capacity::Packets(1000), loss: 0.0, seed: 0 };
+    let config =
+        LinkConfig { rate_bps: 50_000_000, capacity: Capacity::Packets(1000), mark_above: None, loss: 0.0, seed: 0 };
     let mut link = Link::new(config);
     for id in 0..1000 {
         assert_eq!(link.enqueue(0, id, 1514), Enqueue::Enqueued { departure: (id + 1) * 242_240 });
@@ -139,7 +141,8 @@ fn a_late_caller_does_not_change_the_rate() {
 
 #[test]
 fn random_loss_is_close_to_its_probability() {
-    let config = LinkConfig { rate_bps: 1_000_000_000, capacity: Capacity::Packets(10), loss: 0.005, seed: 7 };
+    let config =
+        LinkConfig { rate_bps: 1_000_000_000, capacity: Capacity::Packets(10), mark_above: None, loss: 0.005, seed: 7 };
     let arrivals = vec![(20_000, 1500); 100_000];
     let out = drive(config, &arrivals);
     let lost = out.departures.iter().filter(|d| d.lost).count();
@@ -150,7 +153,8 @@ fn random_loss_is_close_to_its_probability() {
 
 #[test]
 fn back_to_back_marks_a_busy_wire() {
-    let config = LinkConfig { rate_bps: 8_000_000, capacity: Capacity::Packets(10), loss: 0.0, seed: 0 };
+    let config =
+        LinkConfig { rate_bps: 8_000_000, capacity: Capacity::Packets(10), mark_above: None, loss: 0.0, seed: 0 };
     let mut link = Link::new(config);
     link.enqueue(0, 'a', 1000);
     link.enqueue(500_000, 'b', 1000);
@@ -159,4 +163,39 @@ fn back_to_back_marks_a_busy_wire() {
     link.enqueue(3_000_000, 'c', 1000);
     let third = link.pop(4_000_000).unwrap();
     assert_eq!([first.back_to_back, second.back_to_back, third.back_to_back], [false, true, false]);
+}
+
+#[test]
+fn packets_that_find_more_than_the_threshold_are_to_be_marked_and_no_others() {
+    // 8 Mbit/s: 1000 bytes take 1 ms. All ten arrive at once: they find 0, 1, ... 9 packets.
+    let config = |mark_above| LinkConfig {
+        rate_bps: 8_000_000,
+        capacity: Capacity::Packets(10),
+        mark_above,
+        loss: 0.0,
+        seed: 0,
+    };
+    let marks = |mark_above, at: Nanos, packets: usize| {
+        let mut link = Link::new(config(mark_above));
+        (0..10).for_each(|id| drop(link.enqueue(0, id, 1000)));
+        while link.pop(at).is_some() {}
+        (0..packets)
+            .map(|id| matches!(link.enqueue(at, id, 1000), Enqueue::Enqueued { above_threshold: true, .. }))
+            .collect::<Vec<_>>()
+    };
+    let fresh = |mark_above| {
+        let mut link = Link::new(config(mark_above));
+        (0..10)
+            .map(|id| matches!(link.enqueue(0, id, 1000), Enqueue::Enqueued { above_threshold: true, .. }))
+            .filter(|marked| *marked)
+            .count()
+    };
+    // More than 3 packets are found by the 5th and all later ones: six of ten. In bytes the same.
+    assert_eq!(fresh(Some(Capacity::Packets(3))), 6);
+    assert_eq!(fresh(Some(Capacity::Bytes(3000))), 6);
+    assert_eq!(fresh(Some(Capacity::Bytes(2999))), 7);
+    assert_eq!(fresh(Some(Capacity::Packets(0))), 9);
+    assert_eq!(fresh(None), 0);
+    // After 7 ms three are left, the threshold itself: the first new one is not marked, the second is.
+    assert_eq!(marks(Some(Capacity::Packets(3)), 7_000_000, 2), [false, true]);
 }

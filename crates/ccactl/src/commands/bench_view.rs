@@ -4,7 +4,8 @@ use super::output;
 use anyhow::Result;
 use ccactl_report::{Estimate, html};
 use ccactl_testbed::Scenario;
-use ccactl_testbed::bench::{BenchResult, Event, RunResult};
+use ccactl_testbed::bench::{BenchResult, Event, RunResult, UdpResult};
+use ccactl_testbed::emulator::FlowCounters;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -74,9 +75,14 @@ fn note(run: &RunResult) -> String {
     let verdict = if run.valid { "valid".to_owned() } else { format!("not valid ({})", run.problems.join("; ")) };
     let late = &run.link.lateness;
     let rate = run.link.rate_error.map_or_else(String::new, |e| format!(", rate error {:+.2} %", e * 100.0));
+    let marked = match run.link.marked_packets {
+        0 => String::new(),
+        marked => format!(", {marked} marked"),
+    };
+    let udp: String = run.udp.iter().map(udp_note).collect();
     format!(
         "Run {}: {verdict}. Emulator: lateness p50 {:.3}, p99 {:.3}, max {:.1} ms{rate}; {} of {} packets dropped by the \
-         full buffer, {} lost at random.",
+         full buffer, {} lost at random{marked}.{udp}",
         run.run,
         late.p50_us / 1000.0,
         late.p99_us / 1000.0,
@@ -84,6 +90,26 @@ fn note(run: &RunResult) -> String {
         run.link.dropped_full_packets,
         run.link.packets,
         run.link.lost_packets,
+    )
+}
+
+/// Share of packets that the bottleneck marked, by flow, over the valid runs.
+fn marked_line(result: &BenchResult) -> String {
+    let valid: Vec<&RunResult> = result.runs.iter().filter(|run| run.valid).collect();
+    let names = valid.first().map_or(&[][..], |run| &run.flows);
+    let shares = names.iter().enumerate().map(|(i, flow)| {
+        let sum = |count: fn(&FlowCounters) -> u64| valid.iter().map(|run| count(&run.flows[i].link)).sum::<u64>();
+        let accepted = sum(|link| link.offered_packets - link.dropped_full_packets);
+        let percent = sum(|link| link.marked_packets) as f64 * 100.0 / accepted.max(1) as f64;
+        format!("{} {percent:.1} %", flow.name)
+    });
+    format!("packets marked: {}", shares.collect::<Vec<_>>().join(", "))
+}
+
+fn udp_note(udp: &UdpResult) -> String {
+    format!(
+        " UDP {}: {} packets sent, {} received, {} dropped by the full buffer.",
+        udp.name, udp.sent_packets, udp.received_packets, udp.link.dropped_full_packets
     )
 }
 
@@ -120,6 +146,12 @@ pub fn print(scenario: &Scenario, result: &BenchResult, folder: &Path) -> Result
         .collect();
     output::table(["flow", "algorithm", "goodput Mbit/s", "mean RTT ms", "retransmitted", "mean cwnd"], &rows)?;
     println!("{}", shared_line(result));
+    if scenario.link.ecn_threshold.is_some() {
+        println!("{}", marked_line(result));
+    }
+    for run in result.runs.iter().filter(|run| run.valid) {
+        run.udp.iter().for_each(|udp| println!("run {}:{}", run.run, udp_note(udp)));
+    }
     for missed in &result.missed_thresholds {
         let measured = missed.measured.map_or_else(|| "nothing".to_owned(), |value| format!("{value:.4}"));
         println!("threshold {} missed: expected {}, measured {measured}", missed.name, missed.limit);

@@ -7,8 +7,9 @@ use crate::host::cgroup::Cgroup;
 use crate::host::netns::Netns;
 use crate::host::process::Process;
 use crate::link::Nanos;
-use crate::scenario::{FlowSpec, Scenario};
-use crate::traffic::{FIRST_PORT, READY, ReceiveReport, SendReport};
+use crate::scenario::{FlowSpec, LinkSpec, Scenario, UdpSpec};
+use crate::traffic::{FIRST_PORT, READY, ReceiveReport, SendReport, UdpCount, UdpSendReport};
+use ccactl_abi::{Algorithm, Family};
 use serde::de::DeserializeOwned;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
@@ -19,6 +20,9 @@ use std::time::Duration;
 /// How long a child may take to say that it is ready, or to report after its stop. Wide: a loaded machine
 /// must not look like a fault.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
+
+/// IPv4 without options, and UDP.
+const UDP_HEADER_BYTES: u32 = 20 + 8;
 
 /// A built-in end of a flow.
 struct Talker {
@@ -63,6 +67,14 @@ impl Talker {
         writeln!(stdin, "go {t0}").map_err(Error::system(format!("start the traffic of {}", self.name)))
     }
 
+    fn check_running(&mut self) -> Result<()> {
+        let ended = self.process.try_wait().map_err(Error::system("wait for a sender"))?;
+        match ended.filter(|status| !status.success()) {
+            None => Ok(()),
+            Some(status) => Err(self.fault(format!("expected its sender to run until its stop, found: {status}"))),
+        }
+    }
+
     fn report<T: DeserializeOwned>(&mut self) -> Result<T> {
         let line = self.line()?;
         serde_json::from_str(&line).map_err(|_| self.fault(format!("expected a report in JSON, found {line:?}")))
@@ -102,20 +114,28 @@ pub struct Reports {
     pub sent: Vec<Option<SendReport>>,
     /// Payload that arrived, by flow.
     pub received_bytes: Vec<u64>,
+    /// By UDP source.
+    pub udp: Vec<(UdpSendReport, UdpCount)>,
 }
 
 /// All processes of a run.
 pub struct Children {
     receiver: Talker,
     senders: Vec<Sender>,
+    udp: Vec<Talker>,
 }
 
 impl Children {
     /// Starts them and waits until all are ready. `program` is the `ccactl` binary.
-    pub fn start(program: &Path, scenario: &Scenario, dumbbell: &Dumbbell, cgroups: &[Cgroup]) -> Result<Children> {
-        let mut receive = Command::new(program);
-        receive.args(["__flow", "receive"]).arg(address::RECEIVER.to_string()).arg(FIRST_PORT.to_string());
-        receive.arg(scenario.flows.len().to_string());
+    /// `kernel_names` are the algorithms of the flows as the kernel knows them.
+    pub fn start(
+        program: &Path,
+        scenario: &Scenario,
+        dumbbell: &Dumbbell,
+        cgroups: &[Cgroup],
+        kernel_names: &[String],
+    ) -> Result<Children> {
+        let mut receive = receiving(program, scenario, kernel_names);
         let mut receiver = Talker::start("receiver", &mut receive, dumbbell.receiver(), None)?;
         receiver.wait_ready()?;
         let mut senders = Vec::new();
@@ -134,17 +154,23 @@ impl Children {
                 })),
             });
         }
-        for sender in &mut senders {
-            if let Sender::BuiltIn(talker) = sender {
-                talker.wait_ready()?;
-            }
+        let mut udp = Vec::new();
+        for (i, source) in (scenario.flows.len()..).zip(&scenario.udp) {
+            let mut send = udp_source(program, source, &scenario.link, FIRST_PORT + i as u16);
+            udp.push(Talker::start(&source.name, &mut send, dumbbell.sender(i), None)?);
         }
-        Ok(Children { receiver, senders })
+        let built_in = senders.iter_mut().filter_map(|sender| match sender {
+            Sender::BuiltIn(talker) => Some(talker),
+            Sender::Foreign(_) => None,
+        });
+        built_in.chain(&mut udp).try_for_each(Talker::wait_ready)?;
+        Ok(Children { receiver, senders, udp })
     }
 
     /// Begins the run at `t0`.
     pub fn go(&mut self, t0: Nanos) -> Result<()> {
         self.receiver.go(t0)?;
+        self.udp.iter_mut().try_for_each(|talker| talker.go(t0))?;
         self.senders.iter_mut().try_for_each(|sender| match sender {
             Sender::BuiltIn(talker) => talker.go(t0),
             Sender::Foreign(_) => Ok(()),
@@ -157,15 +183,10 @@ impl Children {
         for (i, sender) in self.senders.iter_mut().enumerate() {
             match sender {
                 Sender::Foreign(foreign) => foreign.attend(elapsed, dumbbell.sender(i), &cgroups[i])?,
-                Sender::BuiltIn(talker) => {
-                    let ended = talker.process.try_wait().map_err(Error::system("wait for a sender"))?;
-                    if let Some(status) = ended.filter(|status| !status.success()) {
-                        return Err(talker.fault(format!("expected its sender to run until its stop, found: {status}")));
-                    }
-                }
+                Sender::BuiltIn(talker) => talker.check_running()?,
             }
         }
-        Ok(())
+        self.udp.iter_mut().try_for_each(Talker::check_running)
     }
 
     /// Collects the reports after the end of the run.
@@ -177,11 +198,14 @@ impl Children {
                 Sender::Foreign(_) => None,
             });
         }
+        let udp_sent = self.udp.iter_mut().map(Talker::report).collect::<Result<Vec<UdpSendReport>>>()?;
         // Commands are killed here; what they have sent is still on its way for an instant.
         drop(self.senders);
+        drop(self.udp);
         drop(self.receiver.stdin.take());
         let received: ReceiveReport = self.receiver.report()?;
-        Ok(Reports { sent, received_bytes: received.received_bytes })
+        let udp = udp_sent.into_iter().zip(received.udp).collect();
+        Ok(Reports { sent, received_bytes: received.received_bytes, udp })
     }
 }
 
@@ -213,6 +237,35 @@ impl Foreign {
             }),
         }
     }
+}
+
+/// A Linux listener refuses ECN to a SYN that carries ECT, as those of DCTCP and Prague do, unless its own algorithm asks
+/// for ECN; and only such an algorithm echoes each mark once. So for these flows both ends run the same one.
+fn receiving(program: &Path, scenario: &Scenario, kernel_names: &[String]) -> Command {
+    let mut command = Command::new(program);
+    command.args(["__flow", "receive"]).arg(address::RECEIVER.to_string()).arg(FIRST_PORT.to_string());
+    command.arg(scenario.flows.len().to_string()).arg(scenario.udp.len().to_string());
+    for (i, (flow, name)) in scenario.flows.iter().zip(kernel_names).enumerate() {
+        if needs_ecn(&flow.algorithm) {
+            command.arg(format!("{i}={name}"));
+        }
+    }
+    command
+}
+
+fn needs_ecn(algorithm: &str) -> bool {
+    let name = algorithm.strip_prefix("native:").unwrap_or(algorithm);
+    Algorithm::by_name(name).is_some_and(|row| row.family == Family::Ecn)
+}
+
+fn udp_source(program: &Path, source: &UdpSpec, link: &LinkSpec, port: u16) -> Command {
+    let mut command = Command::new(program);
+    command.args(["__flow", "udp"]).arg(format!("{}:{port}", address::RECEIVER)).arg(source.stop.ns.to_string());
+    command.arg((source.packet_bytes - UDP_HEADER_BYTES).to_string());
+    command.arg((source.packet_bytes + link.overhead_bytes).to_string());
+    command.arg(format!("{}={}", source.start.ns, source.rate.bps));
+    command.args(source.steps.iter().map(|step| format!("{}={}", step.at.ns, step.rate.bps)));
+    command
 }
 
 fn built_in(program: &Path, flow: &FlowSpec, port: u16) -> Command {

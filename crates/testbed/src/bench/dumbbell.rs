@@ -42,11 +42,17 @@ impl Dumbbell {
             ports.push(Port { tun, one_way: one_way_ns(link, flow) });
             senders.push(sender);
         }
+        for i in scenario.flows.len()..scenario.flows.len() + scenario.udp.len() {
+            let sender = namespace(id, &format!("tx{i}"))?;
+            let tun = Tun::create(&sender, address::sender(i), link.mtu)?;
+            ports.push(Port { tun, one_way: link.base_rtt.ns / 2 });
+            senders.push(sender);
+        }
         let emulator = Emulator::start(ports, receiver_tun, link, run)?;
         Ok(Dumbbell { emulator, senders, receiver })
     }
 
-    /// Namespace of a sender.
+    /// Namespace of a sender: the flows first, then the UDP sources.
     pub fn sender(&self, index: usize) -> &Netns {
         &self.senders[index]
     }

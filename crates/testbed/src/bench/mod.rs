@@ -10,7 +10,9 @@ mod run;
 mod validity;
 
 pub use output::OutputDir;
-pub use result::{Aggregate, BenchResult, FlowAggregate, FlowResult, LinkResult, MissedThreshold, RunResult};
+pub use result::{
+    Aggregate, BenchResult, FlowAggregate, FlowResult, LinkResult, MissedThreshold, RunResult, UdpResult,
+};
 pub use validity::Limits;
 
 use crate::error::{Error, Result};

@@ -52,6 +52,27 @@ pub struct RunResult {
     pub jain: Option<f64>,
     /// By flow of the scenario.
     pub flows: Vec<FlowResult>,
+    /// By UDP source of the scenario.
+    pub udp: Vec<UdpResult>,
+}
+
+/// One UDP source of one run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct UdpResult {
+    /// Name in the scenario.
+    pub name: String,
+    /// Packets sent.
+    pub sent_packets: u64,
+    /// Bytes sent, on the wire.
+    pub sent_wire_bytes: u64,
+    /// Packets that the sending kernel had no memory for.
+    pub refused_packets: u64,
+    /// Packets that the receiving process counted.
+    pub received_packets: u64,
+    /// The same in bytes on the wire.
+    pub received_wire_bytes: u64,
+    /// What the bottleneck counted.
+    pub link: FlowCounters,
 }
 
 /// What the emulated bottleneck did.
@@ -79,6 +100,8 @@ pub struct LinkResult {
     pub packets: u64,
     /// Refused by the full buffer.
     pub dropped_full_packets: u64,
+    /// Marked "congestion experienced" instead of dropped.
+    pub marked_packets: u64,
     /// Lost at random.
     pub lost_packets: u64,
     /// Most bytes in the buffer.
@@ -194,6 +217,7 @@ impl RunResult {
             recorder_drops: recorded.1,
             jain: summary.fairness.as_ref().and_then(|fairness| fairness.jain),
             flows: flow_results(scenario, &measured, &summary),
+            udp: udp_results(scenario, &measured),
         }
     }
 
@@ -235,12 +259,32 @@ fn link_result(scenario: &Scenario, measured: &Measured, summary: &RecordingSumm
         realtime: emulator.realtime,
         packets: sum(|flow| flow.offered_packets),
         dropped_full_packets: sum(|flow| flow.dropped_full_packets),
+        marked_packets: sum(|flow| flow.marked_packets),
         lost_packets: sum(|flow| flow.lost_packets),
         queue_max_bytes: emulator.queue_max_bytes,
         queue_mean_bytes: emulator.queue_mean_bytes,
         device_drops: measured.device_drops,
         write_failures: emulator.write_failures,
     }
+}
+
+fn udp_results(scenario: &Scenario, measured: &Measured) -> Vec<UdpResult> {
+    let counters = &measured.emulator.flows[scenario.flows.len()..];
+    let reports = scenario.udp.iter().zip(&measured.reports.udp).zip(counters);
+    reports
+        .map(|((udp, (sent, received)), link)| {
+            let wire_bytes = u64::from(udp.packet_bytes + scenario.link.overhead_bytes);
+            UdpResult {
+                name: udp.name.clone(),
+                sent_packets: sent.packets,
+                sent_wire_bytes: sent.packets * wire_bytes,
+                refused_packets: sent.refused_packets,
+                received_packets: received.packets,
+                received_wire_bytes: received.packets * wire_bytes,
+                link: *link,
+            }
+        })
+        .collect()
 }
 
 fn flow_results(scenario: &Scenario, measured: &Measured, summary: &RecordingSummary) -> Vec<FlowResult> {

@@ -57,7 +57,7 @@ fn measure(
         scenario.flows.iter().map(|flow| Cgroup::create(parent.path().join(&flow.name))).collect::<Result<Vec<_>>>()?;
     let policies = Policies::load(&loader, &scenario.flows, &cgroups)?;
     let recording = Recording::start(file, scenario, &loader, &parent, &cgroups)?;
-    let mut children = Children::start(&options.program, scenario, &dumbbell, &cgroups)?;
+    let mut children = Children::start(&options.program, scenario, &dumbbell, &cgroups, &policies.kernel_names)?;
     interrupt.check()?;
 
     let t0 = clock::now() + LEAD_NS;

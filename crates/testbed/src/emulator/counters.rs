@@ -14,6 +14,8 @@ pub struct FlowCounters {
     pub delivered_wire_bytes: u64,
     /// Refused by the full buffer.
     pub dropped_full_packets: u64,
+    /// Given the mark "congestion experienced" because the queue was above the threshold.
+    pub marked_packets: u64,
     /// Lost at random on the wire.
     pub lost_packets: u64,
     /// Packets of the opposite direction given to the sender.

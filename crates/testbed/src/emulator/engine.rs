@@ -137,7 +137,10 @@ impl Engine {
         let flow = &mut self.counters.flows[packet.sender as usize];
         flow.offered_packets += 1;
         match self.link.enqueue(now, packet, wire_bytes) {
-            Enqueue::Enqueued { .. } => {
+            Enqueue::Enqueued { above_threshold, .. } => {
+                if above_threshold && super::ecn::mark(self.pool.bytes_mut(packet)) {
+                    flow.marked_packets += 1;
+                }
                 let queued = self.link.queued_bytes();
                 self.counters.queue_max_bytes = self.counters.queue_max_bytes.max(queued);
                 self.counters.queue_sum_bytes += u128::from(queued);

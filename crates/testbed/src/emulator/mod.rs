@@ -3,6 +3,7 @@
 
 pub mod address;
 mod counters;
+mod ecn;
 mod engine;
 mod lateness;
 mod pool;

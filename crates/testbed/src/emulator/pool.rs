@@ -51,6 +51,12 @@ impl Pool {
         &self.memory[start..start + packet.bytes as usize]
     }
 
+    /// The bytes of a packet, to be changed.
+    pub fn bytes_mut(&mut self, packet: Packet) -> &mut [u8] {
+        let start = packet.slot as usize * self.slot_bytes;
+        &mut self.memory[start..start + packet.bytes as usize]
+    }
+
     /// Gives the slot of a packet back.
     pub fn release(&mut self, packet: Packet) {
         self.free.push(packet.slot);

@@ -1,12 +1,16 @@
 //! What the fields of a scenario must be, alone and together.
 
-use super::{FlowSpec, LinkSpec, Scenario};
+use super::{FlowSpec, LinkSpec, Scenario, UdpSpec};
 use crate::units::{Buffer, Span};
 use ccactl_loader::Choice;
 use std::collections::HashSet;
 
-/// Each flow has a namespace and an address of its own below 10.200.1.0/24.
+/// Each flow and each UDP source has a namespace and an address of its own below 10.200.1.0/24.
 const MAX_FLOWS: usize = 200;
+/// IPv4 and UDP headers, and a little payload.
+const MIN_UDP_BYTES: u32 = 64;
+/// One process with a system call per packet does not send faster.
+const MAX_UDP_BPS: u64 = 2_000_000_000;
 /// Lowest MTU that IPv4 hosts must take.
 const MIN_MTU: u32 = 576;
 /// Packets of the testbed live in slots of this many bytes; jumbo frames are out of scope.
@@ -41,6 +45,18 @@ pub(super) fn check(scenario: &Scenario) -> Check {
         check_flow(&format!("flow[{i}]"), flow, scenario.duration)?;
         ensure(names.insert(&flow.name), format!("flow[{i}].name"), || {
             format!("expected a name that no other flow has, found {:?} twice", flow.name)
+        })?;
+    }
+    ensure(scenario.flows.len() + scenario.udp.len() <= MAX_FLOWS, "udp", || {
+        format!(
+            "expected {MAX_FLOWS} flows and UDP sources at the most, found {}",
+            scenario.flows.len() + scenario.udp.len()
+        )
+    })?;
+    for (i, udp) in scenario.udp.iter().enumerate() {
+        check_udp(&format!("udp[{i}]"), udp, &scenario.link, scenario.duration)?;
+        ensure(names.insert(&udp.name), format!("udp[{i}].name"), || {
+            format!("expected a name that no flow and no other UDP source has, found {:?} twice", udp.name)
         })?;
     }
     check_aliases(&scenario.flows)?;
@@ -94,7 +110,42 @@ fn check_link(link: &LinkSpec) -> Check {
     })?;
     ensure(link.buffer_bytes() <= 1 << 30, "link.buffer", || {
         format!("expected at most 1 GiB, found {} bytes", link.buffer_bytes())
+    })?;
+    let Some(threshold_bytes) = link.ecn_threshold_bytes() else { return Ok(()) };
+    ensure(threshold_bytes < link.buffer_bytes(), "link.ecn_threshold", || {
+        format!(
+            "expected less than the buffer of {} bytes, or nothing is ever marked, found {threshold_bytes} bytes",
+            link.buffer_bytes()
+        )
     })
+}
+
+fn check_udp(path: &str, udp: &UdpSpec, link: &LinkSpec, duration: Span) -> Check {
+    let at = |field: &str| format!("{path}.{field}");
+    check_name(&at("name"), &udp.name)?;
+    ensure((MIN_UDP_BYTES..=link.mtu).contains(&udp.packet_bytes), at("packet_bytes"), || {
+        format!("expected {MIN_UDP_BYTES} to {} (the MTU), found {}", link.mtu, udp.packet_bytes)
+    })?;
+    ensure(udp.start < duration, at("start"), || {
+        format!("expected a start before the end of the run ({duration}), found {}", udp.start)
+    })?;
+    ensure(udp.stop > udp.start, at("stop"), || {
+        format!("expected a stop after the start ({}), found {}", udp.start, udp.stop)
+    })?;
+    let rates = std::iter::once((at("rate"), udp.rate))
+        .chain(udp.steps.iter().enumerate().map(|(i, step)| (format!("{path}.steps[{i}].rate"), step.rate)));
+    for (field, rate) in rates {
+        ensure(rate.bps <= MAX_UDP_BPS, field, || format!("expected at most 2Gbit/s, found {rate}"))?;
+    }
+    // A step after the end of a shortened run is no fault.
+    let mut before = ("the start", udp.start);
+    for (i, step) in udp.steps.iter().enumerate() {
+        ensure(step.at > before.1, format!("{path}.steps[{i}].at"), || {
+            format!("expected a time after {} ({}), found {}", before.0, before.1, step.at)
+        })?;
+        before = ("the step before", step.at);
+    }
+    Ok(())
 }
 
 fn check_flow(path: &str, flow: &FlowSpec, duration: Span) -> Check {

@@ -74,6 +74,9 @@ pub struct Scenario {
     /// The senders.
     #[serde(rename = "flow")]
     pub flows: Vec<FlowSpec>,
+    /// Background traffic that does not respond to anything.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub udp: Vec<UdpSpec>,
     /// Figures that the mean over the valid runs must reach.
     #[serde(skip_serializing_if = "Thresholds::is_empty")]
     pub thresholds: Thresholds,
@@ -107,6 +110,9 @@ pub struct LinkSpec {
     pub base_rtt: Span,
     /// Drop-tail buffer of the data direction.
     pub buffer: Buffer,
+    /// Queue beyond which ECN-capable packets are marked; they are never marked when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn_threshold: Option<Buffer>,
     /// Probability that a data packet is lost on the wire.
     pub loss: f64,
     /// Bytes that the wire adds to each IP packet; 14 = Ethernet header.
@@ -142,6 +148,34 @@ pub struct FlowSpec {
     /// Runs in place of the built-in sender.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
+}
+
+/// One source of evenly paced UDP packets. Its rates are those on the wire, as the link's is: headers and
+/// `overhead_bytes` included.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct UdpSpec {
+    /// Unique name.
+    pub name: String,
+    /// When it starts.
+    pub start: Span,
+    /// When it stops.
+    pub stop: Span,
+    /// Rate from the start on.
+    pub rate: Rate,
+    /// Size of the IP packets.
+    pub packet_bytes: u32,
+    /// Later rates, in the order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<RateStep>,
+}
+
+/// A new rate of a [`UdpSpec`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct RateStep {
+    /// Relative to the beginning of the run.
+    pub at: Span,
+    /// From then on.
+    pub rate: Rate,
 }
 
 /// Limits on the mean over the valid runs; a miss is exit code 6.
@@ -185,7 +219,17 @@ impl LinkSpec {
     /// The buffer as the link model takes it.
     #[must_use]
     pub fn capacity(&self) -> Capacity {
-        match self.buffer {
+        self.queue_size(self.buffer)
+    }
+
+    /// The marking threshold as the link model takes it.
+    #[must_use]
+    pub fn mark_above(&self) -> Option<Capacity> {
+        self.ecn_threshold.map(|threshold| self.queue_size(threshold))
+    }
+
+    fn queue_size(&self, size: Buffer) -> Capacity {
+        match size {
             Buffer::Bdp(multiple) => Capacity::Bytes((multiple * self.bdp_bytes()).round() as u64),
             Buffer::Bytes(bytes) => Capacity::Bytes(bytes),
             Buffer::Packets(packets) => Capacity::Packets(packets),
@@ -195,7 +239,17 @@ impl LinkSpec {
     /// The buffer in bytes; packets count as full ones.
     #[must_use]
     pub fn buffer_bytes(&self) -> u64 {
-        match self.capacity() {
+        self.in_bytes(self.capacity())
+    }
+
+    /// The marking threshold in bytes; packets count as full ones.
+    #[must_use]
+    pub fn ecn_threshold_bytes(&self) -> Option<u64> {
+        self.mark_above().map(|threshold| self.in_bytes(threshold))
+    }
+
+    fn in_bytes(&self, size: Capacity) -> u64 {
+        match size {
             Capacity::Bytes(bytes) => bytes,
             Capacity::Packets(packets) => packets.saturating_mul(self.frame_bytes()),
         }
@@ -207,6 +261,7 @@ impl LinkSpec {
         LinkConfig {
             rate_bps: self.rate.bps,
             capacity: self.capacity(),
+            mark_above: self.mark_above(),
             loss: self.loss,
             seed: self.seed.wrapping_add(u64::from(run)),
         }

@@ -1,7 +1,7 @@
 //! From text to a [`Scenario`]: fields and defaults. What the fields mean together is checked in `check`.
 
 use super::reader::{Fields, Source, offset_of};
-use super::{FlowSpec, LinkSpec, Published, Scenario, ScenarioError, Thresholds, check};
+use super::{FlowSpec, LinkSpec, Published, RateStep, Scenario, ScenarioError, Thresholds, UdpSpec, check};
 use crate::units::Span;
 use std::path::Path;
 
@@ -26,18 +26,22 @@ impl Scenario {
             "every",
             "link",
             "flow",
+            "udp",
             "thresholds",
             "published",
         ])?;
         let duration = fields.required("duration")?;
+        let link = link(fields.table("link")?)?;
+        let mtu = link.mtu;
         let scenario = Scenario {
             name: fields.or("name", stem(origin))?,
             description: fields.or("description", String::new())?,
             duration,
             repeat: fields.or("repeat", 1)?,
             every: fields.or("every", "ack".to_owned())?,
-            link: link(fields.table("link")?)?,
+            link,
             flows: fields.tables("flow")?.into_iter().map(|f| flow(f, duration)).collect::<Result<_, _>>()?,
+            udp: fields.optional_tables("udp")?.into_iter().map(|f| udp(f, duration, mtu)).collect::<Result<_, _>>()?,
             thresholds: fields.optional_table("thresholds")?.map(thresholds).transpose()?.unwrap_or_default(),
             published: fields.optional_table("published")?.map(published).transpose()?,
         };
@@ -52,11 +56,13 @@ fn stem(origin: &str) -> String {
 }
 
 fn link(fields: Fields<'_, '_>) -> Result<LinkSpec, ScenarioError> {
-    let fields = fields.only(&["rate", "base_rtt", "buffer", "loss", "overhead_bytes", "mtu", "seed"])?;
+    let fields =
+        fields.only(&["rate", "base_rtt", "buffer", "ecn_threshold", "loss", "overhead_bytes", "mtu", "seed"])?;
     Ok(LinkSpec {
         rate: fields.required("rate")?,
         base_rtt: fields.required("base_rtt")?,
         buffer: fields.required("buffer")?,
+        ecn_threshold: fields.optional("ecn_threshold")?,
         loss: fields.or("loss", 0.0)?,
         overhead_bytes: fields.or("overhead_bytes", DEFAULT_OVERHEAD_BYTES)?,
         mtu: fields.or("mtu", DEFAULT_MTU)?,
@@ -78,6 +84,23 @@ fn flow(fields: Fields<'_, '_>, duration: Span) -> Result<FlowSpec, ScenarioErro
         bytes: fields.optional("bytes")?,
         command: fields.optional("command")?,
     })
+}
+
+fn udp(fields: Fields<'_, '_>, duration: Span, mtu: u32) -> Result<UdpSpec, ScenarioError> {
+    let fields = fields.only(&["name", "start", "stop", "rate", "packet_bytes", "steps"])?;
+    Ok(UdpSpec {
+        name: fields.required("name")?,
+        start: fields.or("start", Span::default())?,
+        stop: fields.or("stop", duration)?.min(duration),
+        rate: fields.required("rate")?,
+        packet_bytes: fields.or("packet_bytes", mtu)?,
+        steps: fields.optional_tables("steps")?.into_iter().map(rate_step).collect::<Result<_, _>>()?,
+    })
+}
+
+fn rate_step(fields: Fields<'_, '_>) -> Result<RateStep, ScenarioError> {
+    let fields = fields.only(&["at", "rate"])?;
+    Ok(RateStep { at: fields.required("at")?, rate: fields.required("rate")? })
 }
 
 fn thresholds(fields: Fields<'_, '_>) -> Result<Thresholds, ScenarioError> {

@@ -121,7 +121,13 @@ impl<'s, 'd> Fields<'s, 'd> {
 
     /// An array of tables (`[[name]]`) with at least one entry.
     pub(super) fn tables(&self, name: &'static str) -> Result<Vec<Self>, ScenarioError> {
-        let value = self.get(name).ok_or_else(|| self.missing(name))?;
+        self.get(name).ok_or_else(|| self.missing(name))?;
+        self.optional_tables(name)
+    }
+
+    /// An array of tables (`[[name]]` or `name = [{ … }]`) that may be absent or empty.
+    pub(super) fn optional_tables(&self, name: &'static str) -> Result<Vec<Self>, ScenarioError> {
+        let Some(value) = self.get(name) else { return Ok(Vec::new()) };
         let Some(array) = value.get_ref().as_array() else {
             let message = format!("expected one [[{name}]] table or more, found {}", value.get_ref().type_str());
             return Err(self.source.error(value.span().start, &self.path_of(name), message));

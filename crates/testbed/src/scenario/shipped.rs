@@ -19,6 +19,7 @@ macro_rules! shipped {
 pub const SHIPPED: &[Shipped] = shipped![
     "bbr-vs-cubic",
     "bbrv2-vs-cubic",
+    "dctcp",
     "fbbrv2-vs-cubic",
     "single",
     "single-p1",

@@ -1,4 +1,4 @@
-//! Built-in bulk traffic. Both ends are child processes of a bench, started as `ccactl __flow …`.
+//! Built-in traffic: bulk transfers over TCP and paced UDP. Both ends are child processes of a bench, started as `ccactl __flow …`.
 //!
 //! A child says `ready` on its standard output, waits for `go T0` on its standard input (`CLOCK_MONOTONIC` in
 //! ns, to which all its times are relative) and, at the end, prints one line of JSON. A receiver ends when its
@@ -6,9 +6,11 @@
 
 pub mod receiver;
 pub mod sender;
+pub mod udp;
 
-pub use receiver::{ReceiveOptions, ReceiveReport};
+pub use receiver::{ReceiveOptions, ReceiveReport, UdpCount};
 pub use sender::{SendOptions, SendReport};
+pub use udp::{RatePlan, UdpSendOptions, UdpSendReport};
 
 use crate::clock;
 use crate::link::Nanos;
@@ -16,7 +18,7 @@ use std::io::{self, BufRead, Write};
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-/// First port of the receiver; flow `i` goes to this port + `i`.
+/// First port of the receiver; flow `i` goes to this port + `i`, UDP source `j` to the UDP port that follows the flows'.
 pub const FIRST_PORT: u16 = 5201;
 
 /// Bytes handed to or taken from the kernel at once.
@@ -52,6 +54,10 @@ fn say(line: &str) -> io::Result<()> {
 async fn wait_for_go(commands: &mut Commands) -> io::Result<Nanos> {
     say(READY)?;
     let line = commands.recv().await.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
+    parse_go(&line)
+}
+
+fn parse_go(line: &str) -> io::Result<Nanos> {
     line.strip_prefix("go ")
         .and_then(|t0| t0.parse().ok())
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("expected \"go T0\", found {line:?}")))
