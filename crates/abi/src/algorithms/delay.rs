@@ -289,5 +289,53 @@ const NV: &[Tunable] = &[
         "net/ipv4/tcp_nv.c, BPF_SOCK_OPS_BASE_RTT",
     ),
 ];
+    },
+    Algorithm {
+        name: "copa",
+        kernel_name: "copa",
+        family: Family::Delay,
+        summary: "Steers the rate to 1 / (0.5 x queueing delay): about two packets of queue per flow; competes when others \
+                  fill the buffer.",
+        reference: "Arun, Balakrishnan, NSDI 2018; Copa.cpp of mvfst for the alternatives",
+        hooks: &["init", "release", "ssthresh", "cong_control", "set_state", "cwnd_event", "undo_cwnd"],
+        tunables: &[
+            gain("delta", 500, (1, 10_000), "1 / delta is the queue aimed at, in packets; mvfst: 0.05", COPA),
+            int("min_rtt_window_ms", "ms", 10_000, (100, 1_000_000), "window of RTTmin", COPA),
+            gain("standing_share", 500, (0, 10_000), "window of RTTstanding, in srtt", COPA),
+            switch("delay_source", 0, "queueing delay from 0 = RTTstanding, 1 = the latest RTT (mvfst)", COPA),
+            int("velocity_rtts", "RTT", 3, (0, 1000), "round trips in one direction until v doubles; 0 = never", COPA),
+            switch(
+                "reset_on_reversal",
+                1,
+                "v is 1 again as soon as the law turns; 0 = only at the end of the round trip, as in the paper",
+                "Copa.cpp of mvfst",
+            ),
+            gain("pacing_gain", 2000, (100, 10_000), "pacing rate in cwnd / RTTstanding", COPA),
+            switch("mode_switch", 1, "compete when others fill the buffer; 0 as mvfst", COPA),
+            gain(
+                "empty_share",
+                100,
+                (0, 1000),
+                "the queue is nearly empty below this share of RTTmax - RTTmin",
+                "NSDI 2018, section 2.2",
+            ),
+            int(
+                "empty_rtts",
+                "RTT",
+                5,
+                (1, 1000),
+                "round trips without a nearly empty queue that end the default mode",
+                "NSDI 2018, section 2.2",
+            ),
+            int("min_cwnd", "packets", 2, (1, 10_000), "smallest window", "not in the paper"),
+            int("rto_cwnd", "packets", 4, (1, 10_000), "window after a timeout", "not in the paper"),
+        ],
+        modes: &["slow-start", "default", "competitive"],
+        v0: Some(TraceValue { name: "velocity", doc: "v, negative while the window of the last round trip shrank" }),
+        v1: Some(TraceValue { name: "inv_delta_milli", doc: "1 / delta in thousandths: 2000 in the default mode" }),
+        color: "#EE7733",
+    },
+];
 
+const COPA: &str = "NSDI 2018, section 2.1";
 const LEDBATPP: &str = "draft-irtf-iccrg-ledbat-plus-plus";
