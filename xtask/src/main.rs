@@ -22,8 +22,10 @@ Usage: cargo xtask COMMAND
   test [--sudo] [-- ARGS…]
                         setup, then `cargo test --release` on the workspace, ARGS handed to cargo test;
                         --sudo starts the test binaries as root
-  measure fidelity|fairness|loss [--dir DIR] [--quick] [--tables-only]
-                        setup, build, then the experiments behind the tables of docs/ (root, a quiet machine)
+  measure fidelity|fairness|loss|catalogue|figures|invariants
+          [--dir DIR] [--only NAME,…] [--quick] [--tables-only]
+                        setup, build, then the experiments behind the tables and figures of docs/ (root, a quiet
+                        machine); invariants ends with 6 when one does not hold
   lint [--deny]         fmt, clippy, rustdoc, clang-format, generated text, cargo-deny (--deny installs it)
   gen [--check]         Write the algorithm table of README.md from the registry; --check only compares
 ";
