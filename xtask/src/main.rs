@@ -2,6 +2,7 @@
 //!
 //! One module per subcommand. No dependencies, so that it builds in a second on a machine that has nothing but Rust.
 
+mod bench;
 mod demo;
 mod error;
 mod generate;
@@ -26,6 +27,9 @@ Usage: cargo xtask COMMAND
           [--dir DIR] [--only NAME,…] [--quick] [--tables-only]
                         setup, build, then the experiments behind the tables and figures of docs/ (root, a quiet
                         machine); invariants ends with 6 when one does not hold
+  bench algorithms [--only NAME,…] [--pairs N]
+                        setup, build, then size and time of every algorithm's programs and its throughput over loopback
+                        beside the kernel's own (root, an idle machine); 6 when a twin is slower than its native one
   lint [--deny]         fmt, clippy, rustdoc, clang-format, generated text, cargo-deny (--deny installs it)
   gen [--check]         Write the algorithm table of README.md from the registry; --check only compares
 ";
@@ -56,11 +60,12 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         ("test", ["--", args @ ..]) => test::run(false, args)?,
         ("test", ["--sudo", "--", args @ ..]) => test::run(true, args)?,
         ("measure", args @ [_, ..]) => measure::run(args)?,
+        ("bench", ["algorithms", args @ ..]) => bench::algorithms(args)?,
         ("lint", []) => lint::run(false)?,
         ("lint", ["--deny"]) => lint::run(true)?,
         ("gen", []) => generate::run(false)?,
         ("gen", ["--check"]) => generate::run(true)?,
-        ("setup" | "test" | "measure" | "lint" | "gen", _) => {
+        ("setup" | "test" | "measure" | "bench" | "lint" | "gen", _) => {
             return Err(Error::new(error::USAGE, format!("{command} does not take `{}`\n\n{USAGE}", rest.join(" "))));
         }
         _ => return Err(Error::new(error::USAGE, format!("no command `{command}`\n\n{USAGE}"))),

@@ -1,0 +1,15 @@
+//! `cargo xtask bench algorithms`: what each algorithm costs, as the table of `docs/performance.md`.
+
+use crate::error::Result;
+use crate::setup::{self, Scope};
+use crate::shell::{self, heading};
+
+/// Builds and runs `crates/loader/examples/cost`.
+pub fn algorithms(args: &[&str]) -> Result {
+    setup::tools(Scope::Build)?;
+    heading("build");
+    // With the features of the whole workspace, as everything else is built.
+    shell::run(shell::cargo().args(["build", "--release", "--workspace", "--example", "cost"]))?;
+    heading("bench");
+    shell::run(shell::program(shell::target_dir().join("release/examples/cost")).args(args))
+}
