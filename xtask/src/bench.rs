@@ -1,16 +1,15 @@
-//! `cargo xtask bench algorithms`: what the algorithms cost.
+//! `cargo xtask bench algorithms`: what each algorithm costs, as the table of `docs/performance.md`.
 
 use crate::error::Result;
 use crate::setup::{self, Scope};
 use crate::shell::{self, heading};
 
-/// Builds and hands over to `crates/loader/examples/cost`.
+/// Builds and runs `crates/loader/examples/cost`.
 pub fn algorithms(args: &[&str]) -> Result {
     setup::tools(Scope::Build)?;
     heading("build");
-    // With ccactl, so that the dependencies have the features that the other commands have compiled.
-    let packages = ["--package", "ccactl", "--package", "ccactl-loader", "--bin", "ccactl", "--example", "cost"];
-    shell::run(shell::cargo().args(["build", "--release"]).args(packages))?;
+    // With the features of the whole workspace, as everything else is built.
+    shell::run(shell::cargo().args(["build", "--release", "--workspace", "--example", "cost"]))?;
     heading("bench");
     shell::run(shell::program(shell::target_dir().join("release/examples/cost")).args(args))
 }

@@ -23,11 +23,13 @@ Usage: cargo xtask COMMAND
   test [--sudo] [-- ARGS…]
                         setup, then `cargo test --release` on the workspace, ARGS handed to cargo test;
                         --sudo starts the test binaries as root
-  measure fidelity|fairness|loss [--dir DIR] [--quick] [--tables-only]
-                        setup, build, then the experiments behind the tables of docs/ (root, a quiet machine)
-  bench algorithms [--pairs N] [--seconds S] [--only NAME,…]
-                        setup, build, then what each algorithm costs: BPF instructions, ns per callback, bulk loopback
-                        transfers beside native cubic and the native twin (root, a quiet machine; the table of docs/performance.md)
+  measure fidelity|fairness|loss|catalogue|figures|invariants
+          [--dir DIR] [--only NAME,…] [--quick] [--tables-only]
+                        setup, build, then the experiments behind the tables and figures of docs/ (root, a quiet
+                        machine); invariants ends with 6 when one does not hold
+  bench algorithms [--only NAME,…] [--pairs N]
+                        setup, build, then size and time of every algorithm's programs and its throughput over loopback
+                        beside the kernel's own (root, an idle machine); 6 when a twin is slower than its native one
   lint [--deny]         fmt, clippy, rustdoc, clang-format, generated text, cargo-deny (--deny installs it)
   gen [--check]         Write the algorithm table of README.md from the registry; --check only compares
 ";
@@ -58,10 +60,10 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         ("test", ["--", args @ ..]) => test::run(false, args)?,
         ("test", ["--sudo", "--", args @ ..]) => test::run(true, args)?,
         ("measure", args @ [_, ..]) => measure::run(args)?,
+        ("bench", ["algorithms", args @ ..]) => bench::algorithms(args)?,
         ("lint", []) => lint::run(false)?,
         ("lint", ["--deny"]) => lint::run(true)?,
         ("gen", []) => generate::run(false)?,
-        ("bench", ["algorithms", args @ ..]) => bench::algorithms(args)?,
         ("gen", ["--check"]) => generate::run(true)?,
         ("setup" | "test" | "measure" | "bench" | "lint" | "gen", _) => {
             return Err(Error::new(error::USAGE, format!("{command} does not take `{}`\n\n{USAGE}", rest.join(" "))));

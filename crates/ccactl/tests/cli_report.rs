@@ -58,6 +58,20 @@ fn a_recording_gives_a_table_a_page_and_a_csv() {
 }
 
 #[test]
+fn a_recording_gives_a_figure_and_two_do_not() {
+    let folder = TempDir::new().unwrap();
+    let (recording, figure) = (path(&folder, "x.parquet"), path(&folder, "x.svg"));
+    transfer().parquet(Path::new(&recording));
+    let output = run(&[&recording, "--svg", &figure]);
+    assert!(output.status.success(), "{output:?}");
+    let drawn = std::fs::read_to_string(&figure).unwrap();
+    assert!(drawn.starts_with("<svg") && drawn.contains("cwnd [packets]") && drawn.contains("RTT [ms]"), "{drawn}");
+    assert!(drawn.len() < 60_000, "{} bytes", drawn.len());
+    let complaint = complaint(&run(&[&recording, &recording, "--svg", &path(&folder, "y.svg")]), 2);
+    assert!(complaint.contains("--svg draws one recording, found 2"), "{complaint}");
+}
+
+#[test]
 fn json_and_csv_on_standard_output_are_nothing_but_that() {
     let folder = TempDir::new().unwrap();
     let recording = path(&folder, "x.parquet");

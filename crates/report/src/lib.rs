@@ -1,7 +1,8 @@
 //! From recordings to metrics, tables and the HTML page.
 //!
 //! A [`Recording`] is one file (Parquet or Arrow IPC stream) with the columns of `docs/schema.md`. [`summarize`]
-//! turns recordings into a [`Summary`]; [`render`] prints it, [`html`] makes one self-contained page of it. What each
+//! turns recordings into a [`Summary`]; [`render`] prints it, [`html`] makes one self-contained page of it, [`figure`] a still
+//! figure. What each
 //! figure means, and how it is weighted, is in `docs/metrics.md`.
 //!
 //! Rows are read in batches by Polars' streaming engine, joined with the previous row of their flow (`steps`) and
@@ -10,6 +11,7 @@
 mod charts;
 mod columns;
 mod error;
+pub mod figure;
 mod fold;
 pub mod html;
 mod labels;

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use ccactl_abi::exit;
-use ccactl_report::{Options, html, open_all, output, render, summarize};
+use ccactl_report::{Options, Recording, Summary, figure, html, open_all, output, render, summarize};
 use clap::error::ErrorKind;
 use signal_hook::consts::SIGINT;
 
@@ -20,6 +20,9 @@ pub struct Args {
     /// Write one self-contained page with interactive charts
     #[arg(long, value_name = "OUT")]
     html: Option<PathBuf>,
+    /// Write a still figure of window and RTT over time for a document (takes one recording)
+    #[arg(long, value_name = "OUT")]
+    svg: Option<PathBuf>,
     /// Print JSON instead of the table (keys: docs/metrics.md)
     #[arg(long)]
     json: bool,
@@ -53,6 +56,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         html::write(path, &recordings, &summary, &options, &html::Heading::default())?;
         eprintln!("page: {}", path.display());
     }
+    if let Some(path) = &args.svg {
+        write_figure(path, &recordings, &summary, &options)?;
+    }
     if let Some(path) = args.csv.as_ref().filter(|_| !csv_to_stdout) {
         output::write_whole(path, render::csv(&summary).as_bytes())?;
     }
@@ -62,6 +68,17 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         _ => render::terminal(&summary),
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn write_figure(path: &Path, recordings: &[Recording], summary: &Summary, options: &Options) -> anyhow::Result<()> {
+    let ([recording], [of_it]) = (recordings, summary.recordings.as_slice()) else {
+        let found = recordings.len();
+        clap::Error::raw(ErrorKind::ArgumentConflict, format!("--svg draws one recording, found {found}: name one\n"))
+            .exit();
+    };
+    figure::write(path, recording, of_it, options)?;
+    eprintln!("figure: {}", path.display());
+    Ok(())
 }
 
 fn positive_seconds(text: &str) -> Result<f64, String> {

@@ -1,100 +1,93 @@
-//! One bulk transfer over loopback, both ends on one CPU.
+//! One bulk transfer over loopback, as fast as the CPU allows.
 
-use crate::Result;
-use crate::net::{choose, in_own_netns};
+use crate::common::net::{Connection, LOOPBACK, algorithm_of, choose};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
-use nix::sys::socket::{
-    AddressFamily, Backlog, SockFlag, SockType, SockaddrIn, bind, connect, getsockname, listen, socket,
-};
-use nix::time::{ClockId, clock_gettime};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
 use nix::unistd::Pid;
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
+use std::io::{ErrorKind, Read, Write};
+use std::net::Shutdown;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
-const CHUNK_BYTES: usize = 128 * 1024;
+/// Of one transfer of a comparison.
+pub const LENGTH: Duration = Duration::from_millis(500);
+/// Slow start is not measured.
+const WARM_UP: Duration = Duration::from_millis(100);
+const CHUNK: usize = 128 * 1024;
 
-/// What a transfer moved and what it took.
-#[derive(Debug, Clone, Copy)]
+/// What was moved after the warm-up.
 pub struct Transfer {
-    pub bytes: u64,
-    pub wall: Duration,
-    /// User and system time of this process.
-    pub cpu: Duration,
+    bytes: u64,
+    elapsed: Duration,
+    cpu: Duration,
 }
 
 impl Transfer {
     pub fn bytes_per_s(&self) -> f64 {
-        self.bytes as f64 / self.wall.as_secs_f64()
+        self.bytes as f64 / self.elapsed.as_secs_f64()
     }
 
-    pub fn cpu_s_per_byte(&self) -> f64 {
-        self.cpu.as_secs_f64() / self.bytes.max(1) as f64
+    /// Sender, receiver and the kernel's work on their behalf.
+    pub fn cpu_per_byte(&self) -> f64 {
+        self.cpu.as_secs_f64() / self.bytes as f64
     }
 }
 
-/// Sends as fast as it goes for `duration` between two sockets with this algorithm.
-pub fn bulk(kernel_name: &str, duration: Duration) -> Result<Transfer> {
-    in_own_netns(|| -> std::result::Result<Transfer, String> {
-        share_one_cpu().map_err(|e| format!("pinning to one CPU: {e}"))?;
-        let (sender, receiver) =
-            connection(kernel_name).map_err(|e| format!("a connection with {kernel_name}: {e}"))?;
-        let (begun, cpu) = (Instant::now(), cpu_time());
-        let bytes = std::thread::scope(|scope| {
-            let reading = scope.spawn(move || read_all(receiver));
-            send_for(sender, duration).map_err(|e| format!("sending with {kernel_name}: {e}"))?;
-            reading.join().expect("the reader does not panic").map_err(|e| format!("receiving: {e}"))
-        })?;
-        Ok(Transfer { bytes, wall: begun.elapsed(), cpu: cpu_time().saturating_sub(cpu) })
+/// Sends for `length` with the algorithm `name`. Both ends share one CPU: what either of them spends is then missing in
+/// the throughput.
+pub fn bulk(name: &str, length: Duration) -> Transfer {
+    share_one_cpu();
+    let connection = Connection::over(LOOPBACK[0]);
+    choose(&connection.active, name);
+    assert_eq!(algorithm_of(&connection.active), name);
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let chunk = vec![0; CHUNK];
+            while !over.load(Ordering::Relaxed) {
+                match (&connection.active).write_all(&chunk) {
+                    Ok(()) => {}
+                    Err(error) if error.kind() == ErrorKind::BrokenPipe => break,
+                    Err(error) => panic!("sending with {name}: {error}"),
+                }
+            }
+            connection.active.shutdown(Shutdown::Write).unwrap();
+        });
+        let mut buffer = vec![0; CHUNK];
+        receive(&connection, &mut buffer, WARM_UP);
+        let cpu = cpu_time();
+        let begun = Instant::now();
+        let bytes = receive(&connection, &mut buffer, length.saturating_sub(WARM_UP));
+        let transfer = Transfer { bytes, elapsed: begun.elapsed(), cpu: cpu_time() - cpu };
+        over.store(true, Ordering::Relaxed);
+        while (&connection.passive).read(&mut buffer).unwrap() > 0 {}
+        transfer
     })
-    .map_err(Into::into)
 }
 
-/// The last CPU that this process may use; threads started later inherit it.
-fn share_one_cpu() -> nix::Result<()> {
-    let allowed = sched_getaffinity(Pid::from_raw(0))?;
-    let last = (0..CpuSet::count()).rev().find(|&cpu| allowed.is_set(cpu).unwrap_or(false)).unwrap_or(0);
+fn receive(connection: &Connection, buffer: &mut [u8], length: Duration) -> u64 {
+    let (begun, mut bytes) = (Instant::now(), 0);
+    while begun.elapsed() < length {
+        bytes += (&connection.passive).read(buffer).unwrap() as u64;
+    }
+    bytes
+}
+
+/// This thread and those that it starts run on the last CPU that the process may use.
+fn share_one_cpu() {
+    let this = Pid::from_raw(0);
+    let allowed = sched_getaffinity(this).unwrap();
+    let last = (0..CpuSet::count()).rev().find(|&cpu| allowed.is_set(cpu).unwrap()).unwrap();
     let mut one = CpuSet::new();
-    one.set(last)?;
-    sched_setaffinity(Pid::from_raw(0), &one)
+    one.set(last).unwrap();
+    sched_setaffinity(this, &one).unwrap();
 }
 
-/// Both ends choose before they connect or listen, so that the whole transfer runs the algorithm.
-fn connection(kernel_name: &str) -> std::io::Result<(TcpStream, TcpStream)> {
-    let tcp = || socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None);
-    let (server, client) = (tcp()?, tcp()?);
-    choose(&server, kernel_name);
-    choose(&client, kernel_name);
-    bind(server.as_raw_fd(), &SockaddrIn::new(127, 0, 0, 1, 0))?;
-    listen(&server, Backlog::new(1)?)?;
-    connect(client.as_raw_fd(), &getsockname::<SockaddrIn>(server.as_raw_fd())?)?;
-    let (accepted, _) = TcpListener::from(server).accept()?;
-    Ok((TcpStream::from(client), accepted))
-}
-
-fn send_for(mut to: TcpStream, duration: Duration) -> std::io::Result<()> {
-    let chunk = vec![0x5a; CHUNK_BYTES];
-    let end = Instant::now() + duration;
-    // Paced algorithms may hold a write up for long.
-    to.set_write_timeout(Some(duration + Duration::from_secs(10)))?;
-    while Instant::now() < end {
-        to.write_all(&chunk)?;
-    }
-    Ok(())
-}
-
-fn read_all(mut from: TcpStream) -> std::io::Result<u64> {
-    let mut buffer = vec![0; CHUNK_BYTES];
-    let mut total = 0;
-    loop {
-        match from.read(&mut buffer)? {
-            0 => return Ok(total),
-            bytes => total += bytes as u64,
-        }
-    }
-}
-
+/// Of this process, in user space and in the kernel.
 fn cpu_time() -> Duration {
-    clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
+    let usage = getrusage(UsageWho::RUSAGE_SELF).unwrap();
+    let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+    Duration::from_micros(micros.unsigned_abs())
 }

@@ -5,7 +5,7 @@ use ccactl_loader::Paths;
 use libbpf_rs::btf::types::{MemberAttr, Struct};
 use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::{Btf, MapCore, MapFlags, MapHandle};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::os::fd::{FromRawFd, OwnedFd};
 
 /// Makes the kernel count while the value lives.
@@ -51,16 +51,16 @@ impl Callbacks {
         Self { program_ids }
     }
 
-    /// The members that are filled with the id of their program.
-    pub fn programs(&self) -> impl Iterator<Item = (&str, u32)> {
-        self.program_ids.iter().map(|(name, id)| (name.as_str(), *id))
-    }
-
     /// Names of the members that are filled, sorted.
     pub fn names(&self) -> Vec<&str> {
         let mut names: Vec<_> = self.program_ids.keys().map(String::as_str).collect();
         names.sort_unstable();
         names
+    }
+
+    /// Program ids by member.
+    pub fn ids(&self) -> BTreeMap<String, u32> {
+        self.program_ids.iter().map(|(name, id)| (name.clone(), *id)).collect()
     }
 
     /// Runs so far, by member.

@@ -1,6 +1,6 @@
 //! One self-contained page: tables, method and interactive charts, with everything it needs inside.
 
-mod escape;
+pub(crate) mod escape;
 mod sections;
 mod template;
 

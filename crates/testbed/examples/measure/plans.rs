@@ -1,13 +1,53 @@
 //! Which benches make which table.
 
 use crate::jobs::Job;
-use crate::tables;
+use crate::{catalogue, figures, invariants, tables};
+use ccactl_abi::{ALGORITHMS, Algorithm};
 use std::path::Path;
 
-/// A series of benches and the table that is made of it.
+/// A series of benches and what is made of it.
 pub struct Plan {
     pub groups: Vec<Vec<Job>>,
-    pub table: fn(&Path) -> Result<String, String>,
+    pub finish: fn(&Path, &Settings) -> Result<Outcome, String>,
+}
+
+/// What a series ends with.
+pub struct Outcome {
+    /// Markdown.
+    pub text: String,
+    /// Whether everything that was judged holds; tables without a judgement always do.
+    pub holds: bool,
+}
+
+impl Outcome {
+    pub fn table(text: String) -> Self {
+        Self { text, holds: true }
+    }
+}
+
+/// How a series is carried out.
+#[derive(Debug, Default)]
+pub struct Settings {
+    /// Only try the machinery out.
+    pub quick: bool,
+    /// Algorithms to which a series over the whole registry is narrowed; empty = all.
+    pub only: Vec<String>,
+}
+
+impl Settings {
+    /// The chosen rows of the registry, in its order.
+    pub fn algorithms(&self) -> Vec<&'static Algorithm> {
+        ALGORITHMS.iter().filter(|algorithm| self.chooses(algorithm.name)).collect()
+    }
+
+    pub fn chooses(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == name)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let unknown = self.only.iter().find(|name| Algorithm::by_name(name).is_none());
+        unknown.map_or(Ok(()), |name| Err(format!("--only {name}: expected names of `ccactl list`")))
+    }
 }
 
 /// Algorithms of the catalogue that have a native twin on every kernel.
@@ -21,14 +61,24 @@ pub const P1_BUFFERS: &[&str] = &["0.5", "0.7", "1", "2", "4", "7"];
 /// Random loss of P1, in per cent.
 pub const P1_LOSSES: &[&str] = &["0", "0.5"];
 
-/// The plan of that name; `quick` only tries the machinery out.
-pub fn by_name(name: &str, quick: bool) -> Option<Plan> {
-    match name {
-        "fidelity" => Some(Plan { groups: fidelity(quick), table: tables::fidelity }),
-        "fairness" => Some(Plan { groups: fairness(quick), table: tables::fairness }),
-        "loss" => Some(Plan { groups: loss(quick), table: tables::loss }),
-        _ => None,
-    }
+/// The plan of that name.
+pub fn by_name(name: &str, settings: &Settings) -> Result<Option<Plan>, String> {
+    settings.check()?;
+    let quick = settings.quick;
+    Ok(Some(match name {
+        "fidelity" => Plan { groups: fidelity(quick), finish: |dir, _| Ok(Outcome::table(tables::fidelity(dir)?)) },
+        "fairness" => Plan { groups: fairness(quick), finish: |dir, _| Ok(Outcome::table(tables::fairness(dir)?)) },
+        "loss" => Plan { groups: loss(quick), finish: |dir, _| Ok(Outcome::table(tables::loss(dir)?)) },
+        "catalogue" => Plan { groups: catalogue::groups(settings), finish: catalogue::tables },
+        "figures" => Plan { groups: figures::groups(settings), finish: figures::draw },
+        "invariants" => Plan { groups: invariants::groups(settings), finish: invariants::table },
+        _ => return Ok(None),
+    }))
+}
+
+/// Jobs in groups of at most `side_by_side`.
+pub fn grouped(jobs: Vec<Job>, side_by_side: usize) -> Vec<Vec<Job>> {
+    jobs.chunks(side_by_side).map(<[Job]>::to_vec).collect()
 }
 
 /// Both twins over the same link at the same time, 3 × 30 s.
@@ -91,7 +141,7 @@ fn loss(quick: bool) -> Vec<Vec<Job>> {
     P1_LOSSES.iter().map(group).collect()
 }
 
-fn args(changes: &[(&str, &str)]) -> Vec<String> {
+pub fn args(changes: &[(&str, &str)]) -> Vec<String> {
     changes.iter().flat_map(|(field, value)| ["--set".to_owned(), format!("{field}={value}")]).collect()
 }
 

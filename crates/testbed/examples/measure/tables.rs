@@ -9,7 +9,7 @@ const P1_FAIRNESS: &str = include_str!("../../../../docs/experiments/published/p
 const P1_SINGLE: &str = include_str!("../../../../docs/experiments/published/p1_single_flow.csv");
 
 /// `result.json` of a job; `None` when it has not been run.
-fn result(dir: &Path, label: &str) -> Result<Option<Value>, String> {
+pub fn result(dir: &Path, label: &str) -> Result<Option<Value>, String> {
     let path = dir.join(label).join("result.json");
     match std::fs::read_to_string(&path) {
         Ok(text) => serde_json::from_str(&text).map(Some).map_err(|e| format!("{}: {e}", path.display())),
@@ -19,26 +19,26 @@ fn result(dir: &Path, label: &str) -> Result<Option<Value>, String> {
 }
 
 /// Mean and standard deviation over the valid runs; none when there was no valid run.
-type Estimate = Option<(f64, f64)>;
+pub type Estimate = Option<(f64, f64)>;
 
 /// A number at a JSON pointer.
-fn number(value: &Value, pointer: &str) -> Option<f64> {
+pub fn number(value: &Value, pointer: &str) -> Option<f64> {
     value.pointer(pointer)?.as_f64()
 }
 
 /// An estimate of the aggregate: mean and standard deviation, scaled.
-fn estimate(result: &Value, pointer: &str, scale: f64) -> Estimate {
+pub fn estimate(result: &Value, pointer: &str, scale: f64) -> Estimate {
     let at = |field: &str| number(result, &format!("/aggregate/{pointer}/{field}"));
     Some((at("mean")? * scale, at("sd").unwrap_or(0.0) * scale))
 }
 
-fn text(estimate: Estimate, decimals: usize) -> String {
+pub fn text(estimate: Estimate, decimals: usize) -> String {
     estimate.map_or("invalid".to_owned(), |(mean, sd)| {
         if sd == 0.0 { format!("{mean:.decimals$}") } else { format!("{mean:.decimals$} ± {sd:.decimals$}") }
     })
 }
 
-fn worst_lateness_us(result: &Value) -> Option<f64> {
+pub fn worst_lateness_us(result: &Value) -> Option<f64> {
     let runs = result.get("runs")?.as_array()?;
     runs.iter().filter_map(|run| number(run, "/link/lateness/p99_us")).reduce(f64::max)
 }
@@ -81,7 +81,7 @@ pub fn fidelity(dir: &Path) -> Result<String, String> {
 }
 
 /// Cell of a published table, found by the values of its first two columns.
-fn published(csv: &str, first: &str, second: &str, column: usize) -> Option<f64> {
+pub fn published(csv: &str, first: &str, second: &str, column: usize) -> Option<f64> {
     let same = |cell: &str, wanted: &str| {
         cell == wanted || matches!((cell.parse::<f64>(), wanted.parse::<f64>()), (Ok(a), Ok(b)) if a == b)
     };
@@ -96,7 +96,7 @@ fn printed_name(algorithm: &str) -> &str {
     if algorithm == "bbr" { "BBRv1" } else { algorithm }
 }
 
-fn printed(value: Option<f64>) -> String {
+pub fn printed(value: Option<f64>) -> String {
     value.map_or("—".to_owned(), |value| value.to_string())
 }
 

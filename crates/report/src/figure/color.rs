@@ -1,0 +1,69 @@
+//! Colours of the registry on light and on dark backgrounds.
+
+use plotters::style::RGBColor;
+
+/// What a colour that is none becomes.
+const UNKNOWN: RGBColor = RGBColor(0x77, 0x77, 0x77);
+/// Contrast of 3 to 1 against black pages (`#0d1117` and darker), as WCAG 2.1 asks of graphics.
+const LEAST_LUMINANCE: f64 = 0.12;
+const STEPS: u32 = 20;
+
+/// `#rrggbb`
+pub fn parse(text: &str) -> RGBColor {
+    let part = |range| text.get(range).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+    match (part(1..3), part(3..5), part(5..7)) {
+        (Some(red), Some(green), Some(blue)) if text.starts_with('#') && text.len() == 7 => RGBColor(red, green, blue),
+        _ => UNKNOWN,
+    }
+}
+
+/// As the SVG writer spells it.
+pub fn hex(RGBColor(red, green, blue): RGBColor) -> String {
+    format!("#{red:02X}{green:02X}{blue:02X}")
+}
+
+/// The colour mixed with as much white as it needs to be seen on a dark background; `None` when it needs none.
+pub fn on_dark(color: RGBColor) -> Option<RGBColor> {
+    let mixed = |step| mix_with_white(color, f64::from(step) / f64::from(STEPS));
+    if luminance(color) >= LEAST_LUMINANCE {
+        None
+    } else {
+        (1..=STEPS).map(mixed).find(|c| luminance(*c) >= LEAST_LUMINANCE)
+    }
+}
+
+fn mix_with_white(RGBColor(red, green, blue): RGBColor, white: f64) -> RGBColor {
+    let mix = |part: u8| (f64::from(part) + (255.0 - f64::from(part)) * white).round() as u8;
+    RGBColor(mix(red), mix(green), mix(blue))
+}
+
+/// Relative luminance of WCAG 2.1.
+fn luminance(RGBColor(red, green, blue): RGBColor) -> f64 {
+    let linear = |part: u8| {
+        let part = f64::from(part) / 255.0;
+        if part <= 0.04045 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
+    };
+    0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_read_and_written() {
+        assert_eq!(hex(parse("#0072b2")), "#0072B2");
+        for bad in ["", "#12345", "0072b2#", "#zz0000", "rgb(1,2,3)", "#ééé"] {
+            assert_eq!(parse(bad), UNKNOWN, "{bad}");
+        }
+    }
+
+    #[test]
+    fn only_dark_colours_are_lightened() {
+        assert_eq!(on_dark(parse("#DDAA33")), None);
+        for dark in ["#332288", "#661100", "#004488"] {
+            let light = on_dark(parse(dark)).expect("too dark");
+            assert!(luminance(light) >= LEAST_LUMINANCE, "{dark}");
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! The statements, by algorithm in the order of the registry.
+//!
+//! A band follows from the algorithm's own constants; where rounding or sampling widens it, the comment says by how much.
+
+use super::compute::{
+    SETTLED_S, increase, least, loss_share, mean, mean_of, median, median_cut, queue_pkts, share_beside, spacings,
+};
+use super::run::Run;
+use super::{Bench, Row, aca, compute, shares};
+
+const ONE_BDP: Bench = Bench {
+    name: "1bdp",
+    scenario: "single",
+    changes: &[("link.rate", "50Mbit/s"), ("link.base_rtt", "20ms"), ("link.buffer", "1bdp"), ("duration", "40s")],
+    setting: "50 Mbit/s, 20 ms, 1 BDP",
+    side_by_side: 3,
+};
+const DEEP: Bench = Bench {
+    name: "5bdp",
+    scenario: "single",
+    changes: &[("link.rate", "50Mbit/s"), ("link.base_rtt", "20ms"), ("link.buffer", "5bdp"), ("duration", "40s")],
+    setting: "50 Mbit/s, 20 ms, 5 BDP",
+    side_by_side: 3,
+};
+const RANDOM_LOSS: Bench = Bench {
+    name: "random-loss",
+    scenario: "single",
+    changes: &[
+        ("link.rate", "50Mbit/s"),
+        ("link.base_rtt", "20ms"),
+        ("link.buffer", "5bdp"),
+        ("link.loss", "0.005"),
+        ("duration", "40s"),
+    ],
+    setting: "50 Mbit/s, 20 ms, 5 BDP, 0.5 % random loss",
+    side_by_side: 3,
+};
+const LONG: Bench = Bench {
+    name: "long",
+    scenario: "single",
+    changes: &[("link.rate", "50Mbit/s"), ("link.base_rtt", "100ms"), ("link.buffer", "1bdp"), ("duration", "60s")],
+    setting: "50 Mbit/s, 100 ms, 1 BDP",
+    side_by_side: 3,
+};
+const PATH_OF_P1: Bench = Bench {
+    name: "p1",
+    scenario: "single-p1",
+    changes: &[("duration", "60s")],
+    setting: "50 Mbit/s, 40 ms, 4 BDP",
+    side_by_side: 3,
+};
+const SHORT_BUFFER: Bench = Bench {
+    name: "0.5bdp",
+    scenario: "single-p1",
+    changes: &[("link.buffer", "0.5bdp"), ("duration", "60s")],
+    setting: "50 Mbit/s, 40 ms, 0.5 BDP",
+    side_by_side: 3,
+};
+const BESIDE_CUBIC: Bench = Bench {
+    name: "beside-cubic",
+    scenario: "fbbrv2-vs-cubic",
+    changes: &[("duration", "60s")],
+    setting: "beside CUBIC, 50 Mbit/s, 40 ms, 4 BDP",
+    side_by_side: 3,
+};
+const MARKING: Bench = Bench {
+    name: "marking",
+    scenario: "single",
+    changes: &[
+        ("link.rate", "50Mbit/s"),
+        ("link.base_rtt", "20ms"),
+        ("link.buffer", "2bdp"),
+        ("link.ecn_threshold", "20p"),
+        ("duration", "40s"),
+    ],
+    setting: "50 Mbit/s, 20 ms, 2 BDP, marks beyond 20 packets",
+    side_by_side: 3,
+};
+const FAST_20: Bench = Bench {
+    name: "alpha-20",
+    changes: &[
+        ("link.rate", "50Mbit/s"),
+        ("link.base_rtt", "20ms"),
+        ("link.buffer", "5bdp"),
+        ("flow[0].set.alpha", "20"),
+        ("duration", "40s"),
+    ],
+    setting: "50 Mbit/s, 20 ms, 5 BDP, alpha = 20",
+    ..DEEP
+};
+const COPA_10: Bench = Bench {
+    name: "delta-0.1",
+    changes: &[
+        ("link.rate", "50Mbit/s"),
+        ("link.base_rtt", "20ms"),
+        ("link.buffer", "5bdp"),
+        ("flow[0].set.delta", "0.1"),
+        ("duration", "40s"),
+    ],
+    setting: "50 Mbit/s, 20 ms, 5 BDP, delta = 0.1",
+    ..DEEP
+};
+const ACA_ESTIMATOR: Bench = Bench {
+    name: "estimator",
+    scenario: "aca-estimator",
+    changes: &[],
+    setting: "scenario aca-estimator: 100 Mbit/s, UDP grows by 10 Mbit/s every 10 s",
+    side_by_side: 2,
+};
+
+const CUT: &str = "new ssthresh / cwnd before it, median over the entries into recovery";
+const QUEUE: &str = "(smallest RTT of each 50 ms − smallest RTT) × link rate, median";
+const SPACING: &str = "entries of trace_mode into probe-rtt, median distance";
+const LOSS: &str = "packets dropped by the bottleneck / packets sent, whole run";
+const SHARE: &str = "bytes acknowledged / those of both flows, after 5 s";
+const DETECTED: &str = "time in CRUISE with \"detected\" in bounds / time in CRUISE";
+/// A round trip or two at the RTTs used here.
+const WINDOW_S: f64 = 0.05;
+
+/// A row without detail.
+const fn row(
+    algorithm: &'static str,
+    says: &'static str,
+    bench: &'static Bench,
+    (how, unit): (&'static str, &'static str),
+    band: (f64, f64),
+    value: fn(&Run) -> Result<f64, String>,
+) -> Row {
+    Row { algorithm, says, bench, how, unit, band, value, detail: None }
+}
+
+/// `factor` of the window is left; the kernel rounds windows of 20 packets and more down to whole ones, and the window may have grown
+/// by a packet with the ACK that revealed the loss.
+const fn cut(algorithm: &'static str, says: &'static str, bench: &'static Bench, factor: f64) -> Row {
+    row(algorithm, says, bench, (CUT, ""), (factor - 0.02, factor + 0.01), median_cut)
+}
+
+/// A standing queue in packets.
+const fn queue(algorithm: &'static str, says: &'static str, bench: &'static Bench, band: (f64, f64)) -> Row {
+    row(algorithm, says, bench, (QUEUE, "packets"), band, |run| median(queue_pkts(run, WINDOW_S, least)?))
+}
+
+/// PROBE_RTT comes `wait` seconds after the last lowest RTT, which the visit itself (200 ms and a round trip) may renew.
+const fn probe_rtt(algorithm: &'static str, says: &'static str, wait_s: f64) -> Row {
+    let band = (wait_s - 0.1, wait_s + 0.6);
+    row(algorithm, says, &PATH_OF_P1, (SPACING, "s"), band, |run| median(spacings(&run.flow()?, "probe-rtt")?))
+}
+
+const fn loss_below_two_percent(algorithm: &'static str) -> Row {
+    row(algorithm, "loses at most 2 % in a short buffer", &SHORT_BUFFER, (LOSS, ""), (0.0, 0.02), loss_share)
+}
+
+const fn yields(algorithm: &'static str) -> Row {
+    row(algorithm, "yields to CUBIC", &BESIDE_CUBIC, (SHARE, ""), (0.0, 0.25), |run| share_beside(run, "cubic"))
+}
+
+const fn detects(algorithm: &'static str) -> Row {
+    let says = "detects a loss-based flow";
+    row(algorithm, says, &BESIDE_CUBIC, (DETECTED, ""), (0.5, 1.0), shares::detected)
+}
+
+const fn detects_nothing_alone(algorithm: &'static str) -> Row {
+    let says = "detects nothing when alone";
+    row(algorithm, says, &PATH_OF_P1, (DETECTED, ""), (0.0, 0.05), shares::detected)
+}
+
+pub const ROWS: &[Row] = &[
+    cut("reno", "a loss halves the window", &ONE_BDP, 0.5),
+    cut("cubic", "a loss leaves 717/1024", &ONE_BDP, 0.7),
+    cut("bic", "a loss leaves 819/1024", &ONE_BDP, 0.8),
+    row(
+        "hstcp",
+        "a loss takes b(w) of RFC 3649",
+        &DEEP,
+        ("new ssthresh / (w (1 − b(w))), median over the entries into recovery", ""),
+        // The table has b in 1/256 and rows as far apart as 0.01 of b.
+        (0.96, 1.03),
+        |run| median(shares::cuts_over_hstcp(run)?),
+    ),
+    cut("scalable", "a loss leaves 7/8", &ONE_BDP, 0.875),
+    row(
+        "htcp",
+        "a loss leaves RTTmin / RTTmax, within 0.5 and 0.8",
+        &ONE_BDP,
+        (CUT, ""),
+        // 64/128 and 102/128.
+        (0.48, 0.81),
+        median_cut,
+    ),
+    row(
+        "westwood",
+        "ssthresh after a loss is bandwidth × RTTmin",
+        &PATH_OF_P1,
+        ("ssthresh at the end of recovery / BDP of the link, median", ""),
+        // Payload is 1448/1514 of the wire (0.956); RTTmin in whole jiffies of 4 ms, rounded up, is up to 1.1 of 40 ms.
+        (0.85, 1.15),
+        shares::ssthresh_over_bdp,
+    ),
+    row(
+        "hybla",
+        "grows by rho² per RTT (one ACK for two packets: by half of it)",
+        &LONG,
+        ("growth of cwnd per RTT in avoidance / rho2 of the trace, median over seconds", ""),
+        (0.4, 1.1),
+        shares::growth_over_rho2,
+    ),
+    row(
+        "aca",
+        "the estimate follows the available bandwidth",
+        &ACA_ESTIMATOR,
+        ("largest |estimate / available − 1| over the steps, from 3 s after each on", ""),
+        (0.0, 0.15),
+        aca::worst_error,
+    )
+    .with(aca::steps),
+    row(
+        "aca",
+        "start-up does not overflow the buffer",
+        &ACA_ESTIMATOR,
+        ("packets marked lost before the first step", "packets"),
+        (0.0, 0.0),
+        aca::lost_at_start,
+    ),
+    row(
+        "aca",
+        "start-up saturates the link",
+        &ACA_ESTIMATOR,
+        ("payload acknowledged from 5 s to the first step / what the link can carry", ""),
+        (0.95, 1.01),
+        aca::saturation,
+    ),
+    row(
+        "vegas",
+        "keeps alpha = 2 to beta = 4 packets queued, by its own count",
+        &DEEP,
+        ("diff_pkts of the trace, mean over time", "packets"),
+        (1.5, 4.5),
+        |run| mean_of(&run.flow()?, "diff_pkts"),
+    ),
+    // A packet more or less: the RTT is that of whole packets.
+    queue("vegas", "keeps 2 to 4 packets queued, by the delay", &DEEP, (1.0, 5.0)),
+    queue("vegas-a", "keeps a queue of few packets", &DEEP, (0.5, 8.0)),
+    queue("new-vegas", "keeps 2 to 4 packets queued, by the delay", &DEEP, (1.0, 5.0)),
+    // pad 10, and one packet of rounding.
+    queue("nv", "keeps at most its pad of 10 packets queued", &DEEP, (0.0, 11.0)),
+    row(
+        "fast",
+        "keeps alpha packets queued",
+        &FAST_20,
+        ("(mean RTT of each second − smallest RTT) × link rate, median", "packets"),
+        // The window is whole packets and acknowledgements come in pairs: alpha ± 20 %.
+        (16.0, 24.0),
+        |run| median(queue_pkts(run, 1.0, mean)?),
+    ),
+    yields("lp"),
+    row(
+        "cdg",
+        "backs off before the buffer is full",
+        &DEEP,
+        ("packets marked lost after 5 s", "packets"),
+        (0.0, 0.0),
+        |run| increase(&run.flow()?, "lost_pkts", SETTLED_S, f64::INFINITY),
+    ),
+    row(
+        "copa",
+        "keeps about 1/delta packets queued (delta = 0.5)",
+        &DEEP,
+        ("(smallest RTT of each 50 ms − smallest RTT) × link rate, mean, × delta", ""),
+        // The queue swings between 0 and 2.5/delta.
+        (0.5, 2.5),
+        |run| Ok(mean(&queue_pkts(run, WINDOW_S, least)?) * 0.5),
+    ),
+    row(
+        "copa",
+        "keeps about 1/delta packets queued (delta = 0.1)",
+        &COPA_10,
+        ("(smallest RTT of each 50 ms − smallest RTT) × link rate, mean, × delta", ""),
+        (0.5, 2.5),
+        |run| Ok(mean(&queue_pkts(run, WINDOW_S, least)?) * 0.1),
+    ),
+    yields("ledbatpp"),
+    row(
+        "ledbatpp",
+        "alone it adds at most TARGET = 60 ms",
+        &PATH_OF_P1,
+        ("smallest RTT of each 50 ms − smallest RTT, 95th percentile", "ms"),
+        (0.0, 66.0),
+        |run| Ok(compute::percentile(queue_pkts(run, WINDOW_S, least)?, 0.95)? / run.packets_per_s()? * 1e3),
+    ),
+    cut("veno", "a loss in a full buffer halves the window", &ONE_BDP, 0.5),
+    row(
+        "veno",
+        "a random loss with a short queue leaves 4/5",
+        &RANDOM_LOSS,
+        (CUT, ""),
+        // Windows of about 20 packets, rounded down.
+        (0.75, 0.81),
+        median_cut,
+    ),
+    row(
+        "illinois",
+        "alpha is 10 while the delay is small",
+        &ONE_BDP,
+        ("largest alpha_milli of the trace / 1000", ""),
+        (9.9, 10.0),
+        |run| Ok(compute::largest(&run.flow()?.column("alpha_milli")?) / 1000.0),
+    ),
+    row(
+        "illinois",
+        "a loss in a full buffer halves the window",
+        &ONE_BDP,
+        (CUT, ""),
+        // beta is 1/2 from 80 % of the largest queueing delay on.
+        (0.48, 0.55),
+        median_cut,
+    ),
+    row(
+        "yeah",
+        "keeps at most 80 packets queued",
+        &DEEP,
+        ("(smallest RTT of each 50 ms − smallest RTT) × link rate, 95th percentile", "packets"),
+        (0.0, 80.0),
+        |run| compute::percentile(queue_pkts(run, WINDOW_S, least)?, 0.95),
+    ),
+    row(
+        "compound",
+        "dwnd returns to 0 with a queue",
+        &ONE_BDP,
+        ("dwnd_pkts of the trace, median of rows with diff_pkts ≥ 2 gamma = 60", "packets"),
+        (0.0, 0.0),
+        shares::dwnd_with_a_queue,
+    ),
+    row(
+        "compound",
+        "dwnd takes part while there is none",
+        &ONE_BDP,
+        ("dwnd_pkts of the trace, largest after 5 s", "packets"),
+        (5.0, f64::INFINITY),
+        |run| Ok(compute::largest(&run.flow()?.settled("dwnd_pkts")?)),
+    ),
+    probe_rtt("bbr", "PROBE_RTT every 10 s", 10.0),
+    probe_rtt("bbrv2", "PROBE_RTT every 5 s", 5.0),
+    loss_below_two_percent("bbrv2"),
+    probe_rtt("f-bbrv2", "PROBE_RTT every 5 s", 5.0),
+    loss_below_two_percent("f-bbrv2"),
+    detects("f-bbrv2"),
+    detects_nothing_alone("f-bbrv2"),
+    probe_rtt("bbrv3", "PROBE_RTT every 5 s", 5.0),
+    loss_below_two_percent("bbrv3"),
+    probe_rtt("f-bbrv3", "PROBE_RTT every 5 s", 5.0),
+    loss_below_two_percent("f-bbrv3"),
+    detects("f-bbrv3"),
+    detects_nothing_alone("f-bbrv3"),
+    row(
+        "dctcp",
+        "alpha tracks the marked fraction",
+        &MARKING,
+        ("alpha of the trace, mean over time / share of packets delivered with a mark, after 5 s", ""),
+        (0.8, 1.25),
+        |run| Ok(mean_of(&run.flow()?, "alpha_1024")? / 1024.0 / shares::marked(run)?),
+    ),
+    row(
+        "prague",
+        "alpha tracks the marked fraction",
+        &MARKING,
+        ("alpha of the trace, mean over time / share of packets delivered with a mark, after 5 s", ""),
+        (0.8, 1.25),
+        |run| Ok(mean_of(&run.flow()?, "alpha_ppm")? / 1e6 / shares::marked(run)?),
+    ),
+];

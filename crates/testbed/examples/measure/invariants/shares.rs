@@ -1,0 +1,96 @@
+//! Numbers that one algorithm alone has.
+
+use super::compute::{SETTLED_S, cuts, increase, median};
+use super::run::Run;
+
+/// `enum` of the bounds that the BBRv2 family publishes: a loss-based flow is detected.
+const DETECTED: u64 = 32;
+
+/// Of the time in CRUISE, that in which a loss-based flow was detected.
+pub fn detected(run: &Run) -> Result<f64, String> {
+    let flow = run.flow()?;
+    let (modes, bounds) = (flow.text("trace_mode")?, flow.column("bounds")?);
+    let (mut cruise_s, mut detected_s) = (0.0, 0.0);
+    for i in 1..flow.t_s.len() {
+        if flow.t_s[i - 1] >= SETTLED_S && modes[i - 1] == "probe-bw-cruise" {
+            let span_s = flow.t_s[i] - flow.t_s[i - 1];
+            cruise_s += span_s;
+            if bounds[i - 1] as u64 & DETECTED != 0 {
+                detected_s += span_s;
+            }
+        }
+    }
+    if cruise_s > 0.0 { Ok(detected_s / cruise_s) } else { Err("no time in probe-bw-cruise".to_owned()) }
+}
+
+/// Share of the delivered packets that carried a mark.
+pub fn marked(run: &Run) -> Result<f64, String> {
+    let flow = run.flow()?;
+    let marked = increase(&flow, "delivered_ce_pkts", SETTLED_S, f64::INFINITY)?;
+    if marked == 0.0 {
+        return Err("no packet was marked".to_owned());
+    }
+    Ok(marked / increase(&flow, "delivered_pkts", SETTLED_S, f64::INFINITY)?)
+}
+
+/// What a loss left, against what RFC 3649 leaves of that window.
+pub fn cuts_over_hstcp(run: &Run) -> Result<Vec<f64>, String> {
+    let cuts = cuts(&run.flow()?)?;
+    Ok(cuts.iter().map(|cut| cut.left_pkts / (cut.before_pkts * (1.0 - hstcp_b(cut.before_pkts)))).collect())
+}
+
+/// b(w) of RFC 3649, section 5, with its default parameters.
+fn hstcp_b(window: f64) -> f64 {
+    const LOW_WINDOW: f64 = 38.0;
+    const HIGH_WINDOW: f64 = 83_000.0;
+    const HIGH_DECREASE: f64 = 0.1;
+    let place = (window.max(LOW_WINDOW) / LOW_WINDOW).ln() / (HIGH_WINDOW / LOW_WINDOW).ln();
+    (HIGH_DECREASE - 0.5) * place + 0.5
+}
+
+/// ssthresh with which recovery ended, in bandwidth-delay products of the link.
+pub fn ssthresh_over_bdp(run: &Run) -> Result<f64, String> {
+    let flow = run.flow()?;
+    let (state, ssthresh) = (flow.text("ca_state")?, flow.column("ssthresh_pkts")?);
+    let bdp_pkts = run.packets_per_s()? * run.number("/link/base_rtt_us")? / 1e6;
+    let ended = |i: &usize| flow.t_s[*i] >= SETTLED_S && state[*i - 1] == "recovery" && state[*i] == "open";
+    median((1..flow.t_s.len()).filter(ended).map(|i| ssthresh[i] / bdp_pkts).collect())
+}
+
+/// Growth of the window per smoothed RTT in congestion avoidance, against Hybla's rho².
+pub fn growth_over_rho2(run: &Run) -> Result<f64, String> {
+    let flow = run.flow()?;
+    let (modes, state) = (flow.text("trace_mode")?, flow.text("ca_state")?);
+    let (cwnd, srtt, rho2) = (flow.column("cwnd_pkts")?, flow.column("srtt_us")?, flow.column("rho2_milli")?);
+    let rows: Vec<usize> = (0..flow.t_s.len()).filter(|&i| flow.t_s[i] >= SETTLED_S).collect();
+    let seconds = rows.chunk_by(|a, b| flow.t_s[*a].floor() == flow.t_s[*b].floor());
+    let growing = seconds.filter(|rows| rows.iter().all(|&i| modes[i] == "avoidance" && state[i] == "open"));
+    let ratios = growing.filter_map(|rows| {
+        let (first, last) = (*rows.first()?, *rows.last()?);
+        let rtts = (flow.t_s[last] - flow.t_s[first]) * 1e6 / srtt[last];
+        (rtts > 1.0).then(|| (cwnd[last] - cwnd[first]) / rtts / (rho2[last] / 1000.0))
+    });
+    median(ratios.collect())
+}
+
+/// dwnd of CTCP while twice gamma is queued.
+pub fn dwnd_with_a_queue(run: &Run) -> Result<f64, String> {
+    const TWICE_GAMMA_PKTS: f64 = 60.0;
+    let flow = run.flow()?;
+    let (dwnd, diff) = (flow.settled("dwnd_pkts")?, flow.settled("diff_pkts")?);
+    let queued = dwnd.iter().zip(&diff).filter(|(_, diff)| **diff >= TWICE_GAMMA_PKTS);
+    median(queued.map(|(dwnd, _)| *dwnd).collect()).map_err(|_| "no such queue was seen".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn b_is_that_of_the_table_in_rfc_3649() {
+        // Appendix B: w 38 b 0.50, w 1058 b 0.33, w 10661 b 0.21 (two decimals).
+        for (window, b) in [(38.0, 0.50), (1058.0, 0.33), (10_661.0, 0.21)] {
+            assert!((hstcp_b(window) - b).abs() < 0.01, "{window}: {}", hstcp_b(window));
+        }
+    }
+}
