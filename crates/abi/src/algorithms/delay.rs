@@ -2,8 +2,6 @@
 
 use crate::registry::{Algorithm, Family, TraceValue, Tunable};
 use crate::tunable::{gain, int, switch};
-use crate::registry::{Algorithm, Family, TraceValue};
-use crate::tunable::{int, switch};
 
 /// In the order in which lists show them.
 pub(super) const ROWS: &[Algorithm] = &[
@@ -25,6 +23,28 @@ pub(super) const ROWS: &[Algorithm] = &[
         color: "#117733",
     },
     Algorithm {
+        name: "vegas-a",
+        kernel_name: "vegas_a",
+        family: Family::Delay,
+        summary: "Vegas with thresholds that rise while more queue brings more throughput, to hold its own beside others.",
+        reference: "Srijith, Jacob, Ananda 2005, TCP Vegas-A",
+        hooks: VEGAS_HOOKS,
+        tunables: &[
+            int("alpha", "packets", 1, (1, 1_000_000), "lower threshold at the start; it never falls below 1", VEGAS_A),
+            int("beta", "packets", 3, (0, 1_000_000), "upper threshold at the start; the distance stays", VEGAS_A),
+            int("gamma", "packets", 1, (0, 1_000_000), "with more packets queued slow start ends", VEGAS_A),
+            int("alpha_max", "packets", 255, (1, 1_000_000), "alpha rises no further", "left open by the paper"),
+            switch("equal_is_rise", 0, "a throughput equal to the last one counts as risen", "left open by the paper"),
+        ],
+        modes: &["slow-start", "up", "stay", "down", "reno"],
+        v0: Some(DIFF),
+        v1: Some(TraceValue {
+            name: "alpha_pkts",
+            doc: "lower threshold; the upper one is as far above as at the start",
+        }),
+        color: "#66CCEE",
+    },
+    Algorithm {
         name: "nv",
         kernel_name: "bpf_nv",
         family: Family::Delay,
@@ -42,6 +62,79 @@ pub(super) const ROWS: &[Algorithm] = &[
             doc: "growth per RTT is 2 to this power, in packets; below 0 after timeouts",
         }),
         color: "#CCBB44",
+    },
+    Algorithm {
+        name: "fast",
+        kernel_name: "fast",
+        family: Family::Delay,
+        summary: "Steers the window to a fixed number of packets in the queue, by steps that shrink near the goal.",
+        reference: "Jin, Wei, Low 2004; Wei, Jin, Low, Hegde 2006",
+        hooks: &["init", "ssthresh", "cong_avoid", "set_state", "cwnd_event", "pkts_acked", "undo_cwnd"],
+        tunables: &[
+            int(
+                "alpha",
+                "packets",
+                20,
+                (0, 100_000),
+                "packets that the flow keeps in the queue; 0 = 8, 20 or 200 by its rate",
+                FAST_PAPER,
+            ),
+            gain("gamma", 500, (1, 1000), "part of the way to the law's window that an update goes", FAST_PAPER),
+            int("update_rtts", "RTTs", 2, (1, 100), "RTTs from one update to the next", FAST_PAPER),
+            gain("mi_threshold", 500, (0, 100_000), "part of alpha whose queueing ends slow start", FAST_PAPER),
+        ],
+        modes: &["slow-start", "increase", "decrease"],
+        v0: Some(TraceValue {
+            name: "queue_pkts",
+            doc: "packets of the window that wait, by the RTT of the last update",
+        }),
+        v1: Some(TraceValue { name: "avg_rtt_us", doc: "averaged RTT" }),
+        color: "#EE6677",
+    },
+    Algorithm {
+        name: "copa",
+        kernel_name: "copa",
+        family: Family::Delay,
+        summary: "Steers the rate to 1 / (0.5 x queueing delay): about two packets of queue per flow; competes when others \
+                  fill the buffer.",
+        reference: "Arun, Balakrishnan, NSDI 2018; Copa.cpp of mvfst for the alternatives",
+        hooks: &["init", "release", "ssthresh", "cong_control", "set_state", "cwnd_event", "undo_cwnd"],
+        tunables: &[
+            gain("delta", 500, (1, 10_000), "1 / delta is the queue aimed at, in packets; mvfst: 0.05", COPA),
+            int("min_rtt_window_ms", "ms", 10_000, (100, 1_000_000), "window of RTTmin", COPA),
+            gain("standing_share", 500, (0, 10_000), "window of RTTstanding, in srtt", COPA),
+            switch("delay_source", 0, "queueing delay from 0 = RTTstanding, 1 = the latest RTT (mvfst)", COPA),
+            int("velocity_rtts", "RTT", 3, (0, 1000), "round trips in one direction until v doubles; 0 = never", COPA),
+            switch(
+                "reset_on_reversal",
+                1,
+                "v is 1 again as soon as the law turns; 0 = only at the end of the round trip, as in the paper",
+                "Copa.cpp of mvfst",
+            ),
+            gain("pacing_gain", 2000, (100, 10_000), "pacing rate in cwnd / RTTstanding", COPA),
+            switch("mode_switch", 1, "compete when others fill the buffer; 0 as mvfst", COPA),
+            gain(
+                "empty_share",
+                100,
+                (0, 1000),
+                "the queue is nearly empty below this share of RTTmax - RTTmin",
+                "NSDI 2018, section 2.2",
+            ),
+            int(
+                "empty_rtts",
+                "RTT",
+                5,
+                (1, 1000),
+                "round trips without a nearly empty queue that end the default mode",
+                "NSDI 2018, section 2.2",
+            ),
+            int("min_cwnd", "packets", 2, (1, 10_000), "smallest window", "not in the paper"),
+            int("rto_cwnd", "packets", 4, (1, 10_000), "window after a timeout", "not in the paper"),
+        ],
+        modes: &["slow-start", "default", "competitive"],
+        v0: Some(TraceValue { name: "velocity", doc: "v, negative while the window of the last round trip shrank" }),
+        v1: Some(TraceValue { name: "inv_delta_milli", doc: "1 / delta in thousandths: 2000 in the default mode" }),
+        color: "#EE7733",
     },
     Algorithm {
         name: "ledbatpp",
@@ -102,36 +195,8 @@ pub(super) const ROWS: &[Algorithm] = &[
         v0: Some(TraceValue { name: "queue_us", doc: "queueing delay: smallest of the last four RTTs less base" }),
         v1: Some(TraceValue { name: "gain_divisor", doc: "1 / GAIN" }),
         color: "#33BBEE",
-        name: "vegas-a",
-        kernel_name: "vegas_a",
-        family: Family::Delay,
-        summary: "Vegas with thresholds that rise while more queue brings more throughput, to hold its own beside others.",
-        reference: "Srijith, Jacob, Ananda 2005, TCP Vegas-A",
-        hooks: VEGAS_HOOKS,
-        tunables: &[
-            int("alpha", "packets", 1, (1, 1_000_000), "lower threshold at the start; it never falls below 1", VEGAS_A),
-            int("beta", "packets", 3, (0, 1_000_000), "upper threshold at the start; the distance stays", VEGAS_A),
-            int("gamma", "packets", 1, (0, 1_000_000), "with more packets queued slow start ends", VEGAS_A),
-            int("alpha_max", "packets", 255, (1, 1_000_000), "alpha rises no further", "left open by the paper"),
-            switch("equal_is_rise", 0, "a throughput equal to the last one counts as risen", "left open by the paper"),
-        ],
-        modes: &["slow-start", "up", "stay", "down", "reno"],
-        v0: Some(DIFF),
-        v1: Some(TraceValue {
-            name: "alpha_pkts",
-            doc: "lower threshold; the upper one is as far above as at the start",
-        }),
-        color: "#66CCEE",
     },
-];
-
-const VEGAS_A: &str = "Srijith, Jacob, Ananda 2005";
-const TCP_VEGAS: &str = "net/ipv4/tcp_vegas.c";
-
-const VEGAS_HOOKS: &[&str] = &["init", "ssthresh", "cong_avoid", "pkts_acked", "set_state", "cwnd_event", "undo_cwnd"];
-
-const DIFF: TraceValue =
-    TraceValue { name: "diff_pkts", doc: "packets queued, as of the last round: window * (RTT - base RTT) / base RTT" };
+    Algorithm {
         name: "lp",
         kernel_name: "bpf_lp",
         family: Family::Delay,
@@ -164,34 +229,6 @@ const DIFF: TraceValue =
         }),
         v1: Some(TraceValue { name: "limit_ms", doc: "one-way delay at which early congestion begins" }),
         color: "#AABBCC",
-    },
-    Algorithm {
-        name: "fast",
-        kernel_name: "fast",
-        family: Family::Delay,
-        summary: "Steers the window to a fixed number of packets in the queue, by steps that shrink near the goal.",
-        reference: "Jin, Wei, Low 2004; Wei, Jin, Low, Hegde 2006",
-        hooks: &["init", "ssthresh", "cong_avoid", "set_state", "cwnd_event", "pkts_acked", "undo_cwnd"],
-        tunables: &[
-            int(
-                "alpha",
-                "packets",
-                20,
-                (0, 100_000),
-                "packets that the flow keeps in the queue; 0 = 8, 20 or 200 by its rate",
-                FAST_PAPER,
-            ),
-            gain("gamma", 500, (1, 1000), "part of the way to the law's window that an update goes", FAST_PAPER),
-            int("update_rtts", "RTTs", 2, (1, 100), "RTTs from one update to the next", FAST_PAPER),
-            gain("mi_threshold", 500, (0, 100_000), "part of alpha whose queueing ends slow start", FAST_PAPER),
-        ],
-        modes: &["slow-start", "increase", "decrease"],
-        v0: Some(TraceValue {
-            name: "queue_pkts",
-            doc: "packets of the window that wait, by the RTT of the last update",
-        }),
-        v1: Some(TraceValue { name: "avg_rtt_us", doc: "averaged RTT" }),
-        color: "#EE6677",
     },
     Algorithm {
         name: "cdg",
@@ -252,9 +289,21 @@ const DIFF: TraceValue =
     },
 ];
 
+const VEGAS_A: &str = "Srijith, Jacob, Ananda 2005";
+
+const TCP_VEGAS: &str = "net/ipv4/tcp_vegas.c";
+
+const VEGAS_HOOKS: &[&str] = &["init", "ssthresh", "cong_avoid", "pkts_acked", "set_state", "cwnd_event", "undo_cwnd"];
+
+const DIFF: TraceValue =
+    TraceValue { name: "diff_pkts", doc: "packets queued, as of the last round: window * (RTT - base RTT) / base RTT" };
+
 const TCP_CDG: &str = "net/ipv4/tcp_cdg.c";
+
 const FAST_PAPER: &str = "Wei, Jin, Low, Hegde 2006";
+
 const TCP_LP: &str = "net/ipv4/tcp_lp.c";
+
 const TCP_NV: &str = "net/ipv4/tcp_nv.c";
 
 const NV: &[Tunable] = &[
@@ -289,53 +338,7 @@ const NV: &[Tunable] = &[
         "net/ipv4/tcp_nv.c, BPF_SOCK_OPS_BASE_RTT",
     ),
 ];
-    },
-    Algorithm {
-        name: "copa",
-        kernel_name: "copa",
-        family: Family::Delay,
-        summary: "Steers the rate to 1 / (0.5 x queueing delay): about two packets of queue per flow; competes when others \
-                  fill the buffer.",
-        reference: "Arun, Balakrishnan, NSDI 2018; Copa.cpp of mvfst for the alternatives",
-        hooks: &["init", "release", "ssthresh", "cong_control", "set_state", "cwnd_event", "undo_cwnd"],
-        tunables: &[
-            gain("delta", 500, (1, 10_000), "1 / delta is the queue aimed at, in packets; mvfst: 0.05", COPA),
-            int("min_rtt_window_ms", "ms", 10_000, (100, 1_000_000), "window of RTTmin", COPA),
-            gain("standing_share", 500, (0, 10_000), "window of RTTstanding, in srtt", COPA),
-            switch("delay_source", 0, "queueing delay from 0 = RTTstanding, 1 = the latest RTT (mvfst)", COPA),
-            int("velocity_rtts", "RTT", 3, (0, 1000), "round trips in one direction until v doubles; 0 = never", COPA),
-            switch(
-                "reset_on_reversal",
-                1,
-                "v is 1 again as soon as the law turns; 0 = only at the end of the round trip, as in the paper",
-                "Copa.cpp of mvfst",
-            ),
-            gain("pacing_gain", 2000, (100, 10_000), "pacing rate in cwnd / RTTstanding", COPA),
-            switch("mode_switch", 1, "compete when others fill the buffer; 0 as mvfst", COPA),
-            gain(
-                "empty_share",
-                100,
-                (0, 1000),
-                "the queue is nearly empty below this share of RTTmax - RTTmin",
-                "NSDI 2018, section 2.2",
-            ),
-            int(
-                "empty_rtts",
-                "RTT",
-                5,
-                (1, 1000),
-                "round trips without a nearly empty queue that end the default mode",
-                "NSDI 2018, section 2.2",
-            ),
-            int("min_cwnd", "packets", 2, (1, 10_000), "smallest window", "not in the paper"),
-            int("rto_cwnd", "packets", 4, (1, 10_000), "window after a timeout", "not in the paper"),
-        ],
-        modes: &["slow-start", "default", "competitive"],
-        v0: Some(TraceValue { name: "velocity", doc: "v, negative while the window of the last round trip shrank" }),
-        v1: Some(TraceValue { name: "inv_delta_milli", doc: "1 / delta in thousandths: 2000 in the default mode" }),
-        color: "#EE7733",
-    },
-];
 
 const COPA: &str = "NSDI 2018, section 2.1";
+
 const LEDBATPP: &str = "draft-irtf-iccrg-ledbat-plus-plus";

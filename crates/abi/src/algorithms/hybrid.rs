@@ -127,6 +127,7 @@ pub(super) const ROWS: &[Algorithm] = &[
 ];
 
 const CTCP: &str = "draft-sridharan-tcpm-ctcp-02";
+
 const TCP_YEAH: &str = "net/ipv4/tcp_yeah.c";
 
 const TCP_VENO: &str = "net/ipv4/tcp_veno.c";

@@ -1,6 +1,7 @@
 //! Algorithms that keep a model of the path: the BBR family.
 
-use super::{bbr2, bbr3};
+use super::bbr2;
+use super::bbr3;
 use crate::registry::{Algorithm, Family, TraceValue};
 use crate::tunable::{gain, int, switch};
 
@@ -73,19 +74,6 @@ pub(super) const ROWS: &[Algorithm] = &[
         color: "#009E73",
     },
     Algorithm {
-        name: "f-bbrv2",
-        kernel_name: "f_bbrv2",
-        family: Family::Model,
-        summary: "BBRv2 that cruises 15 % faster while the delay says that a loss-based flow shares the link.",
-        reference: "Cho & Cho 2023, Improvement of Bandwidth Fairness between TCP BBRv2 and CUBIC",
-        hooks: BBR2_HOOKS,
-        tunables: bbr2::F_BBRV2,
-        modes: BBR2_MODES,
-        v0: FRIENDLY_RTPROP,
-        v1: FRIENDLY_BOUNDS,
-        color: "#CC79A7",
-    },
-    Algorithm {
         name: "bbrv3",
         kernel_name: "bbrv3",
         family: Family::Model,
@@ -97,6 +85,19 @@ pub(super) const ROWS: &[Algorithm] = &[
         v0: BBR2_LOSS,
         v1: BBR2_BOUNDS,
         color: "#E69F00",
+    },
+    Algorithm {
+        name: "f-bbrv2",
+        kernel_name: "f_bbrv2",
+        family: Family::Model,
+        summary: "BBRv2 that cruises 15 % faster while the delay says that a loss-based flow shares the link.",
+        reference: "Cho & Cho 2023, Improvement of Bandwidth Fairness between TCP BBRv2 and CUBIC",
+        hooks: BBR2_HOOKS,
+        tunables: bbr2::F_BBRV2,
+        modes: BBR2_MODES,
+        v0: FRIENDLY_RTPROP,
+        v1: FRIENDLY_BOUNDS,
+        color: "#CC79A7",
     },
     Algorithm {
         name: "f-bbrv3",
