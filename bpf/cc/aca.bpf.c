@@ -71,15 +71,15 @@ struct aca {
 	u32 undo_reno_ssthresh; /* and before the last reduction */
 	u8 clock;               /* enum aca_clock */
 	u8 after_recovery;      /* the last reduction was not a timeout: exponential growth is phase C */
-	u16 pad;
+	u8 phase;               /* enum aca_phase of the last ACK outside recovery */
+	u8 pad;
 };
 CC_PRIV_FITS(struct aca);
 
-static __always_inline enum aca_phase aca_phase(const struct sock *sk)
+/* How this ACK finds the window: growth may take it to essthresh. */
+static __always_inline enum aca_phase aca_phase(const struct tcp_sock *tp, const struct aca *ca)
 {
-	const struct aca *ca = inet_csk_ca(sk);
-
-	if (!tcp_in_slow_start(tcp_sk(sk)))
+	if (!tcp_in_slow_start(tp))
 		return ACA_LINEAR;
 	return ca->after_recovery ? ACA_RESUME : ACA_START;
 }
@@ -91,7 +91,7 @@ static __always_inline void aca_publish(struct sock *sk)
 
 	if (!trace)
 		return;
-	trace->mode = aca_phase(sk);
+	trace->mode = ca->phase;
 	trace->bw_bps = ca->bw * 8 * USEC_PER_SEC >> ACA_BW_SHIFT;
 	trace->v0 = ca->essthresh_pkts;
 	trace->v1 = ca->interval_us;
@@ -196,6 +196,7 @@ static __always_inline void aca_grow(struct sock *sk, u32 acked)
 		tp->snd_ssthresh = ca->reno_ssthresh;
 	else if (ca->essthresh_pkts)
 		tp->snd_ssthresh = ca->essthresh_pkts;
+	ca->phase = aca_phase(tp, ca);
 	if (!tcp_is_cwnd_limited(tp))
 		return;
 	if (tcp_in_slow_start(tp)) {

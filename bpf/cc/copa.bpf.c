@@ -29,6 +29,7 @@
  */
 #include "cc.bpf.h"
 #include "cc_fallback.bpf.h"
+#include "cc_fraction.bpf.h"
 #include "fixed.bpf.h"
 
 #define COPA_UNIT          1000U       /* tunables in thousandths */
@@ -184,7 +185,7 @@ static __always_inline void copa_take_rtt(const struct tcp_sock *tp, struct copa
 
 static __always_inline u64 copa_window(const struct tcp_sock *tp, const struct copa *c)
 {
-	return ((u64)tp->snd_cwnd << 32) | c->cwnd_fraction;
+	return cc_fine_cwnd(tp, c->cwnd_fraction);
 }
 
 static __always_inline void copa_start_round(const struct tcp_sock *tp, struct copa *c)
@@ -282,11 +283,9 @@ static __always_inline int copa_below_target(const struct tcp_sock *tp, const st
 	return (u64)tp->snd_cwnd * copa_queue_us(c) <= aim;
 }
 
-static __always_inline void copa_set_window(struct tcp_sock *tp, struct copa *c, u64 window)
+static __always_inline void copa_set_window(struct tcp_sock *tp, struct copa *c, u64 fine_pkts)
 {
-	window = max(window, (u64)min_cwnd << 32);
-	c->cwnd_fraction = (u32)window;
-	tp->snd_cwnd = clamp((u32)(window >> 32), 1U, tp->snd_cwnd_clamp);
+	c->cwnd_fraction = cc_set_fine_cwnd(tp, fine_pkts, min_cwnd);
 }
 
 /* v / (delta cwnd) per packet acknowledged, with v / delta of at most the window. */
@@ -295,7 +294,7 @@ static __always_inline u64 copa_step(const struct tcp_sock *tp, const struct cop
 	u64 limit = min((u64)tp->snd_cwnd * COPA_UNIT, COPA_MAX_STEPS);
 	u64 per_rtt = min((u64)c->velocity * c->inv_delta, limit);
 
-	return acked * ((per_rtt << 32) / ((u64)max(tp->snd_cwnd, 1U) * COPA_UNIT));
+	return acked * (per_rtt * CC_ONE_PACKET / ((u64)max(tp->snd_cwnd, 1U) * COPA_UNIT));
 }
 
 /* tcp_is_cwnd_limited(), by our own notion of slow start. */
@@ -333,7 +332,7 @@ static __always_inline void copa_move_window(struct tcp_sock *tp, struct copa *c
 		if (!up)
 			copa_leave_slow_start(tp, c);
 		else if (limited)
-			copa_set_window(tp, c, copa_window(tp, c) + ((u64)acked << 32));
+			copa_set_window(tp, c, copa_window(tp, c) + acked * CC_ONE_PACKET);
 		return;
 	}
 	copa_check_reversal(tp, c, up);

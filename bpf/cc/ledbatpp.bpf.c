@@ -21,6 +21,7 @@
  * idle.
  */
 #include "cc.bpf.h"
+#include "cc_fraction.bpf.h"
 
 #define LEDBATPP_MINUTE_US       (60 * USEC_PER_SEC) /* RFC 6817, section 4.1 */
 #define LEDBATPP_HISTORY         10                  /* BASE_HISTORY of RFC 6817, section 4.2 */
@@ -184,50 +185,42 @@ static __always_inline void ledbatpp_take_rtt(struct ledbatpp *ca, u32 rtt_us, u
 
 /* Window ------------------------------------------------- */
 
-/* cwnd with its fraction; u64 holds 2^31 packets. */
-static __always_inline u64 ledbatpp_window(const struct tcp_sock *tp, const struct ledbatpp *ca)
+static __always_inline void ledbatpp_set_window(struct tcp_sock *tp, struct ledbatpp *ca, u64 fine_pkts)
 {
-	return ((u64)tp->snd_cwnd << 32) | ca->cwnd_fraction;
-}
-
-static __always_inline void ledbatpp_set_window(struct tcp_sock *tp, struct ledbatpp *ca, u64 window)
-{
-	window = max(window, (u64)min_cwnd << 32);
-	ca->cwnd_fraction = (u32)window;
-	tp->snd_cwnd = clamp((u32)(window >> 32), 1U, tp->snd_cwnd_clamp);
+	ca->cwnd_fraction = cc_set_fine_cwnd(tp, fine_pkts, min_cwnd);
 }
 
 /* GAIN per packet acknowledged, up to ssthresh. */
 static __always_inline void ledbatpp_slow_start(struct tcp_sock *tp, struct ledbatpp *ca, u32 acked)
 {
-	u64 window = ledbatpp_window(tp, ca) + ((u64)acked << 32) / ledbatpp_gain_divisor(ca);
+	u64 window = cc_fine_cwnd(tp, ca->cwnd_fraction) + acked * CC_ONE_PACKET / ledbatpp_gain_divisor(ca);
 
-	ledbatpp_set_window(tp, ca, min(window, (u64)tp->snd_ssthresh << 32));
+	ledbatpp_set_window(tp, ca, min(window, tp->snd_ssthresh * CC_ONE_PACKET));
 }
 
 /* C (q / TARGET - 1) for q >= TARGET, 1.0 = 2^32; no more than 1.0 matters. */
 static __always_inline u64 ledbatpp_excess(u32 queue_us)
 {
 	u32 target_us = ledbatpp_target_us();
-	u64 excess = 1ULL << 32;
+	u64 excess = CC_ONE_PACKET;
 
 	if (queue_us - target_us < target_us)
-		excess = ((u64)(queue_us - target_us) << 32) / max(target_us, 1U);
+		excess = (queue_us - target_us) * CC_ONE_PACKET / max(target_us, 1U);
 	return excess * decrease_gain / LEDBATPP_GAIN_UNIT;
 }
 
 /* The law per RTT, of which each acknowledged packet takes 1 / W. */
 static __always_inline void ledbatpp_avoid(struct tcp_sock *tp, struct ledbatpp *ca, u32 queue_us, u32 acked)
 {
-	u64 window = ledbatpp_window(tp, ca);
-	u64 gain = (1ULL << 32) / ((u64)max(tp->snd_cwnd, 1U) * ledbatpp_gain_divisor(ca));
+	u64 window = cc_fine_cwnd(tp, ca->cwnd_fraction);
+	u64 gain = CC_ONE_PACKET / ((u64)max(tp->snd_cwnd, 1U) * ledbatpp_gain_divisor(ca));
 	u64 excess = queue_us > ledbatpp_target_us() ? ledbatpp_excess(queue_us) : 0;
 
 	if (excess <= gain) {
 		ledbatpp_set_window(tp, ca, window + acked * (gain - excess));
 		return;
 	}
-	ledbatpp_set_window(tp, ca, window - acked * min(excess - gain, 1ULL << 31));
+	ledbatpp_set_window(tp, ca, window - acked * min(excess - gain, CC_ONE_PACKET / 2));
 	/* What delay has taken is not for slow start to bring back. */
 	tp->snd_ssthresh = min(tp->snd_ssthresh, tp->snd_cwnd);
 }

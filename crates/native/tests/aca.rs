@@ -125,7 +125,7 @@ fn below_essthresh_the_window_grows_by_the_packets_acknowledged_and_beyond_it_by
     socket.tp_mut().snd_cwnd = 98;
     // Twelve packets after 12 ms: the same bandwidth. Two reach essthresh, ten are credit.
     ack(&mut socket, 12_000, 12);
-    assert_eq!((socket.cwnd(), socket.tp().snd_cwnd_cnt, mode(&socket)), (100, 10, LINEAR));
+    assert_eq!((socket.cwnd(), socket.tp().snd_cwnd_cnt, mode(&socket)), (100, 10, START));
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn after_a_timeout_the_estimate_stays_and_the_first_ack_counts_over_one_rtt() {
         socket.tp_mut().snd_cwnd = 1;
         ack(&mut socket, 900_000, 1);
         assert!(near(bw_bps(&socket), formula), "{}, formula {formula}", bw_bps(&socket));
-        assert_eq!((socket.cwnd(), mode(&socket)), if forget == 0 { (2, START) } else { (2, LINEAR) });
+        assert_eq!((socket.cwnd(), mode(&socket)), (2, START));
     }
 }
 

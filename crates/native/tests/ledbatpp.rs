@@ -60,7 +60,7 @@ fn the_gain_follows_from_the_base_delay() {
 fn it_starts_with_two_packets_and_slow_start_adds_the_gain_per_packet() {
     let mut socket = on_40_ms();
     assert_eq!(socket.cwnd(), 2);
-    // Six packets acknowledged, but no ACK counts more than the window: 2 + 2/3, then 2 + 4/3, then 2 + 2 and a third.
+    // No ACK counts for more than the window: two packets each time, 2 + 2/3 and then 2 + 4/3.
     for cwnd in [2, 3] {
         socket.cong_avoid(0, 6);
         assert_eq!(socket.cwnd(), cwnd);
