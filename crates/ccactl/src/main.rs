@@ -28,7 +28,7 @@ enum Command {
     Status(commands::status::Args),
     /// Run a command in a transient cgroup with an algorithm
     Run(commands::run::Args),
-    /// Say for each algorithm whether this kernel loads it, or why not
+    /// Say for each algorithm, or for an object file, whether this kernel loads it, or why not
     Probe(commands::probe::Args),
     /// Record the sockets of a cgroup, namespace or port
     Record(commands::record::Args),

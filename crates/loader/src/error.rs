@@ -83,6 +83,15 @@ pub enum Error {
 
     #[error("{object} does not load on this kernel: {detail}")]
     Load { object: String, detail: String },
+    #[error("{object}: the name '{name}' in its tcp_congestion_ops has {length} bytes; expected 1 to 15")]
+    ObjectName { object: String, name: String, length: usize },
+    #[error(
+        "{object}: its tcp_congestion_ops has no {missing}; expected ssthresh, undo_cwnd and one of cong_avoid and \
+         cong_control, found {found}"
+    )]
+    Incomplete { object: String, missing: String, found: String },
+    #[error("{object}: the kernel took its programs but refuses to register it: {source}")]
+    Refused { object: String, source: libbpf_rs::Error },
     #[error("{what}")]
     Bpf { what: String, source: libbpf_rs::Error },
     #[error("{what}")]
@@ -115,6 +124,9 @@ impl Error {
             | Self::NoStructOps { .. }
             | Self::NoBpffs { .. }
             | Self::NoCgroup2 { .. }
+            | Self::ObjectName { .. }
+            | Self::Incomplete { .. }
+            | Self::Refused { .. }
             | Self::Load { .. } => exit::KERNEL,
             Self::MissingCapabilities { .. } => exit::PERMISSION,
             Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,

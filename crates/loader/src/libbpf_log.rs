@@ -37,9 +37,39 @@ pub(crate) fn forget() {
     WARNINGS.with_borrow_mut(Vec::clear);
 }
 
-/// The last words of libbpf and the verifier on one line, or `fallback` when they said nothing.
+/// The last words of libbpf and the verifier on one line, or `fallback` when they said nothing, and what to do about them
+/// where that is known.
 pub(crate) fn last_words(fallback: &libbpf_rs::Error) -> String {
-    WARNINGS.with_borrow(|warnings| summary(warnings)).unwrap_or_else(|| format!("{fallback:#}"))
+    let words = WARNINGS.with_borrow(|warnings| summary(warnings)).unwrap_or_else(|| format!("{fallback:#}"));
+    match advice(&words) {
+        Some(advice) => format!("{words}; {advice}"),
+        None => words,
+    }
+}
+
+/// What the verifier's words about struct_ops mean to the author of an algorithm (kernel/bpf/verifier.c,
+/// net/ipv4/bpf_tcp_ca.c).
+fn advice(words: &str) -> Option<&'static str> {
+    const KNOWN: &[(&str, &str)] = &[
+        (
+            "must have a GPL compatible license",
+            "expected char LICENSE[] SEC(\"license\") = \"GPL\", as cc.bpf.h has it",
+        ),
+        (
+            "attach to unsupported member",
+            "the kernel does not offer this callback to BPF: take it out of the tcp_congestion_ops",
+        ),
+        (
+            "no write support to",
+            "writable are the 104 bytes of icsk_ca_priv (more state goes into CC_STORAGE) and the fields that \
+             bpf/README.md lists",
+        ),
+        (
+            "beyond the end of member",
+            "private state has the 104 bytes of icsk_ca_priv: more goes into CC_STORAGE (bpf/README.md)",
+        ),
+    ];
+    KNOWN.iter().find(|(sign, _)| words.contains(sign)).map(|(_, advice)| *advice)
 }
 
 /// A program that the verifier rejects leaves three kinds of messages: which program, its log between two rulers, and

@@ -7,7 +7,7 @@ use crate::registration;
 use ccactl_abi::layout::NAME_LEN;
 use ccactl_abi::{Algorithm, Tunable};
 use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct, Var};
-use libbpf_rs::{AsRawLibbpf, Btf, MapType, Object, ObjectBuilder, OpenObject};
+use libbpf_rs::{AsRawLibbpf, Btf, MapType, Object, ObjectBuilder, OpenObject, ProgramType};
 use std::path::Path;
 use std::ptr;
 
@@ -36,6 +36,38 @@ pub(crate) fn load(settings: &Settings<'_>, kernel: Kernel) -> Result<Object> {
     pin_trace_map(&mut object, settings.trace_pin)?;
     registration::prepare(&mut object, kernel)?;
     finish(object, name)
+}
+
+/// Opens and loads an object that is not of the registry under another kernel name; also returns its own.
+pub(crate) fn load_foreign(object_name: &str, elf: &[u8], scratch: &str, kernel: Kernel) -> Result<(Object, String)> {
+    let mut object = open(object_name, elf)?;
+    let bytes = ops_member(&mut object, object_name, "name", NAME_LEN)?;
+    let length = bytes.iter().position(|byte| *byte == 0).unwrap_or(NAME_LEN);
+    let name = String::from_utf8_lossy(&bytes[..length]).into_owned();
+    if length == 0 || length == NAME_LEN {
+        return Err(Error::ObjectName { object: object_name.to_owned(), name, length });
+    }
+    // Only cc.bpf.h has this variable.
+    if rodata_variable(&object, "cc_cong_control_args").is_some() {
+        set_rodata(&mut object, object_name, "cc_cong_control_args", i64::from(kernel.cong_control_args))?;
+    }
+    set_name(&mut object, object_name, scratch)?;
+    pin_trace_map(&mut object, None)?;
+    registration::prepare(&mut object, kernel)?;
+    Ok((finish(object, object_name)?, name))
+}
+
+/// Members of the kernel's `tcp_congestion_ops` that a loaded object fills: libbpf has noted the member's index with each
+/// program.
+pub(crate) fn filled_members(object: &Object, kernel_btf: &Path) -> Vec<String> {
+    let Ok(btf) = Btf::from_path(kernel_btf) else { return Vec::new() };
+    let Some(ops) = btf.type_by_name::<Struct<'_>>("tcp_congestion_ops") else { return Vec::new() };
+    let member = |program: libbpf_rs::Program<'_>| {
+        // SAFETY: the program belongs to the object, which outlives the call.
+        let index = unsafe { libbpf_sys::bpf_program__expected_attach_type(program.as_libbpf_object().as_ptr()) };
+        Some(ops.get(index as usize)?.name?.to_string_lossy().into_owned())
+    };
+    object.progs().filter(|program| program.prog_type() == ProgramType::StructOps).filter_map(member).collect()
 }
 
 /// Whether the algorithm negotiates ECN, from the flags in its ops table.

@@ -4,8 +4,9 @@ use crate::error::{Error, Result};
 use crate::loader::Loader;
 use crate::object::{self, Settings};
 use ccactl_abi::{ALGORITHMS, Algorithm};
-use libbpf_rs::{MapCore, MapType};
+use libbpf_rs::{MapCore, MapType, Object};
 use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Verdict on one algorithm.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,12 +33,50 @@ impl Loader {
     fn try_algorithm(&self, algorithm: &'static Algorithm, scratch: &str) -> Result<()> {
         let settings = Settings { algorithm, kernel_name: scratch, tunables: &[], trace_pin: None };
         let mut object = object::load(&settings, self.kernel)?;
-        let mut table = object
-            .maps_mut()
-            .find(|map| map.map_type() == MapType::StructOps)
-            .expect("the name was set in this very table");
-        table.attach_struct_ops().map(drop).map_err(Error::bpf("the kernel refuses to register it"))
+        register_for_a_moment(&mut object).map_err(Error::bpf("the kernel refuses to register it"))
     }
+
+    /// Tries an object file that is not of the registry, such as one that is being written. `object_name` is what errors
+    /// call it. No socket can get the algorithm, and nothing is pinned. Returns the kernel name that the object has.
+    ///
+    /// # Errors
+    /// The object's mistake: no tcp_congestion_ops, a bad name, what the verifier refuses, a callback that is missing.
+    pub fn probe_object(&self, object_name: &str, elf: &[u8]) -> Result<String> {
+        static SERIAL: AtomicU32 = AtomicU32::new(0);
+        let scratch = format!("cp{:x}_o{:x}", process::id(), SERIAL.fetch_add(1, Ordering::Relaxed) & 0xfff);
+        let (mut object, name) = object::load_foreign(object_name, elf, &scratch, self.kernel)?;
+        let found = object::filled_members(&object, &self.paths.btf);
+        // The kernel's answer to a table with a hole is a bare EINVAL.
+        if let Some(missing) = missing_callback(&found) {
+            let found = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
+            return Err(Error::Incomplete { object: object_name.to_owned(), missing: missing.to_owned(), found });
+        }
+        register_for_a_moment(&mut object)
+            .map_err(|source| Error::Refused { object: object_name.to_owned(), source })?;
+        Ok(name)
+    }
+}
+
+/// What `tcp_validate_congestion_control()` would miss.
+fn missing_callback(found: &[String]) -> Option<&'static str> {
+    let has = |name: &str| found.iter().any(|found| found == name);
+    if !has("ssthresh") {
+        Some("ssthresh")
+    } else if !has("undo_cwnd") {
+        Some("undo_cwnd")
+    } else if !has("cong_avoid") && !has("cong_control") {
+        Some("cong_avoid and no cong_control")
+    } else {
+        None
+    }
+}
+
+fn register_for_a_moment(object: &mut Object) -> libbpf_rs::Result<()> {
+    let mut table = object
+        .maps_mut()
+        .find(|map| map.map_type() == MapType::StructOps)
+        .expect("the name was set in this very table");
+    table.attach_struct_ops().map(drop)
 }
 
 fn problem_text(error: &Error) -> String {

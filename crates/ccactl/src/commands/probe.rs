@@ -4,13 +4,23 @@ use super::output;
 use anyhow::{Context, Result};
 use ccactl_loader::Loader;
 use serde::Serialize;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
+    /// Object file of an algorithm of your own (clang -target bpf) instead of those that ccactl has
+    object: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Serialize)]
+struct ObjectReport<'a> {
+    object: &'a Path,
+    kernel_name: String,
 }
 
 #[derive(Serialize)]
@@ -30,6 +40,9 @@ struct Row {
 /// Exit 3 when an algorithm does not load here.
 pub fn run(args: Args) -> Result<ExitCode> {
     let loader = Loader::open()?;
+    if let Some(object) = &args.object {
+        return probe_object(&loader, object, args.json);
+    }
     let kernel = nix::sys::utsname::uname().context("uname")?.release().to_string_lossy().into_owned();
     let algorithms: Vec<Row> = loader
         .probe()
@@ -56,4 +69,16 @@ pub fn run(args: Args) -> Result<ExitCode> {
         output::table(["ALGORITHM", "HERE", "WHY NOT"], &rows)?;
     }
     Ok(if all_load { ExitCode::SUCCESS } else { ExitCode::from(ccactl_abi::exit::KERNEL) })
+}
+
+fn probe_object(loader: &Loader, object: &Path, json: bool) -> Result<ExitCode> {
+    let name = object.display().to_string();
+    let elf = fs::read(object).with_context(|| format!("cannot read {name}"))?;
+    let kernel_name = loader.probe_object(&name, &elf)?;
+    if json {
+        output::json(&ObjectReport { object, kernel_name })?;
+    } else {
+        println!("{name} ({kernel_name}) loads and registers here");
+    }
+    Ok(ExitCode::SUCCESS)
 }

@@ -61,6 +61,19 @@ fn probe_finds_that_all_algorithms_load() {
     assert!(!host.bpffs().exists());
 }
 
+#[test]
+fn probe_takes_an_object_file_and_says_in_one_line_what_is_wrong_with_it() {
+    let Some(host) = Host::with_root() else { return };
+    let file = host.run.path().join("mine.bpf.o");
+    let name = file.to_str().unwrap();
+    failed(&host.ccactl(&["probe", name]), 1, &[name, "No such file"]);
+    fs::write(&file, ccactl_abi::Algorithm::by_name("reno").unwrap().object()).unwrap();
+    assert!(host.ok(&["probe", name]).contains("(bpf_reno) loads and registers"));
+    assert_eq!(host.json(&["probe", name, "--json"])["kernel_name"], "bpf_reno");
+    fs::write(&file, "int main() {}").unwrap();
+    failed(&host.ccactl(&["probe", name]), 3, &[name, "does not load"]);
+}
+
 /// Kills load and unload at ever later moments, until they have run to their end unharmed: wherever the kill falls, the
 /// next call succeeds and nothing stays in the end.
 #[test]
