@@ -6,7 +6,7 @@ use ccactl_abi::{ALGORITHMS, Algorithm, Family};
 use ccactl_loader::LoadRequest;
 use common::Host;
 use common::drops::{Drop, Loss};
-use common::net::{Connection, LOOPBACK, in_own_netns, one_way, tcp_info};
+use common::net::{Connection, LOOPBACK, algorithm_of, in_own_netns, one_way, tcp_info};
 use std::net::TcpListener;
 
 /// `TCPI_OPT_ECN` of include/uapi/linux/tcp.h.
@@ -62,21 +62,27 @@ fn the_sender_learns_the_share_of_marked_packets_over_both_families() {
 }
 
 #[test]
-fn a_peer_without_ecn_gets_none_and_bytes_move_all_the_same() {
+fn a_socket_whose_peer_refuses_ecn_goes_to_the_kernels_reno() {
     let Some(host) = Host::new() else { return };
     for (index, algorithm) in of_the_family() {
         let name = host.name(&index.to_string());
         host.loader.load(&LoadRequest::new(algorithm.name, host.cgroup("a")).create(true).as_name(&name)).unwrap();
-        in_own_netns(|| {
-            std::fs::write("/proc/sys/net/ipv4/tcp_ecn", "0").unwrap();
-            let listener = TcpListener::bind((LOOPBACK[0], 0)).unwrap();
-            host.inside("a", || {
-                let connection = Connection::to(listener);
-                assert_eq!(tcp_info(&connection.active).tcpi_options & OPT_ECN, 0, "{}", algorithm.name);
-                connection.move_both_ways(1_000_000);
-                assert_eq!(tcp_info(&connection.active).tcpi_delivered_ce, 0);
+        // 0: the peer never does ECN. 2, the default: it does, but not when the SYN carries ECT, unless its own algorithm
+        // needs ECN; its listener is outside.
+        for tcp_ecn in ["0", "2"] {
+            in_own_netns(|| {
+                std::fs::write("/proc/sys/net/ipv4/tcp_ecn", tcp_ecn).unwrap();
+                let listener = TcpListener::bind((LOOPBACK[0], 0)).unwrap();
+                host.inside("a", || {
+                    let connection = Connection::to(listener);
+                    let context = format!("{}, tcp_ecn {tcp_ecn}", algorithm.name);
+                    assert_eq!(tcp_info(&connection.active).tcpi_options & OPT_ECN, 0, "{context}");
+                    connection.move_both_ways(1_000_000);
+                    assert_eq!(algorithm_of(&connection.active), "reno", "{context}");
+                    assert_eq!(tcp_info(&connection.active).tcpi_delivered_ce, 0, "{context}");
+                });
             });
-        });
+        }
         host.loader.unload(&host.cgroup("a")).unwrap();
     }
 }

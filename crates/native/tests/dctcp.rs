@@ -2,8 +2,9 @@
 
 mod common;
 
+use ccactl_native::path::Flow;
 use ccactl_native::{CA_CWR, CA_OPEN, CA_RECOVERY, EVENT_ECN_IS_CE, EVENT_ECN_NO_CE, EVENT_LOSS, Socket};
-use common::established;
+use common::{established, link};
 
 /// `TCP_ECN_OK`, `TCP_ECN_DEMAND_CWR`, `ICSK_ACK_TIMER`, `ICSK_ACK_NOW`.
 const ECN_OK: u8 = 1;
@@ -216,4 +217,41 @@ fn set_before_the_syn_the_first_window_starts_with_the_first_ack() {
     socket.in_ack_event(0);
     window(&mut socket, 10, 0);
     assert_eq!(alpha(&socket), 960);
+}
+
+/// 50 Mbit/s and 40 ms are 167 packets; marks beyond 30, a little more than the seventh that the paper derives.
+fn marked_path() -> Flow {
+    let mut flow = Flow::new(established("dctcp"), link(2000), 1);
+    flow.mark_above(30);
+    flow
+}
+
+#[test]
+fn on_a_path_the_link_is_full_the_queue_stays_at_the_threshold_and_nothing_is_lost() {
+    let mut flow = marked_path();
+    flow.run_for_us(10_000_000, |_| {});
+    let before = flow.stats();
+    flow.run_for_us(20_000_000, |_| {});
+    let stats = flow.stats().since(&before);
+    let ideal = 20 * 50_000_000 / 8 / 1500;
+    assert!(stats.delivered_pkts * 100 > ideal * 97, "{stats:?} of {ideal}");
+    assert_eq!(stats.lost_pkts, 0);
+    // The threshold is 30 * 240 us = 7.2 ms above the base of 40 ms; the sawtooth is around it.
+    assert!((41_000..49_000).contains(&stats.mean_rtt_us()), "{} us", stats.mean_rtt_us());
+}
+
+#[test]
+fn on_a_path_alpha_is_the_share_of_marked_packets() {
+    let mut flow = marked_path();
+    flow.run_for_us(10_000_000, |_| {});
+    let (delivered, marked) = (flow.socket.tp().delivered, flow.socket.tp().delivered_ce);
+    let (mut sum, mut samples) = (0, 0);
+    flow.run_for_us(40_000_000, |flow| {
+        sum += alpha(&flow.socket);
+        samples += 1;
+    });
+    let share = f64::from(flow.socket.tp().delivered_ce - marked) / f64::from(flow.socket.tp().delivered - delivered);
+    let mean_alpha = sum as f64 / f64::from(samples) / 1024.0;
+    // Rounding keeps alpha up to 15/1024 high (min_not_zero of the decay).
+    assert!(share > 0.001 && (mean_alpha - share).abs() < 0.02, "alpha {mean_alpha}, marked {share}");
 }

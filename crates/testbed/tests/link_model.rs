@@ -131,7 +131,10 @@ fn a_late_caller_does_not_change_the_rate() {
         LinkConfig { rate_bps: 50_000_000, capacity: Capacity::Packets(1000), mark_above: None, loss: 0.0, seed: 0 };
     let mut link = Link::new(config);
     for id in 0..1000 {
-        assert_eq!(link.enqueue(0, id, 1514), Enqueue::Enqueued { departure: (id + 1) * 242_240 });
+        assert_eq!(
+            link.enqueue(0, id, 1514),
+            Enqueue::Enqueued { departure: (id + 1) * 242_240, above_threshold: false }
+        );
     }
     let late = 10_000_000_000;
     let departures: Vec<Nanos> = std::iter::from_fn(|| link.pop(late)).map(|d| d.at).collect();

@@ -1,6 +1,7 @@
 //! Scenario files: defaults, complaints with file, line and field, and changes from the command line.
 
 use ccactl_testbed::Scenario;
+use ccactl_testbed::link::Capacity;
 use ccactl_testbed::scenario::{Override, SHIPPED, ScenarioError};
 use ccactl_testbed::units::{Buffer, Rate, Span};
 use std::collections::BTreeSet;
@@ -92,6 +93,14 @@ const BAD: &[Bad] = &[
     ("buffer = { bdp = 4 }", "buffer = { bytes = -5 }", 5, "link.buffer", "from 0"),
     ("buffer = { bdp = 4 }", "buffer = \"4bdp\"\nloss = 1.5", 6, "link.loss", "found 1.5"),
     ("buffer = { bdp = 4 }", "buffer = \"4bdp\"\nmtu = 100", 6, "link.mtu", "found 100"),
+    ("buffer = { bdp = 4 }", "buffer = \"4bdp\"\necn_threshold = 20", 6, "link.ecn_threshold", "found 20"),
+    (
+        "buffer = { bdp = 4 }",
+        "buffer = \"4bdp\"\necn_threshold = { bdp = 4 }",
+        6,
+        "link.ecn_threshold",
+        "less than the buffer",
+    ),
     ("duration = \"10s\"", "duration = \"0s\"", 1, "duration", "more than 0s"),
     ("duration = \"10s\"", "duration = \"10s\"\nrepeat = 0", 2, "repeat", "found 0"),
     ("duration = \"10s\"", "duration = \"10s\"\nrepeat = -1", 2, "repeat", "found -1"),
@@ -251,4 +260,65 @@ fn a_name_that_is_neither_a_file_nor_shipped_says_what_is() {
     let error = Scenario::open("no-such-scenario", &[]).unwrap_err().to_string();
     assert!(error.contains("no-such-scenario") && error.contains("fbbrv2-vs-cubic"), "{error}");
     assert_eq!(Scenario::open("single", &[]).unwrap().name, "single");
+}
+
+#[test]
+fn a_marking_threshold_has_the_forms_of_the_buffer() {
+    let link = |threshold: &str| {
+        let text =
+            GOOD.replace("buffer = { bdp = 4 }", &format!("buffer = {{ bdp = 4 }}\necn_threshold = {threshold}"));
+        parse(&text).unwrap().link
+    };
+    assert_eq!(parse(GOOD).unwrap().link.mark_above(), None);
+    assert_eq!(link("{ packets = 20 }").mark_above(), Some(Capacity::Packets(20)));
+    assert_eq!(link("{ packets = 0 }").mark_above(), Some(Capacity::Packets(0)));
+    assert_eq!(link("{ bytes = 30000 }").mark_above(), Some(Capacity::Bytes(30_000)));
+    // One BDP is 250000 bytes.
+    assert_eq!(link("\"0.5bdp\"").mark_above(), Some(Capacity::Bytes(125_000)));
+}
+
+const UDP: &str = r#"[[udp]]
+name = "noise"
+rate = "1Mbit/s"
+steps = [
+    { at = "2s", rate = "0bit/s" },
+    { at = "4s", rate = "5Mbit/s" },
+]
+"#;
+
+#[test]
+fn a_udp_source_has_steps_and_defaults_and_survives_being_written_out() {
+    let scenario = parse(&format!("{GOOD}{UDP}")).unwrap();
+    let udp = &scenario.udp[0];
+    assert_eq!((udp.start, udp.stop, udp.packet_bytes), (Span::default(), Span::from_secs(10), 1500));
+    assert_eq!(udp.rate, Rate { bps: 1_000_000 });
+    let steps: Vec<_> = udp.steps.iter().map(|step| (step.at, step.rate.bps)).collect();
+    assert_eq!(steps, [(Span::from_secs(2), 0), (Span::from_secs(4), 5_000_000)]);
+    assert_eq!(parse(&scenario.to_toml()).unwrap(), scenario);
+    let change: Override = "udp[noise].steps[1].rate=7Mbit/s".parse().unwrap();
+    let changed = Scenario::parse_with("mine.toml", &format!("{GOOD}{UDP}"), &[change]).unwrap();
+    assert_eq!(changed.udp[0].steps[1].rate, Rate { bps: 7_000_000 });
+    assert!(parse(GOOD).unwrap().udp.is_empty());
+}
+
+#[test]
+fn an_impossible_udp_source_is_refused_with_line_and_field() {
+    let cases = [
+        ("name = \"noise\"", "name = \"one\"", 13, "udp[0].name", "\"one\" twice"),
+        ("rate = \"1Mbit/s\"", "", 12, "udp[0].rate", "missing"),
+        ("rate = \"1Mbit/s\"", "rate = \"1Mbps\"", 14, "udp[0].rate", "1Mbps"),
+        ("rate = \"1Mbit/s\"", "rate = \"3Gbit/s\"", 14, "udp[0].rate", "at most 2Gbit/s"),
+        ("rate = \"1Mbit/s\"", "rate = \"1Mbit/s\"\nalgorithm = \"reno\"", 15, "udp[0].algorithm", "unknown field"),
+        ("rate = \"1Mbit/s\"", "rate = \"1Mbit/s\"\npacket_bytes = 1501", 15, "udp[0].packet_bytes", "64 to 1500"),
+        ("rate = \"1Mbit/s\"", "rate = \"1Mbit/s\"\nstart = \"10s\"", 15, "udp[0].start", "before the end"),
+        ("rate = \"1Mbit/s\"", "rate = \"1Mbit/s\"\nstart = \"2s\"", 17, "udp[0].steps[0].at", "after the start (2s)"),
+        ("at = \"4s\"", "at = \"2s\"", 17, "udp[0].steps[1].at", "after the step before (2s)"),
+        ("rate = \"5Mbit/s\"", "rate = 5", 17, "udp[0].steps[1].rate", "found 5"),
+        ("rate = \"5Mbit/s\"", "rates = \"5Mbit/s\"", 17, "udp[0].steps[1].rates", "unknown field"),
+    ];
+    for (from, to, line, field, word) in cases {
+        let error = parse(&format!("{GOOD}{}", UDP.replacen(from, to, 1))).unwrap_err().to_string();
+        let start = format!("dir/mine.toml:{line}: {field}: ");
+        assert!(error.starts_with(&start) && error.contains(word), "{to}: expected {start}…{word}, found {error}");
+    }
 }

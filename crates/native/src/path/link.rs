@@ -59,6 +59,11 @@ impl Queue {
         Some(self.last_departure_ns)
     }
 
+    /// Packets that one which arrives at `now_ns` finds, the one in transmission included.
+    pub(super) fn found_pkts(&self, now_ns: u64) -> usize {
+        self.departures_ns.iter().filter(|&&at| at > now_ns).count()
+    }
+
     fn random_ppm(&mut self) -> u32 {
         // A 64-bit linear congruential generator; its upper bits are good enough for a coin.
         self.random_state =

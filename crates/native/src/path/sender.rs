@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::acks::Acks;
 use super::link::{Link, Queue};
 use crate::layout::{AckSample, RateSample};
-use crate::socket::{CA_LOSS, CA_OPEN, CA_RECOVERY, EVENT_COMPLETE_CWR, EVENT_LOSS, EVENT_TX_START, Socket};
+use crate::socket::{CA_CWR, CA_LOSS, CA_OPEN, CA_RECOVERY, EVENT_COMPLETE_CWR, EVENT_LOSS, EVENT_TX_START, Socket};
 
 /// A packet is lost when one that was transmitted this many transmissions later has arrived.
 const REORDERING: u64 = 3;
@@ -15,6 +15,12 @@ const RTO_MIN_US: u64 = 200_000;
 const TSO_RTT_LOG: u32 = 9;
 /// The kernel does not pace the first packets of a connection.
 const UNPACED_PKTS: u32 = 10;
+
+/// `TCP_ECN_OK`
+const ECN_OK: u8 = 1;
+/// `CA_ACK_SLOWPATH`, `CA_ACK_ECE`
+const ACK_SLOWPATH: u32 = 1;
+const ACK_ECE: u32 = 4;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -27,6 +33,8 @@ enum State {
 struct Packet {
     state: State,
     retransmitted: bool,
+    /// The bottleneck marked it.
+    ce: bool,
     serial: u64,
     sent_us: u64,
     first_tx_us: u64,
@@ -93,6 +101,8 @@ pub struct Flow {
     high_seq: u64,
     usage_seq: u64,
     application_sends: bool,
+    /// See [`Flow::mark_above`].
+    mark_above_pkts: Option<usize>,
     stats: Stats,
 }
 
@@ -116,6 +126,7 @@ impl Flow {
             high_seq: 0,
             usage_seq: 0,
             application_sends: true,
+            mark_above_pkts: None,
             stats: Stats::default(),
         }
     }
@@ -124,6 +135,13 @@ impl Flow {
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.stats
+    }
+
+    /// ECN from now on: a packet that finds more than this in the queue is marked, and its ACK says so, as that of a DCTCP
+    /// receiver does.
+    pub fn mark_above(&mut self, pkts: usize) {
+        self.mark_above_pkts = Some(pkts);
+        self.socket.tp_mut().ecn_flags |= ECN_OK;
     }
 
     /// Whether the application has data from now on.
@@ -259,6 +277,7 @@ impl Flow {
         self.next_serial += 1;
         let jiffies = self.socket.jiffies();
         let lost = self.packets.iter().position(|packet| packet.state == State::Lost);
+        let ce = self.mark_above_pkts.is_some_and(|limit| self.queue.found_pkts(now_us * 1000) > limit);
         let tp = self.socket.tp_mut();
         if tp.in_flight() == 0 && self.packets.is_empty() {
             tp.first_tx_mstamp = now_us;
@@ -267,6 +286,7 @@ impl Flow {
         let packet = Packet {
             state: State::InFlight,
             retransmitted: lost.is_some(),
+            ce,
             serial,
             sent_us: now_us,
             first_tx_us: tp.first_tx_mstamp,
@@ -343,8 +363,10 @@ impl Flow {
             prior_in_flight,
             ..RateSample::default()
         };
-        let sent_us = packet.sent_us;
+        let (sent_us, ce) = (packet.sent_us, packet.ce);
         let tp = self.socket.tp_mut();
+        tp.delivered_ce = tp.delivered_ce.wrapping_add(u32::from(ce));
+        sample.delivered_ce = i32::from(ce);
         tp.first_tx_mstamp = sent_us;
         tp.delivered = tp.delivered.wrapping_add(arrived);
         tp.rack.mstamp = sent_us;
@@ -366,9 +388,9 @@ impl Flow {
             let rtt_us = rtt_us.map_or(-1, |rtt| rtt as i32);
             self.socket.pkts_acked(&AckSample { pkts_acked: advanced as u32, rtt_us, in_flight });
         }
-        self.socket.in_ack_event(1);
+        self.socket.in_ack_event(if ce { ACK_SLOWPATH | ACK_ECE } else { ACK_SLOWPATH });
         let losses = self.mark_losses(serial);
-        self.change_state(losses);
+        self.change_state(losses, ce);
         sample.losses = losses as i32;
         self.finish_sample(&mut sample);
         self.control(&sample, advanced, losses);
@@ -399,18 +421,22 @@ impl Flow {
     }
 
     /// `tcp_fastretrans_alert()`
-    fn change_state(&mut self, losses: u32) {
+    fn change_state(&mut self, losses: u32, ece: bool) {
         let state = self.socket.tp().ca_state();
         let nxt = self.una + self.packets.len() as u64;
         if state != CA_OPEN && self.una >= self.high_seq {
-            if state == CA_RECOVERY && self.socket.unit().ops().cong_control.is_none() {
+            if matches!(state, CA_RECOVERY | CA_CWR) && self.socket.unit().ops().cong_control.is_none() {
                 let ssthresh = self.socket.tp().snd_ssthresh;
                 self.socket.tp_mut().snd_cwnd = ssthresh;
                 self.socket.cwnd_event(EVENT_COMPLETE_CWR);
             }
             self.socket.set_state(CA_OPEN);
         }
-        if losses > 0 && self.socket.tp().ca_state() == CA_OPEN {
+        let state = self.socket.tp().ca_state();
+        if losses > 0 && state == CA_CWR {
+            self.high_seq = nxt;
+            self.socket.set_state(CA_RECOVERY);
+        } else if (losses > 0 || ece) && state == CA_OPEN {
             self.high_seq = nxt;
             let tp = self.socket.tp_mut();
             tp.snd_cwnd_cnt = 0;
@@ -421,7 +447,7 @@ impl Flow {
             tp.undo_marker = tp.snd_una.max(1);
             let ssthresh = self.socket.ssthresh();
             self.socket.tp_mut().snd_ssthresh = ssthresh;
-            self.socket.set_state(CA_RECOVERY);
+            self.socket.set_state(if losses > 0 { CA_RECOVERY } else { CA_CWR });
         }
     }
 
@@ -452,7 +478,7 @@ impl Flow {
             self.socket.cong_control(ack, 0, sample);
             return;
         }
-        if self.socket.tp().ca_state() == CA_RECOVERY {
+        if matches!(self.socket.tp().ca_state(), CA_RECOVERY | CA_CWR) {
             self.reduce(sample.acked_sacked, advanced, losses);
         } else if advanced > 0 {
             self.socket.cong_avoid(ack, sample.acked_sacked);

@@ -17,6 +17,7 @@ macro_rules! shipped {
 
 /// All of them; a test compares the list with the folder.
 pub const SHIPPED: &[Shipped] = shipped![
+    "aca-estimator",
     "bbr-vs-cubic",
     "bbrv2-vs-cubic",
     "dctcp",
