@@ -8,8 +8,8 @@
  *
  *   STARTUP    gains 2.89 (2 / ln 2: doubles per round) until bw has not grown by a quarter in three rounds
  *   DRAIN      gain 1 / 2.89 until what is in flight fits bw * min_rtt
- *   PROBE_BW   eight phases of about a min_rtt each, gains 5/4, 3/4, 1, 1, 1, 1, 1, 1, entered at a random one but the
- * second PROBE_RTT  when min_rtt is 10 s old: 4 packets in flight for 200 ms and a round
+ *   PROBE_BW   eight phases of about a min_rtt each, gains 5/4, 3/4, 1, 1, 1, 1, 1, 1; any but the second comes first
+ *   PROBE_RTT  when min_rtt is 10 s old: 4 packets in flight for 200 ms and a round
  *
  * Loss does not lower the model. Entering recovery, cwnd follows what is delivered for a round (packet conservation)
  * and is restored at the end. Two lossy intervals with about the same rate are taken for a policer: its rate replaces
@@ -18,6 +18,11 @@
  * As native bbr, step by step. Different: callbacks before init do nothing (the native module computes on zeroes, which
  * init then throws away); where the kernel refuses to let BPF write tp->app_limited (before 6.4), samples are
  * discounted in PROBE_RTT and the round after by a private counter instead.
+ *
+ * And there is no min_tso_segs: the floor of a burst is net.ipv4.tcp_min_tso_segs, 2 packets, where native bbr has 1
+ * below 1.2 Mbit/s and 2 above. The op is called for every transmission, and its result alone decides how large the
+ * burst may become. A kernel that leaves out a program (one that was measured does so whenever process 1 happens to be
+ * the current one) takes whatever is on the stack for the result, and two full buffers, up to 90 packets, left at once.
  */
 #include "cc.bpf.h"
 #include "fixed.bpf.h"
@@ -569,11 +574,6 @@ CC_OP(void, bbr_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 		bbr_check_probe_rtt_done(sk);
 }
 
-CC_OP(u32, bbr_min_tso_segs, struct sock *sk)
-{
-	return bbr_min_burst_pkts(sk);
-}
-
 /* Recovery can need twice cwnd beyond what is in flight. */
 CC_OP(u32, bbr_sndbuf_expand, struct sock *sk)
 {
@@ -587,7 +587,6 @@ CC_OPS(bpf_bbr) = {
     .undo_cwnd = (void *)bbr_undo_cwnd,
     .set_state = (void *)bbr_set_state,
     .cwnd_event = (void *)bbr_cwnd_event,
-    .min_tso_segs = (void *)bbr_min_tso_segs,
     .sndbuf_expand = (void *)bbr_sndbuf_expand,
     .name = "bpf_bbr",
 };
