@@ -8,8 +8,8 @@
  *
  *   STARTUP    gains 2.89 (2 / ln 2: doubles per round) until bw has not grown by a quarter in three rounds
  *   DRAIN      gain 1 / 2.89 until what is in flight fits bw * min_rtt
- *   PROBE_BW   eight phases of about a min_rtt each, gains 5/4, 3/4, 1, 1, 1, 1, 1, 1, entered at a random one but the
- * second PROBE_RTT  when min_rtt is 10 s old: 4 packets in flight for 200 ms and a round
+ *   PROBE_BW   eight phases of about a min_rtt each, gains 5/4, 3/4, 1, 1, 1, 1, 1, 1; any but the second comes first
+ *   PROBE_RTT  when min_rtt is 10 s old: 4 packets in flight for 200 ms and a round
  *
  * Loss does not lower the model. Entering recovery, cwnd follows what is delivered for a round (packet conservation)
  * and is restored at the end. Two lossy intervals with about the same rate are taken for a policer: its rate replaces
@@ -18,91 +18,14 @@
  * As native bbr, step by step. Different: callbacks before init do nothing (the native module computes on zeroes, which
  * init then throws away); where the kernel refuses to let BPF write tp->app_limited (before 6.4), samples are
  * discounted in PROBE_RTT and the round after by a private counter instead.
+ *
+ * And there is no min_tso_segs: the floor of a burst is net.ipv4.tcp_min_tso_segs, 2 packets, where native bbr has 1
+ * below 1.2 Mbit/s and 2 above. The op is called for every transmission, and its result alone decides how large the
+ * burst may become. A kernel that leaves out a program (one that was measured does so whenever process 1 happens to be
+ * the current one) takes whatever is on the stack for the result, and two full buffers, up to 90 packets, left at once.
  */
 #include "cc.bpf.h"
-#include "fixed.bpf.h"
-#include "bbr_common.bpf.h"
-#include "bbr_policer.bpf.h"
-
-#define BBR_CYCLE_LEN  8 /* phases of PROBE_BW */
-#define BBR_CYCLE_RAND 7 /* of them possible at entry: not the one with the low gain */
-#define BBR_PHASE_UP   0
-#define BBR_PHASE_DOWN 1
-
-/* Rounds for which samples count as app-limited after PROBE_RTT on kernels before 6.4: its own last and the next. */
-#define BBR_STALE_ROUNDS 2
-
-/* Gains are in thousandths. */
-CC_TUNABLE(u32, startup_gain, 2885);     /* pacing and cwnd gain of STARTUP; DRAIN paces at the inverse */
-CC_TUNABLE(u32, cwnd_gain, 2000);        /* of PROBE_BW */
-CC_TUNABLE(u32, probe_up_gain, 1250);    /* pacing gain of PROBE_BW's first phase */
-CC_TUNABLE(u32, probe_down_gain, 750);   /* and of the second */
-CC_TUNABLE(u32, bw_window_rounds, 10);   /* length of the bandwidth filter */
-CC_TUNABLE(u32, min_rtt_window_s, 10);   /* age at which min_rtt is measured anew */
-CC_TUNABLE(u32, probe_rtt_ms, 200);      /* time at the small window; 0: no PROBE_RTT at all */
-CC_TUNABLE(u32, min_cwnd_pkts, 4);       /* the small window, and the lower bound everywhere */
-CC_TUNABLE(u32, full_bw_gain, 1250);     /* growth per round below which the pipe may be full */
-CC_TUNABLE(u32, full_bw_rounds, 3);      /* after that many such rounds it is; at most 3 */
-CC_TUNABLE(u32, extra_acked_gain, 1000); /* share of the measured ACK aggregation that is added to cwnd */
-CC_TUNABLE(u32, policer_detection, 1);   /* 0: never believe in a policer */
-
-enum bbr_mode {
-	BBR_STARTUP,
-	BBR_DRAIN,
-	BBR_PROBE_BW,
-	BBR_PROBE_RTT,
-};
-
-struct bbr {
-	u32 min_rtt_us;
-	u32 min_rtt_stamp;        /* jiffies */
-	u32 probe_rtt_done_stamp; /* jiffies, 0 = the small window has not been reached yet */
-	struct cc_window bw;      /* by rounds */
-	u32 rounds;
-	u32 next_round_delivered; /* the round ends with the ACK of a packet sent after this tp->delivered */
-	struct bbr_policer policer;
-	u64 phase_us; /* start of the PROBE_BW phase */
-	u32 mode : 3;
-	u32 prev_ca_state : 3; /* at the previous ACK */
-	u32 packet_conservation : 1;
-	u32 round_start : 1; /* this ACK begins a round */
-	u32 idle_restart : 1;
-	u32 probe_rtt_round_done : 1;
-	u32 initialized : 1;
-	u32 stale_rounds : 2; /* kernels before 6.4 only */
-	u32 full_bw_reached : 1;
-	u32 full_bw_count : 2; /* rounds without growth */
-	u32 phase : 3;
-	u32 has_seen_rtt : 1;
-	u32 pacing_gain : 16;
-	u32 cwnd_gain : 16;
-	u32 prior_cwnd; /* to be restored after recovery or PROBE_RTT */
-	u32 full_bw;    /* to grow from */
-	struct bbr_aggregation agg;
-};
-CC_PRIV_FITS(struct bbr);
-
-/* A gain in thousandths as multiple of 1/256, rounded down. */
-static __always_inline u32 bbr_gain(u32 milli)
-{
-	return BBR_UNIT * milli / 1000;
-}
-
-/* Rounded up: a gain just below 2 / ln 2 would not double. */
-static __always_inline u32 bbr_startup_gain(void)
-{
-	return bbr_gain(startup_gain) + 1;
-}
-
-static __always_inline u32 bbr_drain_gain(void)
-{
-	return startup_gain ? BBR_UNIT * 1000 / startup_gain : BBR_UNIT;
-}
-
-static __always_inline u32 bbr_bw(const struct bbr *bbr)
-{
-	return bbr->policer.in_use ? bbr->policer.bw : cc_window_get(&bbr->bw);
-}
+#include "bbr1_state.bpf.h"
 
 static __always_inline void bbr_publish(struct sock *sk)
 {
@@ -569,11 +492,6 @@ CC_OP(void, bbr_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 		bbr_check_probe_rtt_done(sk);
 }
 
-CC_OP(u32, bbr_min_tso_segs, struct sock *sk)
-{
-	return bbr_min_burst_pkts(sk);
-}
-
 /* Recovery can need twice cwnd beyond what is in flight. */
 CC_OP(u32, bbr_sndbuf_expand, struct sock *sk)
 {
@@ -587,7 +505,6 @@ CC_OPS(bpf_bbr) = {
     .undo_cwnd = (void *)bbr_undo_cwnd,
     .set_state = (void *)bbr_set_state,
     .cwnd_event = (void *)bbr_cwnd_event,
-    .min_tso_segs = (void *)bbr_min_tso_segs,
     .sndbuf_expand = (void *)bbr_sndbuf_expand,
     .name = "bpf_bbr",
 };

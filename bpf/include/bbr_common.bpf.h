@@ -59,7 +59,7 @@ static __always_inline u64 bbr_initial_bw(const struct tcp_sock *tp)
 	return tp->snd_cwnd * BW_UNIT / rtt_us;
 }
 
-/* Floor of a burst, for the op min_tso_segs. */
+/* Floor of a burst. */
 static __always_inline u32 bbr_min_burst_pkts(const struct sock *sk)
 {
 	return sk->sk_pacing_rate < BBR_MIN_TSO_RATE_BPS / 8 ? 1 : 2;
