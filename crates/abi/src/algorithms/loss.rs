@@ -143,6 +143,25 @@ pub(super) const ROWS: &[Algorithm] = &[
         color: "#44AA99",
     },
     Algorithm {
+        name: "hybla",
+        kernel_name: "bpf_hybla",
+        family: Family::Loss,
+        summary: "Reno made as fast on a long path, such as a satellite's, as it is on one of 25 ms.",
+        reference: "Caini, Firrincieli 2004; net/ipv4/tcp_hybla.c",
+        hooks: &["init", "ssthresh", "cong_avoid", "set_state", "undo_cwnd"],
+        tunables: &[
+            int("rtt0_ms", "ms", 25, (1, 1000), "RTT of the Reno flow whose rate is the model", TCP_HYBLA),
+            int("max_cwnd_pkts", "packets", 65535, (2, 0x7fff_ffff), "largest window", TCP_HYBLA),
+        ],
+        modes: &["slow-start", "avoidance", "reno"],
+        v0: Some(TraceValue { name: "rho_milli", doc: "rho: smallest smoothed RTT over RTT0, in thousandths" }),
+        v1: Some(TraceValue {
+            name: "rho2_milli",
+            doc: "rho squared: packets per round trip that the window grows, in thousandths",
+        }),
+        color: "#AA4499",
+    },
+    Algorithm {
         name: "scalable",
         kernel_name: "bpf_scalable",
         family: Family::Loss,
@@ -198,3 +217,4 @@ const TCP_SCALABLE: &str = "Kelly 2003; net/ipv4/tcp_scalable.c";
 const TCP_BIC: &str = "net/ipv4/tcp_bic.c";
 const TCP_WESTWOOD: &str = "net/ipv4/tcp_westwood.c";
 const TCP_HTCP: &str = "Leith, Shorten 2004; net/ipv4/tcp_htcp.c";
+const TCP_HYBLA: &str = "Caini, Firrincieli 2004; net/ipv4/tcp_hybla.c";
