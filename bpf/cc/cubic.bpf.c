@@ -8,7 +8,7 @@
  *                 Wmax = cwnd, or cwnd * (1 + beta) / 2 if cwnd has not come back to the last Wmax (fast convergence)
  *   friendliness  W_est grows by one packet per cwnd * 8 (1 + beta) / 3 (1 - beta) / 8 acknowledged ones, as Reno with
  *                 this beta would; cwnd does not grow more slowly than W_est
- *   slow start    ends early by HyStart: hystart.bpf.h
+ *   slow start    ends early by HyStart, or by HyStart++ (RFC 9406) with hystart = 2: hystart.bpf.h
  *
  * As native cubic, step by step: time in jiffies, the cube root's integers, one recomputation per jiffy. Unlike RFC
  * 9438: cwnd rather than FlightSize, no clamp of the target to 1.5 cwnd (at most one packet per two acknowledged gives
@@ -41,6 +41,7 @@ enum cubic_mode {
 	CUBIC_CONCAVE,  /* the cubic is below its origin */
 	CUBIC_CONVEX,   /* at or above it */
 	CUBIC_FRIENDLY, /* W_est is above the cubic */
+	CUBIC_CSS,      /* HyStart++'s conservative slow start */
 };
 
 /* All zero is a valid state: the callbacks may run before init. */
@@ -63,7 +64,7 @@ CC_PRIV_FITS(struct cubic);
 static __always_inline enum cubic_mode cubic_mode(const struct tcp_sock *tp, const struct cubic *ca)
 {
 	if (tcp_in_slow_start(tp))
-		return CUBIC_SLOW_START;
+		return hspp_in_css(tp, &ca->hystart) ? CUBIC_CSS : CUBIC_SLOW_START;
 	if (tcp_friendliness && ca->reno_pkts > ca->target_pkts)
 		return CUBIC_FRIENDLY;
 	return ca->target_pkts < ca->origin_pkts ? CUBIC_CONCAVE : CUBIC_CONVEX;
@@ -175,7 +176,7 @@ static __always_inline void cubic_grow(struct sock *sk, u32 acked)
 	if (!tcp_is_cwnd_limited(tp))
 		return;
 	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
+		acked = tcp_slow_start(tp, hystart_growth_pkts(sk, &ca->hystart, acked));
 		if (!acked)
 			return;
 	}

@@ -16,10 +16,23 @@
 #define HYSTART_DELAY_MAX_US 16000U
 #define HYSTART_TSO_DELAY_US 1000U /* most that TSO bursts may stretch a train */
 
-CC_TUNABLE(u32, hystart, 1);                 /* 1: leave slow start before the first loss */
+/* Values of `hystart`; 0 is none. */
+#define HYSTART_CLASSIC   1U
+#define HYSTART_PLUS_PLUS 2U
+
+CC_TUNABLE(u32, hystart, 1);                 /* leave slow start before the first loss: 1 HyStart, 2 HyStart++ */
 CC_TUNABLE(u32, hystart_detect, 3);          /* 1: ACK train, 2: delay, 3: both */
 CC_TUNABLE(u32, hystart_low_window, 16);     /* packets: HyStart is idle below */
 CC_TUNABLE(u32, hystart_ack_delta_us, 2000); /* ACKs that far apart are still one train */
+
+/* Of HyStart++, RFC 9406 section 4.3. */
+CC_TUNABLE(u32, hspp_rtt_thresh_min_us, 4000);  /* MIN_RTT_THRESH */
+CC_TUNABLE(u32, hspp_rtt_thresh_max_us, 16000); /* MAX_RTT_THRESH */
+CC_TUNABLE(u32, hspp_rtt_divisor, 8);           /* MIN_RTT_DIVISOR */
+CC_TUNABLE(u32, hspp_rtt_samples, 8);           /* N_RTT_SAMPLE */
+CC_TUNABLE(u32, hspp_ack_limit, 8);             /* L for unpaced flows, packets */
+CC_TUNABLE(u32, css_growth_divisor, 4);         /* CSS_GROWTH_DIVISOR */
+CC_TUNABLE(u32, css_rounds, 5);                 /* CSS_ROUNDS */
 
 struct hystart {
 	u32 round_us;    /* start of the round */
@@ -28,7 +41,11 @@ struct hystart {
 	u32 rtt_us;      /* minimum of the round */
 	u8 samples;
 	u8 found; /* the exit has been found: nothing more to do until a timeout */
-	u16 pad;
+	/* HyStart++ */
+	u8 css_rounds_done;
+	u8 css_credit;   /* packets acknowledged in CSS that have not made the window grow yet */
+	u32 last_rtt_us; /* minimum of the round before, 0 = none */
+	u32 css_rtt_us;  /* the minimum that led to CSS, 0 = not in CSS */
 };
 
 static __always_inline u32 hystart_now_us(const struct sock *sk)
@@ -98,12 +115,11 @@ static __always_inline void hystart_delay(struct sock *sk, struct hystart *hy, u
 		hystart_leave_slow_start(sk, hy);
 }
 
-/* Takes the RTT sample of an ACK; min_rtt_us is the minimum that includes it. */
-static __always_inline void hystart_sample(struct sock *sk, struct hystart *hy, u32 min_rtt_us, u32 rtt_us)
+static __always_inline void hystart_classic(struct sock *sk, struct hystart *hy, u32 min_rtt_us, u32 rtt_us)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 
-	if (!hystart || hy->found || !tcp_in_slow_start(tp) || tp->snd_cwnd < hystart_low_window)
+	if (hy->found || !tcp_in_slow_start(tp) || tp->snd_cwnd < hystart_low_window)
 		return;
 	if (after(tp->snd_una, hy->end_seq))
 		hystart_start_round(sk, hy);
@@ -111,6 +127,87 @@ static __always_inline void hystart_sample(struct sock *sk, struct hystart *hy, 
 		hystart_train(sk, hy, min_rtt_us);
 	if (hystart_detect & HYSTART_DELAY)
 		hystart_delay(sk, hy, min_rtt_us, rtt_us);
+}
+
+/* ---- HyStart++ ---- */
+
+static __always_inline int hspp_is_active(const struct tcp_sock *tp)
+{
+	return hystart == HYSTART_PLUS_PLUS && tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH;
+}
+
+/* Conservative slow start. */
+static __always_inline int hspp_in_css(const struct tcp_sock *tp, const struct hystart *hy)
+{
+	return hspp_is_active(tp) && hy->css_rtt_us;
+}
+
+static __always_inline void hspp_next_round(struct sock *sk, struct hystart *hy)
+{
+	hy->last_rtt_us = hy->rtt_us == ~0U ? 0 : hy->rtt_us;
+	hystart_start_round(sk, hy);
+	if (!hy->css_rtt_us)
+		return;
+	hy->css_rounds_done++;
+	if (hy->css_rounds_done >= css_rounds)
+		hystart_leave_slow_start(sk, hy);
+}
+
+static __always_inline void hspp_resume_slow_start(struct hystart *hy)
+{
+	hy->css_rtt_us = 0;
+	hy->css_rounds_done = 0;
+	hy->css_credit = 0;
+}
+
+static __always_inline void hspp_sample(struct sock *sk, struct hystart *hy, u32 rtt_us)
+{
+	u32 thresh_us;
+
+	if (after(tcp_sk(sk)->snd_una, hy->end_seq))
+		hspp_next_round(sk, hy);
+	hy->rtt_us = min(hy->rtt_us, rtt_us);
+	if (hy->samples < 255)
+		hy->samples++;
+	if (hy->samples < hspp_rtt_samples)
+		return;
+	if (hy->css_rtt_us) {
+		if (hy->rtt_us < hy->css_rtt_us)
+			hspp_resume_slow_start(hy);
+		return;
+	}
+	thresh_us = hy->last_rtt_us / max(hspp_rtt_divisor, 1U);
+	thresh_us = max(hspp_rtt_thresh_min_us, min(thresh_us, hspp_rtt_thresh_max_us));
+	if (hy->last_rtt_us && hy->rtt_us >= hy->last_rtt_us + thresh_us)
+		hy->css_rtt_us = hy->rtt_us;
+}
+
+/* ---- for the algorithm ---- */
+
+/* Takes the RTT sample of an ACK; min_rtt_us is the minimum that includes it. */
+static __always_inline void hystart_sample(struct sock *sk, struct hystart *hy, u32 min_rtt_us, u32 rtt_us)
+{
+	if (hystart == HYSTART_CLASSIC)
+		hystart_classic(sk, hy, min_rtt_us, rtt_us);
+	else if (hspp_is_active(tcp_sk(sk)))
+		hspp_sample(sk, hy, rtt_us);
+}
+
+/* By how many packets slow start is to grow for these acknowledged ones. */
+static __always_inline u32 hystart_growth_pkts(const struct sock *sk, struct hystart *hy, u32 acked)
+{
+	u32 divisor = max(css_growth_divisor, 1U);
+	u32 credit;
+
+	if (!hspp_is_active(tcp_sk(sk)))
+		return acked;
+	if (sk->sk_pacing_status == SK_PACING_NONE)
+		acked = min(acked, hspp_ack_limit);
+	if (!hy->css_rtt_us)
+		return acked;
+	credit = hy->css_credit + acked;
+	hy->css_credit = credit % divisor;
+	return credit / divisor;
 }
 
 #endif /* CCACTL_HYSTART_BPF_H */
