@@ -7,9 +7,8 @@
  *   after a loss  origin = Wmax, K = cbrt((Wmax - cwnd) / C); ssthresh = beta * cwnd
  *                 Wmax = cwnd, or cwnd * (1 + beta) / 2 if cwnd has not come back to the last Wmax (fast convergence)
  *   friendliness  W_est grows by one packet per cwnd * 8 (1 + beta) / 3 (1 - beta) / 8 acknowledged ones, as Reno with
- * this beta would; cwnd does not grow more slowly than W_est slow start    ends early when a train of ACKs is longer
- * than about half the min RTT (whole when paced), or when the RTT of a round exceeds the minimum by an eighth, at least
- * 4 and at most 16 ms
+ *                 this beta would; cwnd does not grow more slowly than W_est
+ *   slow start    ends early by HyStart, or by HyStart++ (RFC 9406) with hystart = 2: hystart.bpf.h
  *
  * As native cubic, step by step: time in jiffies, the cube root's integers, one recomputation per jiffy. Unlike RFC
  * 9438: cwnd rather than FlightSize, no clamp of the target to 1.5 cwnd (at most one packet per two acknowledged gives
@@ -19,6 +18,7 @@
  */
 #include "cc.bpf.h"
 #include "fixed.bpf.h"
+#include "hystart.bpf.h"
 
 #define CUBIC_BETA_UNIT  1024 /* beta = 1.0 */
 #define CUBIC_TIME_SHIFT 10   /* t and K in units of 2^-10 s */
@@ -30,57 +30,41 @@
 #define CUBIC_FLAT_CNT   100U /* next to nothing: one packet per 100 windows */
 #define CUBIC_MIN_CWND   2U   /* packets, RFC 5681 section 3.1 */
 
-#define HYSTART_ACK_TRAIN    1U
-#define HYSTART_DELAY        2U
-#define HYSTART_MIN_SAMPLES  8     /* RTT samples of a round before its minimum counts */
-#define HYSTART_DELAY_MIN_US 4000U /* bounds of the tolerated rise of the RTT */
-#define HYSTART_DELAY_MAX_US 16000U
-#define HYSTART_TSO_DELAY_US 1000U /* most that TSO bursts may stretch a train */
-
-CC_TUNABLE(u32, beta, 717);                  /* window after a loss, 1/1024 of the window before */
-CC_TUNABLE(u32, bic_scale, 41);              /* C * 1024 */
-CC_TUNABLE(u32, fast_convergence, 1);        /* 1: release bandwidth to newcomers */
-CC_TUNABLE(u32, tcp_friendliness, 1);        /* 1: never slower than Reno with the same beta */
-CC_TUNABLE(u32, initial_ssthresh, 0);        /* packets, only without HyStart; 0 = infinite */
-CC_TUNABLE(u32, hystart, 1);                 /* 1: leave slow start before the first loss */
-CC_TUNABLE(u32, hystart_detect, 3);          /* 1: ACK train, 2: delay, 3: both */
-CC_TUNABLE(u32, hystart_low_window, 16);     /* packets: HyStart is idle below */
-CC_TUNABLE(u32, hystart_ack_delta_us, 2000); /* ACKs that far apart are still one train */
+CC_TUNABLE(u32, beta, 717);           /* window after a loss, 1/1024 of the window before */
+CC_TUNABLE(u32, bic_scale, 41);       /* C * 1024 */
+CC_TUNABLE(u32, fast_convergence, 1); /* 1: release bandwidth to newcomers */
+CC_TUNABLE(u32, tcp_friendliness, 1); /* 1: never slower than Reno with the same beta */
+CC_TUNABLE(u32, initial_ssthresh, 0); /* packets, only without HyStart; 0 = infinite */
 
 enum cubic_mode {
 	CUBIC_SLOW_START,
 	CUBIC_CONCAVE,  /* the cubic is below its origin */
 	CUBIC_CONVEX,   /* at or above it */
 	CUBIC_FRIENDLY, /* W_est is above the cubic */
+	CUBIC_CSS,      /* HyStart++'s conservative slow start */
 };
 
 /* All zero is a valid state: the callbacks may run before init. */
 struct cubic {
-	u32 cnt;                 /* acknowledged packets per packet that cwnd grows */
-	u32 last_max_pkts;       /* Wmax, 0 = no loss yet */
-	u32 last_cwnd;           /* cwnd at the last recomputation of cnt */
-	u32 last_jiffies;        /* time of it */
-	u32 origin_pkts;         /* plateau of the cubic */
-	u32 target_pkts;         /* where the cubic will be one minimum RTT from the last recomputation */
-	u32 k;                   /* time from the epoch's start to the plateau, 2^-10 s */
-	u32 delay_min_us;        /* 0 = no sample */
-	u32 epoch_start;         /* jiffies, 0 = no epoch */
-	u32 acked_pkts;          /* acknowledged and not yet turned into growth of W_est */
-	u32 reno_pkts;           /* W_est */
-	u32 hystart_round_us;    /* start of the HyStart round */
-	u32 hystart_end_seq;     /* the round ends when this is acknowledged */
-	u32 hystart_last_ack_us; /* last ACK of the train */
-	u32 hystart_rtt_us;      /* minimum of the round */
-	u8 hystart_samples;
-	u8 hystart_found; /* the exit has been found: nothing more to do until a timeout */
-	u16 pad;
+	u32 cnt;           /* acknowledged packets per packet that cwnd grows */
+	u32 last_max_pkts; /* Wmax, 0 = no loss yet */
+	u32 last_cwnd;     /* cwnd at the last recomputation of cnt */
+	u32 last_jiffies;  /* time of it */
+	u32 origin_pkts;   /* plateau of the cubic */
+	u32 target_pkts;   /* where the cubic will be one minimum RTT from the last recomputation */
+	u32 k;             /* time from the epoch's start to the plateau, 2^-10 s */
+	u32 delay_min_us;  /* 0 = no sample */
+	u32 epoch_start;   /* jiffies, 0 = no epoch */
+	u32 acked_pkts;    /* acknowledged and not yet turned into growth of W_est */
+	u32 reno_pkts;     /* W_est */
+	struct hystart hystart;
 };
 CC_PRIV_FITS(struct cubic);
 
 static __always_inline enum cubic_mode cubic_mode(const struct tcp_sock *tp, const struct cubic *ca)
 {
 	if (tcp_in_slow_start(tp))
-		return CUBIC_SLOW_START;
+		return hspp_in_css(tp, &ca->hystart) ? CUBIC_CSS : CUBIC_SLOW_START;
 	if (tcp_friendliness && ca->reno_pkts > ca->target_pkts)
 		return CUBIC_FRIENDLY;
 	return ca->target_pkts < ca->origin_pkts ? CUBIC_CONCAVE : CUBIC_CONVEX;
@@ -100,28 +84,12 @@ static __always_inline void cubic_publish(struct sock *sk)
 	cc_trace_done(trace);
 }
 
-static __always_inline u32 cubic_now_us(const struct sock *sk)
-{
-	return (u32)tcp_sk(sk)->tcp_mstamp;
-}
-
-static __always_inline void cubic_hystart_round(struct sock *sk)
-{
-	struct cubic *ca = inet_csk_ca(sk);
-
-	ca->hystart_round_us = cubic_now_us(sk);
-	ca->hystart_last_ack_us = ca->hystart_round_us;
-	ca->hystart_end_seq = tcp_sk(sk)->snd_nxt;
-	ca->hystart_rtt_us = ~0U;
-	ca->hystart_samples = 0;
-}
-
 static __always_inline void cubic_reset(struct sock *sk)
 {
 	struct cubic *ca = inet_csk_ca(sk);
 
 	*ca = (struct cubic){0};
-	cubic_hystart_round(sk);
+	hystart_start_round(sk, &ca->hystart);
 }
 
 /* Where the window starts from after a loss: K and the origin of a new epoch. */
@@ -208,69 +176,12 @@ static __always_inline void cubic_grow(struct sock *sk, u32 acked)
 	if (!tcp_is_cwnd_limited(tp))
 		return;
 	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
+		acked = tcp_slow_start(tp, hystart_growth_pkts(sk, &ca->hystart, acked));
 		if (!acked)
 			return;
 	}
 	cubic_update(ca, tp->snd_cwnd, acked);
 	tcp_cong_avoid_ai(tp, ca->cnt, acked);
-}
-
-/*
- * How much TSO and GRO may stretch the ACKs of a round: four full bursts at the pacing rate, which is twice the rate of
- * delivery in slow start.
- */
-static __always_inline u32 cubic_tso_delay_us(const struct sock *sk)
-{
-	u64 rate = sk->sk_pacing_rate;
-	u64 delay_us;
-
-	if (!rate)
-		return 0;
-	delay_us = (u64)sk->sk_gso_max_size * 4 * USEC_PER_SEC / rate;
-	return min(delay_us, (u64)HYSTART_TSO_DELAY_US);
-}
-
-static __always_inline void cubic_leave_slow_start(struct sock *sk)
-{
-	struct cubic *ca = inet_csk_ca(sk);
-
-	ca->hystart_found = 1;
-	tcp_sk(sk)->snd_ssthresh = tcp_sk(sk)->snd_cwnd;
-}
-
-/* A train of closely spaced ACKs that lasts as long as the path is long means that the path is full. */
-static __always_inline void cubic_hystart_train(struct sock *sk)
-{
-	struct cubic *ca = inet_csk_ca(sk);
-	u32 now_us = cubic_now_us(sk);
-	u32 limit_us;
-
-	if ((s32)(now_us - ca->hystart_last_ack_us) > (s32)hystart_ack_delta_us)
-		return;
-	ca->hystart_last_ack_us = now_us;
-	limit_us = ca->delay_min_us + cubic_tso_delay_us(sk);
-	/* Pacing spreads slow start over half an RTT by itself. */
-	if (sk->sk_pacing_status == SK_PACING_NONE)
-		limit_us >>= 1;
-	if (now_us - ca->hystart_round_us > limit_us)
-		cubic_leave_slow_start(sk);
-}
-
-/* So does a rise of the smallest RTT of a round. */
-static __always_inline void cubic_hystart_delay(struct sock *sk, u32 rtt_us)
-{
-	struct cubic *ca = inet_csk_ca(sk);
-	u32 tolerated_us = ca->delay_min_us >> 3;
-
-	ca->hystart_rtt_us = min(ca->hystart_rtt_us, rtt_us);
-	if (ca->hystart_samples < HYSTART_MIN_SAMPLES) {
-		ca->hystart_samples++;
-		return;
-	}
-	tolerated_us = clamp(tolerated_us, HYSTART_DELAY_MIN_US, HYSTART_DELAY_MAX_US);
-	if (ca->hystart_rtt_us > ca->delay_min_us + tolerated_us)
-		cubic_leave_slow_start(sk);
 }
 
 CC_OP(void, cubic_init, struct sock *sk)
@@ -323,7 +234,6 @@ CC_OP(void, cubic_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 
 CC_OP(void, cubic_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
-	struct tcp_sock *tp = tcp_sk(sk);
 	struct cubic *ca = inet_csk_ca(sk);
 	u32 rtt_us;
 
@@ -336,14 +246,7 @@ CC_OP(void, cubic_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	if (!ca->delay_min_us || ca->delay_min_us > rtt_us)
 		ca->delay_min_us = rtt_us;
 
-	if (!hystart || ca->hystart_found || !tcp_in_slow_start(tp) || tp->snd_cwnd < hystart_low_window)
-		return;
-	if (after(tp->snd_una, ca->hystart_end_seq))
-		cubic_hystart_round(sk);
-	if (hystart_detect & HYSTART_ACK_TRAIN)
-		cubic_hystart_train(sk);
-	if (hystart_detect & HYSTART_DELAY)
-		cubic_hystart_delay(sk, rtt_us);
+	hystart_sample(sk, &ca->hystart, ca->delay_min_us, rtt_us);
 }
 
 CC_OP(u32, cubic_undo_cwnd, struct sock *sk)

@@ -58,12 +58,12 @@ fn every_row_of_the_table_is_what_the_rfcs_formulas_give() {
     for (index, &(w, b)) in rows.iter().enumerate() {
         let b_256 = (b * 256.0) as u32;
         let a = index as i64 + 1;
-        assert_eq!(law(w, 73), (a, w - (w * b_256 >> 8)), "row of {w}");
+        assert_eq!(law(w, 73), (a, w - ((w * b_256) >> 8)), "row of {w}");
         // One packet more is the next row's, if there is one.
         let (next_w, next_b) = rows.get(index + 1).copied().unwrap_or((w, b));
         let next_a = a + i64::from(next_w > w);
         let above = w + 1;
-        assert_eq!(law(above, 73), (next_a, above - (above * (next_b * 256.0) as u32 >> 8)), "above {w}");
+        assert_eq!(law(above, 73), (next_a, above - ((above * (next_b * 256.0) as u32) >> 8)), "above {w}");
     }
 }
 

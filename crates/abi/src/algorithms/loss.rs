@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Algorithm] = &[
         kernel_name: "bpf_cubic",
         family: Family::Loss,
         summary: "Window along a cubic of the time since the last loss, slow start cut short by HyStart: Linux's default.",
-        reference: "Ha, Rhee, Xu 2008; RFC 9438; net/ipv4/tcp_cubic.c",
+        reference: "Ha, Rhee, Xu 2008; RFC 9438; RFC 9406; net/ipv4/tcp_cubic.c",
         hooks: &["init", "ssthresh", "cong_avoid", "set_state", "cwnd_event", "pkts_acked", "undo_cwnd"],
         tunables: &[
             int("beta", "1/1024", 717, (1, 1023), "window after a loss as share of the window before", TCP_CUBIC),
@@ -43,7 +43,14 @@ pub(super) const ROWS: &[Algorithm] = &[
                 "end of slow start without HyStart, 0 = none",
                 TCP_CUBIC,
             ),
-            switch("hystart", 1, "leave slow start before the first loss", TCP_CUBIC),
+            int(
+                "hystart",
+                "",
+                1,
+                (0, 2),
+                "leave slow start before the first loss: 0 = no, 1 = by HyStart, 2 = by HyStart++",
+                "net/ipv4/tcp_cubic.c; RFC 9406",
+            ),
             int(
                 "hystart_detect",
                 "",
@@ -61,8 +68,50 @@ pub(super) const ROWS: &[Algorithm] = &[
                 "largest gap between the ACKs of a train",
                 TCP_CUBIC,
             ),
+            int(
+                "hspp_rtt_thresh_min_us",
+                "us",
+                4000,
+                (1, 1_000_000),
+                "HyStart++: smallest rise of the RTT that counts",
+                RFC9406,
+            ),
+            int(
+                "hspp_rtt_thresh_max_us",
+                "us",
+                16000,
+                (1, 1_000_000),
+                "HyStart++: largest rise that is waited for",
+                RFC9406,
+            ),
+            int("hspp_rtt_divisor", "", 8, (1, 1000), "HyStart++: part of the RTT by which it may rise", RFC9406),
+            int(
+                "hspp_rtt_samples",
+                "",
+                8,
+                (1, 255),
+                "HyStart++: samples of a round before its minimum counts",
+                RFC9406,
+            ),
+            int(
+                "hspp_ack_limit",
+                "packets",
+                8,
+                (1, 1_000_000),
+                "HyStart++: L, packets of an ACK that count in an unpaced flow",
+                RFC9406,
+            ),
+            int(
+                "css_growth_divisor",
+                "",
+                4,
+                (1, 255),
+                "HyStart++: conservative slow start grows by this part of slow start",
+                RFC9406,
+            ),
+            int("css_rounds", "rounds", 5, (1, 255), "HyStart++: rounds of it before avoidance", RFC9406),
         ],
-        modes: &["slow-start", "concave", "convex", "friendly"],
+        modes: &["slow-start", "concave", "convex", "friendly", "css"],
         v0: Some(TraceValue { name: "origin_pkts", doc: "plateau of the cubic: the window of the last loss" }),
         v1: Some(TraceValue { name: "k_ms", doc: "K, time from the start of the epoch to the plateau" }),
         color: "#0072B2",
@@ -119,6 +168,47 @@ pub(super) const ROWS: &[Algorithm] = &[
         v0: Some(TraceValue { name: "ai_pkts", doc: "a(w): packets per round trip that the window grows" }),
         v1: Some(TraceValue { name: "md_milli", doc: "b(w): share of the window that a loss takes, in thousandths" }),
         color: "#882255",
+    },
+    Algorithm {
+        name: "htcp",
+        kernel_name: "bpf_htcp",
+        family: Family::Loss,
+        summary: "Grows with the square of the time since the last loss, and backs off to what empties the queue.",
+        reference: "Leith, Shorten 2004; net/ipv4/tcp_htcp.c",
+        hooks: &["init", "ssthresh", "cong_avoid", "set_state", "pkts_acked", "undo_cwnd"],
+        tunables: &[
+            switch("use_rtt_scaling", 1, "scale growth by the RTT: flows of any RTT grow alike per second", TCP_HTCP),
+            switch("use_bandwidth_switch", 1, "back off to the least share when the bandwidth has changed", TCP_HTCP),
+            int("beta_min", "1/128", 64, (1, 127), "least share of the window that a loss leaves", TCP_HTCP),
+            int("beta_max", "1/128", 102, (1, 127), "largest share; it wins over beta_min", TCP_HTCP),
+            int("delta_l_ms", "ms", 1000, (0, 60_000), "time of Reno's growth after a loss", TCP_HTCP),
+        ],
+        modes: &["slow-start", "low-speed", "high-speed"],
+        v0: Some(TraceValue {
+            name: "alpha_milli",
+            doc: "packets per round trip that the window grows, in thousandths",
+        }),
+        v1: Some(TraceValue { name: "beta_milli", doc: "share of the window that the last loss left, in thousandths" }),
+        color: "#44AA99",
+    },
+    Algorithm {
+        name: "hybla",
+        kernel_name: "bpf_hybla",
+        family: Family::Loss,
+        summary: "Reno made as fast on a long path, such as a satellite's, as it is on one of 25 ms.",
+        reference: "Caini, Firrincieli 2004; net/ipv4/tcp_hybla.c",
+        hooks: &["init", "ssthresh", "cong_avoid", "set_state", "undo_cwnd"],
+        tunables: &[
+            int("rtt0_ms", "ms", 25, (1, 1000), "RTT of the Reno flow whose rate is the model", TCP_HYBLA),
+            int("max_cwnd_pkts", "packets", 65535, (2, 0x7fff_ffff), "largest window", TCP_HYBLA),
+        ],
+        modes: &["slow-start", "avoidance", "reno"],
+        v0: Some(TraceValue { name: "rho_milli", doc: "rho: smallest smoothed RTT over RTT0, in thousandths" }),
+        v1: Some(TraceValue {
+            name: "rho2_milli",
+            doc: "rho squared: packets per round trip that the window grows, in thousandths",
+        }),
+        color: "#AA4499",
     },
     Algorithm {
         name: "scalable",
@@ -228,6 +318,7 @@ pub(super) const ROWS: &[Algorithm] = &[
 
 const TCP_CUBIC: &str = "net/ipv4/tcp_cubic.c";
 
+const RFC9406: &str = "RFC 9406, section 4.3";
 const TCP_SCALABLE: &str = "Kelly 2003; net/ipv4/tcp_scalable.c";
 
 const TCP_BIC: &str = "net/ipv4/tcp_bic.c";
@@ -237,3 +328,4 @@ const TCP_WESTWOOD: &str = "net/ipv4/tcp_westwood.c";
 const ACA_OPEN: &str = "left open by Na, Park, Lee, Kim 2006";
 
 const TCP_HTCP: &str = "Leith, Shorten 2004; net/ipv4/tcp_htcp.c";
+const TCP_HYBLA: &str = "Caini, Firrincieli 2004; net/ipv4/tcp_hybla.c";

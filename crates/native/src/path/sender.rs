@@ -13,6 +13,8 @@ const REORDERING: u64 = 3;
 const RTO_MIN_US: u64 = 200_000;
 /// `tcp_tso_rtt_log`: the TSO allowance halves for every 2^9 µs of minimum RTT.
 const TSO_RTT_LOG: u32 = 9;
+/// The receive window: 12 MB. It bounds what an algorithm with a huge window, such as Hybla's, can put on the link.
+const RECEIVE_WINDOW_PKTS: usize = 8192;
 /// The kernel does not pace the first packets of a connection.
 const UNPACED_PKTS: u32 = 10;
 
@@ -189,7 +191,11 @@ impl Flow {
 
     fn sendable(&self) -> bool {
         self.socket.tp().in_flight() < self.socket.cwnd()
-            && (self.application_sends || self.packets.iter().any(|packet| packet.state == State::Lost))
+            && (self.has_new_data() || self.packets.iter().any(|packet| packet.state == State::Lost))
+    }
+
+    fn has_new_data(&self) -> bool {
+        self.application_sends && self.packets.len() < RECEIVE_WINDOW_PKTS
     }
 
     fn next_send_us(&self) -> Option<u64> {
