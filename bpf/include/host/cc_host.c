@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cc.bpf.h"
+#include "exp.bpf.h"
 #include "fixed.bpf.h"
 
 __thread struct cc_host_sock *cc_host_current;
@@ -247,4 +248,12 @@ u32 cc_host_cube_root(u64 a)
 u32 cc_host_window_max(struct cc_window *window, u32 length, u32 at, u32 value)
 {
 	return cc_window_max(window, length, at, value);
+}
+
+/* exp.bpf.h, likewise. */
+u32 cc_host_exp_neg(u32 x_micro);
+
+u32 cc_host_exp_neg(u32 x_micro)
+{
+	return cc_exp_neg(x_micro);
 }

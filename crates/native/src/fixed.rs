@@ -1,7 +1,8 @@
-//! The integer arithmetic of `bpf/include/fixed.bpf.h`.
+//! The integer arithmetic of `bpf/include/fixed.bpf.h` and `exp.bpf.h`.
 
 unsafe extern "C" {
     fn cc_host_cube_root(a: u64) -> u32;
+    fn cc_host_exp_neg(x_micro: u32) -> u32;
     fn cc_host_window_max(window: *mut Window, length: u32, at: u32, value: u32) -> u32;
 }
 
@@ -10,6 +11,13 @@ unsafe extern "C" {
 pub fn cube_root(a: u64) -> u32 {
     // SAFETY: a pure function of an integer.
     unsafe { cc_host_cube_root(a) }
+}
+
+/// `cc_exp_neg()`: e^(-x / 10^6), as a fraction of `u32::MAX`.
+#[must_use]
+pub fn exp_neg(x_micro: u32) -> u32 {
+    // SAFETY: a pure function of an integer.
+    unsafe { cc_host_exp_neg(x_micro) }
 }
 
 /// `struct cc_window`: maximum over a sliding window in constant space. Empty at first: maximum 0 at time 0.
