@@ -18,19 +18,22 @@
  *   - a reaction sets owd_min = owd and owd_max = 2 owd, offset included.
  * owd_reading = 1 is the paper's delay: both clocks tick in ms, the offset is taken away with the first sample,
  * owd_min and owd_max hold for the connection, and the threshold is at least 1 ms, which is all that the clocks
- * resolve. Own reading there: ACKs of the RTT after a reaction, for packets sent before it, give no second indication.
+ * resolve. Own readings there: ACKs for packets sent before a reaction give no second indication; the least window is
+ * 2, since the ACK of a lone packet is delayed by up to 40 ms, which would count as delay and keep the window at 1 for
+ * good.
  *
  * Without timestamps both are plain Reno. Cwnd is cut in pkts_acked, as in the native module: in recovery as well.
  */
 #include "cc.bpf.h"
 
-#define LP_TS_HZ       1000U      /* timestamps and our units of delay: ms */
-#define LP_OWD_SHIFT   3          /* smoothed owd in 1/8 ms */
-#define LP_HZ_SHIFT    6          /* weight of a new estimate of the remote clock: 1/64 */
-#define LP_OWD_ORIGIN  (1U << 20) /* ms, the first sample with owd_reading 1: later ones may be smaller */
-#define LP_MIN_RISE_MS 1U         /* with owd_reading 1: resolution of the clocks */
-#define LP_MAX_RISE_MS (1U << 20)
-#define LP_NO_OWD      0xffffffffU
+#define LP_TS_HZ               1000U      /* timestamps and our units of delay: ms */
+#define LP_OWD_SHIFT           3          /* smoothed owd in 1/8 ms */
+#define LP_HZ_SHIFT            6          /* weight of a new estimate of the remote clock: 1/64 */
+#define LP_OWD_ORIGIN          (1U << 20) /* ms, the first sample with owd_reading 1: later ones may be smaller */
+#define LP_MIN_RISE_MS         1U         /* with owd_reading 1: resolution of the clocks */
+#define LP_MAX_RISE_MS         (1U << 20)
+#define LP_LEAST_ACKED_AT_ONCE 2U /* packets, with owd_reading 1 */
+#define LP_NO_OWD              0xffffffffU
 
 CC_TUNABLE(u32, threshold_pct, 15); /* part of owd_max - owd_min that is early congestion */
 CC_TUNABLE(u32, inference_rtts, 3); /* RTTs without growth after a reaction */
@@ -180,13 +183,14 @@ static __always_inline int lp_congested(const struct lp *lp)
 static __always_inline void lp_yield(struct tcp_sock *tp, struct lp *lp, u32 now)
 {
 	u32 halved = tp->snd_cwnd >> 1;
+	u32 least = owd_reading ? LP_LEAST_ACKED_AT_ONCE : 1;
 
 	if (!owd_reading) {
 		lp->owd_min_ms = lp->sowd >> LP_OWD_SHIFT;
 		lp->owd_max_ms = lp->sowd >> (LP_OWD_SHIFT - 1);
 		lp->owd_largest_ms = lp->owd_max_ms;
 	}
-	tp->snd_cwnd = lp->inferring ? 1U : max(halved, 1U);
+	tp->snd_cwnd = lp->inferring ? least : max(halved, least);
 	lp->last_cut = now;
 }
 
