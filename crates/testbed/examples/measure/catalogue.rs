@@ -39,6 +39,10 @@ const FIGURES: [Figure; 4] = [
     Figure { name: "mean RTT", pointer: "flows/0/rtt_mean_us", scale: 1e-3, decimals: 2, column: 5 },
 ];
 
+/// Retransmissions included; P0 does not print it.
+const THROUGHPUT: Figure =
+    Figure { name: "throughput", pointer: "flows/0/throughput_bps", scale: 1e-6, decimals: 2, column: usize::MAX };
+
 /// 60 s each, two different algorithms side by side.
 pub fn groups(settings: &Settings) -> Vec<Vec<Job>> {
     let duration = if settings.quick { "5s" } else { "60s" };
@@ -77,7 +81,7 @@ fn measured(dir: &Path, settings: &Settings, buffer: &str) -> Result<String, Str
     for algorithm in settings.algorithms() {
         let result = result(dir, &label(algorithm.name, buffer))?.unwrap_or_default();
         let [goodput, retrans, cwnd, rtt] = FIGURES.each_ref().map(|figure| cell(&result, figure));
-        let throughput = text(estimate(&result, "flows/0/throughput_bps", 1e-6), 2);
+        let throughput = cell(&result, &THROUGHPUT);
         let lateness = worst_lateness_us(&result).map_or("—".to_owned(), |us| format!("{us:.0}"));
         let name = algorithm.name;
         let _ = writeln!(out, "| {name} | {goodput} | {throughput} | {retrans} | {cwnd} | {rtt} | {lateness} |");
@@ -86,6 +90,9 @@ fn measured(dir: &Path, settings: &Settings, buffer: &str) -> Result<String, Str
 }
 
 fn cell(result: &Value, figure: &Figure) -> String {
+    if result.is_null() {
+        return "not run".to_owned();
+    }
     text(estimate(result, figure.pointer, figure.scale), figure.decimals)
 }
 

@@ -4,6 +4,8 @@ use super::run::{Flow, Run};
 
 /// Slow start, and what it left in the queue, are over after so long.
 pub const SETTLED_S: f64 = 5.0;
+/// An algorithm that gives a packet per round trip back has drained what slow start left in a deep buffer.
+pub const STEADY_S: f64 = 20.0;
 
 /// The middle one; an error when there is none.
 pub fn median(mut values: Vec<f64>) -> Result<f64, String> {
@@ -40,8 +42,15 @@ pub fn mean_of(flow: &Flow, name: &str) -> Result<f64, String> {
     time_mean(&flow.t_s, &flow.column(name)?, SETTLED_S)
 }
 
+/// The same from when the queue is steady.
+pub fn steady_mean_of(flow: &Flow, name: &str) -> Result<f64, String> {
+    time_mean(&flow.t_s, &flow.column(name)?, STEADY_S)
+}
+
 /// A window found by `ssthresh` at the start of an episode of recovery: before, and what is left.
 pub struct Cut {
+    /// Row in which recovery is seen first.
+    pub row: usize,
     pub before_pkts: f64,
     pub left_pkts: f64,
 }
@@ -57,7 +66,7 @@ fn cuts_in(t_s: &[f64], state: &[String], cwnd: &[f64], ssthresh: &[f64]) -> Vec
     let calm = |state: &str| state == "open" || state == "disorder";
     (1..t_s.len())
         .filter(|&i| t_s[i] >= SETTLED_S && calm(&state[i - 1]) && state[i] == "recovery")
-        .map(|i| Cut { before_pkts: cwnd[i - 1], left_pkts: ssthresh[i] })
+        .map(|i| Cut { row: i, before_pkts: cwnd[i - 1], left_pkts: ssthresh[i] })
         .collect()
 }
 
@@ -67,7 +76,7 @@ pub fn median_cut(run: &Run) -> Result<f64, String> {
     median(cuts.iter().map(|cut| cut.left_pkts / cut.before_pkts).collect()).map_err(|_| "no loss was seen".to_owned())
 }
 
-/// Packets in the queue, one value per `window_s` once settled: what `pick` (smallest, mean) makes of the RTTs of the window,
+/// Packets in the queue, one value per `window_s` once steady: what `pick` (smallest, mean) makes of the RTTs of the window,
 /// less the smallest RTT of the flow, times the rate of the link. The only flow on a busy link sees its own queue leave at exactly
 /// that rate, whether the window is used up or not.
 pub fn queue_pkts(run: &Run, window_s: f64, pick: fn(&[f64]) -> f64) -> Result<Vec<f64>, String> {
@@ -75,8 +84,8 @@ pub fn queue_pkts(run: &Run, window_s: f64, pick: fn(&[f64]) -> f64) -> Result<V
     let samples = rtt_samples(&flow)?;
     let base_us = samples.iter().map(|(_, rtt_us)| *rtt_us).fold(f64::INFINITY, f64::min);
     let per_s = run.packets_per_s()?;
-    let settled: Vec<(f64, f64)> = samples.into_iter().filter(|(t_s, _)| *t_s >= SETTLED_S).collect();
-    let windows = settled.chunk_by(|a, b| (a.0 / window_s).floor() == (b.0 / window_s).floor());
+    let steady: Vec<(f64, f64)> = samples.into_iter().filter(|(t_s, _)| *t_s >= STEADY_S).collect();
+    let windows = steady.chunk_by(|a, b| (a.0 / window_s).floor() == (b.0 / window_s).floor());
     Ok(windows
         .map(|window| {
             let rtts: Vec<f64> = window.iter().map(|(_, rtt_us)| *rtt_us).collect();
@@ -94,7 +103,7 @@ pub fn mean(values: &[f64]) -> f64 {
 }
 
 /// Rows that brought a new RTT: those with which the count of delivered packets moved on.
-fn rtt_samples(flow: &Flow) -> Result<Vec<(f64, f64)>, String> {
+pub fn rtt_samples(flow: &Flow) -> Result<Vec<(f64, f64)>, String> {
     let (rtt_us, delivered) = (flow.column("rtt_us")?, flow.column("delivered_pkts")?);
     Ok((1..flow.t_s.len())
         .filter(|&i| delivered[i] > delivered[i - 1] && !rtt_us[i].is_nan())
@@ -102,18 +111,29 @@ fn rtt_samples(flow: &Flow) -> Result<Vec<(f64, f64)>, String> {
         .collect())
 }
 
-/// Times between two entries into a phase.
-pub fn spacings(flow: &Flow, mode: &str) -> Result<Vec<f64>, String> {
-    Ok(spacings_in(&flow.t_s, &flow.text("trace_mode")?, mode))
+/// Times of the entries into a phase.
+pub fn entries(flow: &Flow, mode: &str) -> Result<Vec<f64>, String> {
+    Ok(entries_in(&flow.t_s, &flow.text("trace_mode")?, mode))
 }
 
-fn spacings_in(t_s: &[f64], modes: &[String], mode: &str) -> Vec<f64> {
-    let entries: Vec<f64> =
-        (1..t_s.len()).filter(|&i| modes[i] == mode && modes[i - 1] != mode).map(|i| t_s[i]).collect();
-    entries.windows(2).map(|pair| pair[1] - pair[0]).collect()
+fn entries_in(t_s: &[f64], modes: &[String], mode: &str) -> Vec<f64> {
+    (1..t_s.len()).filter(|&i| modes[i] == mode && modes[i - 1] != mode).map(|i| t_s[i]).collect()
 }
 
-/// Share of the acknowledged bytes of both flows that the algorithm under test got, once settled.
+/// Times at which a filter of the lowest value took a new one: it is not above the one held, or that one is older than `window_s`.
+pub fn renewals(samples: &[(f64, f64)], window_s: f64) -> Vec<f64> {
+    let mut held: Option<(f64, f64)> = None;
+    let mut times = Vec::new();
+    for &(t_s, value) in samples {
+        if held.is_none_or(|(since_s, least)| value <= least || t_s > since_s + window_s) {
+            held = Some((t_s, value));
+            times.push(t_s);
+        }
+    }
+    times
+}
+
+/// Share of the acknowledged bytes of both flows that the algorithm under test got, once steady.
 pub fn share_beside(run: &Run, other: &str) -> Result<f64, String> {
     let (ours, theirs) = (acked_since(&run.flow()?)?, acked_since(&run.flow_of(other)?)?);
     Ok(ours / (ours + theirs))
@@ -121,10 +141,10 @@ pub fn share_beside(run: &Run, other: &str) -> Result<f64, String> {
 
 fn acked_since(flow: &Flow) -> Result<f64, String> {
     let acked = flow.column("bytes_acked")?;
-    let first = flow.t_s.partition_point(|t_s| *t_s < SETTLED_S);
+    let first = flow.t_s.partition_point(|t_s| *t_s < STEADY_S);
     match (acked.get(first), acked.last()) {
         (Some(first), Some(last)) => Ok(last - first),
-        _ => Err(format!("no row after {SETTLED_S} s")),
+        _ => Err(format!("no row after {STEADY_S} s")),
     }
 }
 
@@ -162,13 +182,20 @@ mod tests {
             &[60.0, 60.0, 80.0, 80.0, 80.0, 40.0, 4.0],
         );
         assert_eq!(cuts.len(), 1, "recovery out of loss is not a new cut");
-        assert_eq!((cuts[0].before_pkts, cuts[0].left_pkts), (100.0, 80.0));
+        assert_eq!((cuts[0].row, cuts[0].before_pkts, cuts[0].left_pkts), (2, 100.0, 80.0));
     }
 
     #[test]
-    fn the_spacing_of_a_phase_is_from_entry_to_entry() {
-        let modes = texts(&["startup", "probe-rtt", "probe-rtt", "probe-bw", "probe-rtt", "probe-bw", "probe-rtt"]);
-        assert_eq!(spacings_in(&[0.0, 1.0, 1.1, 1.2, 6.0, 6.2, 11.5], &modes, "probe-rtt"), [5.0, 5.5]);
+    fn a_phase_is_entered_when_it_begins() {
+        let modes = texts(&["startup", "probe-rtt", "probe-rtt", "probe-bw", "probe-rtt"]);
+        assert_eq!(entries_in(&[0.0, 1.0, 1.1, 1.2, 6.0], &modes, "probe-rtt"), [1.0, 6.0]);
+    }
+
+    #[test]
+    fn an_equal_or_lower_sample_and_age_renew_a_minimum() {
+        let samples = [(0.0, 50.0), (1.0, 40.0), (2.0, 41.0), (3.0, 40.0), (8.0, 60.0), (8.1, 70.0), (9.0, 90.0)];
+        assert_eq!(renewals(&samples, 5.0), [0.0, 1.0, 3.0]);
+        assert_eq!(renewals(&samples, 4.9), [0.0, 1.0, 3.0, 8.0], "60 is taken when 40 is too old");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Numbers that one algorithm alone has.
 
-use super::compute::{SETTLED_S, cuts, increase, median};
+use super::compute::{SETTLED_S, STEADY_S, cuts, entries, increase, median, renewals, rtt_samples, time_mean};
 use super::run::Run;
 
 /// `enum` of the bounds that the BBRv2 family publishes: a loss-based flow is detected.
@@ -48,6 +48,72 @@ fn hstcp_b(window: f64) -> f64 {
     (HIGH_DECREASE - 0.5) * place + 0.5
 }
 
+/// Time from the last renewal of the lowest RTT to the visit of PROBE_RTT that its age causes.
+pub fn probe_rtt_wait(run: &Run, window_s: f64) -> Result<f64, String> {
+    let flow = run.flow()?;
+    let renewals = renewals(&rtt_samples(&flow)?, window_s);
+    let waits = entries(&flow, "probe-rtt")?.into_iter().filter_map(|entry_s| {
+        // The sample that comes too late renews it, too: not that one.
+        let before = renewals.partition_point(|renewal_s| *renewal_s < entry_s - window_s / 2.0);
+        Some(entry_s - renewals.get(before.checked_sub(1)?)?)
+    });
+    median(waits.collect()).map_err(|_| "no probe-rtt was seen".to_owned())
+}
+
+/// Share of the time for which Vegas-A's queue is between alpha and beta, give or take a packet.
+pub fn between_thresholds(run: &Run) -> Result<f64, String> {
+    /// beta − alpha, which does not change.
+    const WIDTH_PKTS: f64 = 2.0;
+    let flow = run.flow()?;
+    let (diff, alpha) = (flow.column("diff_pkts")?, flow.column("alpha_pkts")?);
+    let inside = |(diff, alpha): (&f64, &f64)| (alpha - 1.0..=alpha + WIDTH_PKTS + 1.0).contains(diff);
+    let inside: Vec<f64> = diff.iter().zip(&alpha).map(|row| f64::from(u8::from(inside(row)))).collect();
+    time_mean(&flow.t_s, &inside, STEADY_S)
+}
+
+/// Packets of the window beyond what the link carries in the algorithm's own smallest RTT.
+pub fn above_own_bdp(run: &Run) -> Result<f64, String> {
+    let (flow, per_s) = (run.flow()?, run.packets_per_s()?);
+    let (cwnd, min_rtt_us) = (flow.column("cwnd_pkts")?, flow.column("trace_min_rtt_us")?);
+    let above: Vec<f64> = cwnd.iter().zip(&min_rtt_us).map(|(cwnd, us)| cwnd - per_s * us / 1e6).collect();
+    time_mean(&flow.t_s, &above, STEADY_S)
+}
+
+/// Illinois' alpha in the trace against that of its law at the smoothed RTT (Liu, Başar, Srikant 2008, section 3).
+pub fn alpha_over_illinois(run: &Run) -> Result<Vec<f64>, String> {
+    let flow = run.flow()?;
+    let (rtt, srtt, alpha) = (flow.column("rtt_us")?, flow.column("srtt_us")?, flow.column("alpha_milli")?);
+    let (mut least_us, mut most_us) = (f64::INFINITY, 0.0_f64);
+    let mut ratios = Vec::new();
+    for i in 0..flow.t_s.len() {
+        (least_us, most_us) = (least_us.min(rtt[i]), most_us.max(rtt[i]));
+        if flow.t_s[i] >= SETTLED_S {
+            ratios.push(alpha[i] / 1000.0 / illinois_alpha(srtt[i] - least_us, most_us - least_us));
+        }
+    }
+    Ok(ratios)
+}
+
+/// alpha at a queueing delay, of which the largest is `most`.
+fn illinois_alpha(delay: f64, most: f64) -> f64 {
+    const ALPHA_MIN: f64 = 0.3;
+    const ALPHA_MAX: f64 = 10.0;
+    const FIRST_SHARE: f64 = 0.01;
+    let first = most * FIRST_SHARE;
+    if delay <= first {
+        return ALPHA_MAX;
+    }
+    (most - first) * ALPHA_MAX / ((most - first) + (delay - first) * (ALPHA_MAX - ALPHA_MIN) / ALPHA_MIN)
+}
+
+/// What a loss left, against what Illinois' beta of that moment leaves.
+pub fn cuts_over_beta(run: &Run) -> Result<Vec<f64>, String> {
+    let flow = run.flow()?;
+    let beta = flow.column("beta_milli")?;
+    let left = |row: usize| 1.0 - beta[row] / 1000.0;
+    Ok(cuts(&flow)?.iter().map(|cut| cut.left_pkts / cut.before_pkts / left(cut.row - 1)).collect())
+}
+
 /// ssthresh with which recovery ended, in bandwidth-delay products of the link.
 pub fn ssthresh_over_bdp(run: &Run) -> Result<f64, String> {
     let flow = run.flow()?;
@@ -85,6 +151,14 @@ pub fn dwnd_with_a_queue(run: &Run) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn alpha_is_10_without_and_3_tenths_with_the_largest_delay() {
+        assert!((illinois_alpha(0.0, 100.0) - 10.0).abs() < 1e-9);
+        assert!((illinois_alpha(100.0, 100.0) - 0.3).abs() < 1e-9);
+        // 99·10 / (99 + 9·97/3) = 990 / 390
+        assert!((illinois_alpha(10.0, 100.0) - 990.0 / 390.0).abs() < 1e-9);
+    }
 
     #[test]
     fn b_is_that_of_the_table_in_rfc_3649() {
