@@ -287,63 +287,6 @@ pub(super) const ROWS: &[Algorithm] = &[
         v1: Some(TraceValue { name: "shadow_pkts", doc: "shadow window: what Reno would have without back-offs" }),
         color: "#004488",
     },
-    Algorithm {
-        name: "cdg",
-        kernel_name: "bpf_cdg",
-        family: Family::Delay,
-        summary: "Backs off, with a probability, when the delay rises from round to round, whatever its level.",
-        reference: "Hayes, Armitage 2011; net/ipv4/tcp_cdg.c",
-        hooks: &["init", "release", "ssthresh", "cong_avoid", "set_state", "cwnd_event", "pkts_acked", "undo_cwnd"],
-        tunables: &[
-            int("window", "rounds", 8, (1, 256), "rounds over which gradients are summed; 1 = no sum", TCP_CDG),
-            int(
-                "backoff_beta",
-                "1/1024",
-                724,
-                (1, 1024),
-                "window after a back-off as share of the one before",
-                TCP_CDG,
-            ),
-            int(
-                "backoff_factor",
-                "",
-                42,
-                (0, 100_000),
-                "scale of the probability: 1000 / (G * window), G of the paper",
-                TCP_CDG,
-            ),
-            int(
-                "hystart_detect",
-                "",
-                3,
-                (0, 3),
-                "0 = off, 1 = length of the ACK train, 2 = rise of the RTT, 3 = both",
-                TCP_CDG,
-            ),
-            int(
-                "use_ineff",
-                "",
-                5,
-                (0, 60_000),
-                "back-offs without a fall of the delay until they stop; 0 = never",
-                TCP_CDG,
-            ),
-            switch("use_shadow", 1, "a loss cuts to half of what Reno would have, not of cwnd", TCP_CDG),
-            switch(
-                "use_tolerance",
-                0,
-                "a loss while the gradients say that the queue is not full cuts nothing",
-                TCP_CDG,
-            ),
-        ],
-        modes: &["slow-start", "avoidance", "back-off"],
-        v0: Some(TraceValue {
-            name: "gradient_us",
-            doc: "sum of the gradients of the delay at the end of the last round",
-        }),
-        v1: Some(TraceValue { name: "shadow_pkts", doc: "shadow window: what Reno would have without back-offs" }),
-        color: "#004488",
-    },
 ];
 
 const VEGAS_A: &str = "Srijith, Jacob, Ananda 2005";
@@ -357,7 +300,6 @@ const DIFF: TraceValue =
 
 const TCP_CDG: &str = "net/ipv4/tcp_cdg.c";
 
-const TCP_CDG: &str = "net/ipv4/tcp_cdg.c";
 const FAST_PAPER: &str = "Wei, Jin, Low, Hegde 2006";
 
 const TCP_LP: &str = "net/ipv4/tcp_lp.c";

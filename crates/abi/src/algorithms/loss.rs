@@ -170,47 +170,6 @@ pub(super) const ROWS: &[Algorithm] = &[
         color: "#882255",
     },
     Algorithm {
-        name: "htcp",
-        kernel_name: "bpf_htcp",
-        family: Family::Loss,
-        summary: "Grows with the square of the time since the last loss, and backs off to what empties the queue.",
-        reference: "Leith, Shorten 2004; net/ipv4/tcp_htcp.c",
-        hooks: &["init", "ssthresh", "cong_avoid", "set_state", "pkts_acked", "undo_cwnd"],
-        tunables: &[
-            switch("use_rtt_scaling", 1, "scale growth by the RTT: flows of any RTT grow alike per second", TCP_HTCP),
-            switch("use_bandwidth_switch", 1, "back off to the least share when the bandwidth has changed", TCP_HTCP),
-            int("beta_min", "1/128", 64, (1, 127), "least share of the window that a loss leaves", TCP_HTCP),
-            int("beta_max", "1/128", 102, (1, 127), "largest share; it wins over beta_min", TCP_HTCP),
-            int("delta_l_ms", "ms", 1000, (0, 60_000), "time of Reno's growth after a loss", TCP_HTCP),
-        ],
-        modes: &["slow-start", "low-speed", "high-speed"],
-        v0: Some(TraceValue {
-            name: "alpha_milli",
-            doc: "packets per round trip that the window grows, in thousandths",
-        }),
-        v1: Some(TraceValue { name: "beta_milli", doc: "share of the window that the last loss left, in thousandths" }),
-        color: "#44AA99",
-    },
-    Algorithm {
-        name: "hybla",
-        kernel_name: "bpf_hybla",
-        family: Family::Loss,
-        summary: "Reno made as fast on a long path, such as a satellite's, as it is on one of 25 ms.",
-        reference: "Caini, Firrincieli 2004; net/ipv4/tcp_hybla.c",
-        hooks: &["init", "ssthresh", "cong_avoid", "set_state", "undo_cwnd"],
-        tunables: &[
-            int("rtt0_ms", "ms", 25, (1, 1000), "RTT of the Reno flow whose rate is the model", TCP_HYBLA),
-            int("max_cwnd_pkts", "packets", 65535, (2, 0x7fff_ffff), "largest window", TCP_HYBLA),
-        ],
-        modes: &["slow-start", "avoidance", "reno"],
-        v0: Some(TraceValue { name: "rho_milli", doc: "rho: smallest smoothed RTT over RTT0, in thousandths" }),
-        v1: Some(TraceValue {
-            name: "rho2_milli",
-            doc: "rho squared: packets per round trip that the window grows, in thousandths",
-        }),
-        color: "#AA4499",
-    },
-    Algorithm {
         name: "scalable",
         kernel_name: "bpf_scalable",
         family: Family::Loss,
@@ -254,6 +213,25 @@ pub(super) const ROWS: &[Algorithm] = &[
         }),
         v1: Some(TraceValue { name: "beta_milli", doc: "share of the window that the last loss left, in thousandths" }),
         color: "#44AA99",
+    },
+    Algorithm {
+        name: "hybla",
+        kernel_name: "bpf_hybla",
+        family: Family::Loss,
+        summary: "Reno made as fast on a long path, such as a satellite's, as it is on one of 25 ms.",
+        reference: "Caini, Firrincieli 2004; net/ipv4/tcp_hybla.c",
+        hooks: &["init", "ssthresh", "cong_avoid", "set_state", "undo_cwnd"],
+        tunables: &[
+            int("rtt0_ms", "ms", 25, (1, 1000), "RTT of the Reno flow whose rate is the model", TCP_HYBLA),
+            int("max_cwnd_pkts", "packets", 65535, (2, 0x7fff_ffff), "largest window", TCP_HYBLA),
+        ],
+        modes: &["slow-start", "avoidance", "reno"],
+        v0: Some(TraceValue { name: "rho_milli", doc: "rho: smallest smoothed RTT over RTT0, in thousandths" }),
+        v1: Some(TraceValue {
+            name: "rho2_milli",
+            doc: "rho squared: packets per round trip that the window grows, in thousandths",
+        }),
+        color: "#AA4499",
     },
     Algorithm {
         name: "westwood",
@@ -319,6 +297,7 @@ pub(super) const ROWS: &[Algorithm] = &[
 const TCP_CUBIC: &str = "net/ipv4/tcp_cubic.c";
 
 const RFC9406: &str = "RFC 9406, section 4.3";
+
 const TCP_SCALABLE: &str = "Kelly 2003; net/ipv4/tcp_scalable.c";
 
 const TCP_BIC: &str = "net/ipv4/tcp_bic.c";
@@ -328,4 +307,5 @@ const TCP_WESTWOOD: &str = "net/ipv4/tcp_westwood.c";
 const ACA_OPEN: &str = "left open by Na, Park, Lee, Kim 2006";
 
 const TCP_HTCP: &str = "Leith, Shorten 2004; net/ipv4/tcp_htcp.c";
+
 const TCP_HYBLA: &str = "Caini, Firrincieli 2004; net/ipv4/tcp_hybla.c";
