@@ -6,7 +6,7 @@ use ccactl_native::path::Flow;
 use ccactl_native::{
     AckSample, CA_CWR, CA_DISORDER, CA_LOSS, CA_OPEN, CA_RECOVERY, EVENT_TX_START, RateSample, Socket,
 };
-use vegas_driver::{ack_within, at, end_round, established, link, round, set};
+use vegas_driver::{ack_within, at, end_round, established, link, queued_pkts, round, set};
 
 const SLOW_START: u32 = 0;
 const CONVERGENCE: u32 = 1;
@@ -268,6 +268,28 @@ fn before_init_nothing_happens() {
     socket.tp_mut().set_cwnd_limited(true);
     round(&mut socket, 10_000, 3);
     assert_eq!((socket.cwnd(), socket.ssthresh(), socket.undo_cwnd()), (10, 5, 10));
+}
+
+#[test]
+fn on_a_path_it_goes_through_its_phases_and_queues_two_to_four_packets() {
+    let mut flow = Flow::new(established("new-vegas"), link(4000), 1);
+    let mut modes = Vec::new();
+    // As Vegas', slow start ends a round late, with three BDP in the queue; they are given back one packet per round.
+    flow.run_for_us(80_000_000, |flow| {
+        let mode = flow.socket.trace().expect("published").mode;
+        if modes.last() != Some(&mode) {
+            modes.push(mode);
+        }
+    });
+    assert_eq!(modes, [SLOW_START, CONVERGENCE, AVOIDANCE]);
+    assert_eq!(flow.stats().lost_pkts, 0);
+    let start = flow.stats();
+    flow.run_for_us(20_000_000, |_| {});
+    let stats = flow.stats().since(&start);
+    let ideal = 20 * flow.link.rate_bps / 8 / 1500;
+    assert!(stats.delivered_pkts * 1000 >= ideal * 995, "{stats:?} of {ideal}");
+    let queued = queued_pkts(&flow.link, stats.mean_rtt_us());
+    assert!((2.0..8.0).contains(&queued), "{queued} packets queued, {:?}", state(&flow.socket));
 }
 
 #[test]
