@@ -5,7 +5,7 @@
 mod common;
 
 use ccactl_native::path::{Flow, Link};
-use ccactl_native::{Socket, TcpSock};
+use ccactl_native::{RateSample, Socket, TcpSock};
 
 pub use common::{established, link, rtt};
 
@@ -28,20 +28,27 @@ pub fn round_of(socket: &mut Socket, rtts_us: &[i32], acked: u32) {
 /// An ACK for the first byte beyond what had been sent when the round began.
 pub fn end_round(socket: &mut Socket, acked: u32) {
     let ack = socket.tp().snd_nxt.wrapping_add(1);
-    socket.tp_mut().snd_nxt = ack;
-    socket.cong_avoid(ack, acked);
+    socket.tp_mut().snd_nxt = ack.wrapping_add(1000);
+    acknowledge(socket, ack, acked);
 }
 
 /// An ACK within the round.
 pub fn ack_within(socket: &mut Socket, acked: u32) {
-    let ack = socket.tp().snd_nxt;
+    let ack = socket.tp().snd_una.wrapping_add(1);
+    acknowledge(socket, ack, acked);
+}
+
+/// To whichever of the two callbacks the algorithm has.
+fn acknowledge(socket: &mut Socket, ack: u32, acked: u32) {
+    socket.tp_mut().snd_una = ack;
     socket.cong_avoid(ack, acked);
+    socket.cong_control(ack, 0, &RateSample { acked_sacked: acked, ..RateSample::default() });
 }
 
 /// A socket that knows [`BASE_US`], with this window and threshold, at the beginning of a round.
 pub fn at(algorithm: &str, cwnd: u32, ssthresh: u32) -> Socket {
     let mut socket = established(algorithm);
-    round(&mut socket, BASE_US, 1);
+    round(&mut socket, BASE_US, 2);
     set(socket.tp_mut(), cwnd, ssthresh);
     socket
 }
