@@ -63,13 +63,12 @@ pub fn probe_rtt_wait(run: &Run, window_s: f64) -> Result<f64, String> {
 /// Share of the time for which Vegas-A's queue is between alpha and beta, give or take a packet. The trace has alpha after the step of
 /// one that this queue led to.
 pub fn between_thresholds(run: &Run) -> Result<f64, String> {
-    const TOLERANCE_PKTS: f64 = 1.0;
-    const STEP_PKTS: f64 = 1.0;
     /// beta − alpha, which does not change.
     const WIDTH_PKTS: f64 = 2.0;
+    /// The packet, and the step.
+    const OUTSIDE_PKTS: f64 = 2.0;
     let flow = run.flow()?;
     let (diff, alpha) = (flow.column("diff_pkts")?, flow.column("alpha_pkts")?);
-    const OUTSIDE_PKTS: f64 = TOLERANCE_PKTS + STEP_PKTS;
     let band = |alpha: f64| alpha - OUTSIDE_PKTS..=alpha + WIDTH_PKTS + OUTSIDE_PKTS;
     let inside = |(diff, alpha): (&f64, &f64)| band(*alpha).contains(diff);
     let inside: Vec<f64> = diff.iter().zip(&alpha).map(|row| f64::from(u8::from(inside(row)))).collect();
