@@ -238,7 +238,7 @@ pub const ROWS: &[Row] = &[
         "aca",
         "the estimate follows the available bandwidth",
         &ACA_ESTIMATOR,
-        ("largest |estimate / available − 1| over the steps, from 3 s after each on", ""),
+        ("largest distance of estimate / available from 1 over the steps, from 3 s after each on", ""),
         (0.0, 0.15),
         aca::worst_error,
     )
@@ -274,8 +274,8 @@ pub const ROWS: &[Row] = &[
         "vegas-a",
         "keeps the queue between its moving thresholds",
         &DEEP,
-        ("time with alpha − 1 ≤ diff_pkts ≤ alpha + 3 of the trace, share after 20 s", ""),
-        // beta = alpha + 2, and a packet more or less.
+        ("time with alpha − 2 ≤ diff_pkts ≤ alpha + 4 of the trace, share after 20 s", ""),
+        // beta = alpha + 2, a packet more or less, and the trace has alpha after the step of one that diff_pkts led to.
         (0.8, 1.0),
         shares::between_thresholds,
     ),

@@ -60,13 +60,17 @@ pub fn probe_rtt_wait(run: &Run, window_s: f64) -> Result<f64, String> {
     median(waits.collect()).map_err(|_| "no probe-rtt was seen".to_owned())
 }
 
-/// Share of the time for which Vegas-A's queue is between alpha and beta, give or take a packet.
+/// Share of the time for which Vegas-A's queue is between alpha and beta, give or take a packet. The trace has alpha after the step of
+/// one that this queue led to.
 pub fn between_thresholds(run: &Run) -> Result<f64, String> {
     /// beta − alpha, which does not change.
     const WIDTH_PKTS: f64 = 2.0;
+    /// The packet, and the step.
+    const OUTSIDE_PKTS: f64 = 2.0;
     let flow = run.flow()?;
     let (diff, alpha) = (flow.column("diff_pkts")?, flow.column("alpha_pkts")?);
-    let inside = |(diff, alpha): (&f64, &f64)| (alpha - 1.0..=alpha + WIDTH_PKTS + 1.0).contains(diff);
+    let band = |alpha: f64| alpha - OUTSIDE_PKTS..=alpha + WIDTH_PKTS + OUTSIDE_PKTS;
+    let inside = |(diff, alpha): (&f64, &f64)| band(*alpha).contains(diff);
     let inside: Vec<f64> = diff.iter().zip(&alpha).map(|row| f64::from(u8::from(inside(row)))).collect();
     time_mean(&flow.t_s, &inside, STEADY_S)
 }
