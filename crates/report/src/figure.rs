@@ -183,6 +183,7 @@ mod tests {
             rate: Series::default(),
             rtt: series.clone(),
             cwnd: series,
+            inner: Vec::new(),
             phases: Vec::new(),
         }
     }

@@ -1,7 +1,6 @@
 //! Algorithms whose signal is queueing delay.
 
 use crate::registry::{Algorithm, Family, TraceValue, Tunable};
-use crate::registry::{Algorithm, Family, TraceValue};
 use crate::tunable::{gain, int, switch};
 
 /// In the order in which lists show them.
@@ -44,6 +43,28 @@ pub(super) const ROWS: &[Algorithm] = &[
             doc: "lower threshold; the upper one is as far above as at the start",
         }),
         color: "#66CCEE",
+    },
+    Algorithm {
+        name: "new-vegas",
+        kernel_name: "new_vegas",
+        family: Family::Delay,
+        summary: "Vegas for long paths: slow start paced and in pairs, then large steps that shrink. An own reading.",
+        reference: "Sing, Soh 2005, TCP New Vegas; from a description, without the paper's formulas",
+        hooks: &["init", "cong_control", "ssthresh", "pkts_acked", "set_state", "cwnd_event", "undo_cwnd"],
+        tunables: &[
+            int("alpha", "packets", 2, (0, 1_000_000), "with fewer packets queued the window grows", TCP_VEGAS),
+            int("beta", "packets", 4, (0, 1_000_000), "with more packets queued the window shrinks", TCP_VEGAS),
+            int("gamma", "packets", 1, (0, 1_000_000), "with more packets queued slow start ends", TCP_VEGAS),
+            switch("pacing", 1, "pace slow start, and the first round after an idle time", OWN_READING),
+            gain("pacing_gain", 1000, (100, 10_000), "pacing rate of slow start in windows per RTT", OWN_READING),
+            switch("pairing", 1, "slow start grows by two packets per two acknowledged", OWN_READING),
+            int("step_divisor", "", 8, (0, 1_000_000), "convergence starts with window / this; 0 = none", OWN_READING),
+            int("step_decay", "", 2, (2, 1_000_000), "divides the step when more than beta are queued", OWN_READING),
+        ],
+        modes: &["slow-start", "convergence", "avoidance", "reduction", "reno"],
+        v0: Some(DIFF),
+        v1: Some(TraceValue { name: "step_pkts", doc: "growth per round of the convergence; 0 = none, Vegas" }),
+        color: "#228833",
     },
     Algorithm {
         name: "nv",
@@ -287,30 +308,11 @@ pub(super) const ROWS: &[Algorithm] = &[
         }),
         v1: Some(TraceValue { name: "shadow_pkts", doc: "shadow window: what Reno would have without back-offs" }),
         color: "#004488",
-        name: "new-vegas",
-        kernel_name: "new_vegas",
-        family: Family::Delay,
-        summary: "Vegas for long paths: slow start paced and in pairs, then large steps that shrink. An own reading.",
-        reference: "Sing, Soh 2005, TCP New Vegas; from a description, without the paper's formulas",
-        hooks: &["init", "cong_control", "ssthresh", "pkts_acked", "set_state", "cwnd_event", "undo_cwnd"],
-        tunables: &[
-            int("alpha", "packets", 2, (0, 1_000_000), "with fewer packets queued the window grows", TCP_VEGAS),
-            int("beta", "packets", 4, (0, 1_000_000), "with more packets queued the window shrinks", TCP_VEGAS),
-            int("gamma", "packets", 1, (0, 1_000_000), "with more packets queued slow start ends", TCP_VEGAS),
-            switch("pacing", 1, "pace slow start, and the first round after an idle time", OWN_READING),
-            gain("pacing_gain", 1000, (100, 10_000), "pacing rate of slow start in windows per RTT", OWN_READING),
-            switch("pairing", 1, "slow start grows by two packets per two acknowledged", OWN_READING),
-            int("step_divisor", "", 8, (0, 1_000_000), "convergence starts with window / this; 0 = none", OWN_READING),
-            int("step_decay", "", 2, (2, 1_000_000), "divides the step when more than beta are queued", OWN_READING),
-        ],
-        modes: &["slow-start", "convergence", "avoidance", "reduction", "reno"],
-        v0: Some(DIFF),
-        v1: Some(TraceValue { name: "step_pkts", doc: "growth per round of the convergence; 0 = none, Vegas" }),
-        color: "#228833",
     },
 ];
 
 const OWN_READING: &str = "own reading of Sing, Soh 2005";
+
 const VEGAS_A: &str = "Srijith, Jacob, Ananda 2005";
 
 const TCP_VEGAS: &str = "net/ipv4/tcp_vegas.c";
