@@ -197,8 +197,8 @@ CC_OP(void, new_vegas_init, struct sock *sk)
 
 	*nv = (struct new_vegas){.last_una = tp->snd_una, .initialized = 1};
 	vegas_rtt_init(&nv->rtt, tp);
-	if (pacing && sk->sk_pacing_status == SK_PACING_NONE)
-		sk->sk_pacing_status = SK_PACING_NEEDED;
+	if (pacing)
+		cc_need_pacing(sk);
 	new_vegas_pace(sk);
 }
 
