@@ -473,8 +473,7 @@ CC_OP(void, prague_init, struct sock *sk)
 	    .growth = PRAGUE_ONE,
 	    .initialized = 1,
 	};
-	if (sk->sk_pacing_status == SK_PACING_NONE)
-		sk->sk_pacing_status = SK_PACING_NEEDED;
+	cc_need_pacing(sk);
 }
 
 CC_CONG_CONTROL(prague_main, sk, ack, flag, rs)
