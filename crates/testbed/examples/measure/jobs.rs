@@ -47,6 +47,11 @@ fn log_path(dir: &Path, job: &Job) -> PathBuf {
 
 fn start(job: &Job, dir: &Path) -> Result<Child, String> {
     let program = std::env::var("CCACTL").unwrap_or_else(|_| "ccactl".to_owned());
+    let folder = dir.join(&job.label);
+    // What a failed or interrupted bench left; a bench does not write into the folder of another.
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    }
     let log = log_path(dir, job);
     let log = File::create(&log).map_err(|e| format!("{}: {e}", log.display()))?;
     let out = log.try_clone().map_err(|e| format!("{}: {e}", job.label))?;
@@ -54,7 +59,7 @@ fn start(job: &Job, dir: &Path) -> Result<Child, String> {
         .args(["bench", job.scenario])
         .args(&job.args)
         .arg("-o")
-        .arg(dir.join(&job.label))
+        .arg(folder)
         .stdin(Stdio::null())
         .stdout(out)
         .stderr(log)

@@ -194,8 +194,8 @@ mod tests {
     #[test]
     fn an_equal_or_lower_sample_and_age_renew_a_minimum() {
         let samples = [(0.0, 50.0), (1.0, 40.0), (2.0, 41.0), (3.0, 40.0), (8.0, 60.0), (8.1, 70.0), (9.0, 90.0)];
-        assert_eq!(renewals(&samples, 5.0), [0.0, 1.0, 3.0]);
-        assert_eq!(renewals(&samples, 4.9), [0.0, 1.0, 3.0, 8.0], "60 is taken when 40 is too old");
+        assert_eq!(renewals(&samples, 10.0), [0.0, 1.0, 3.0]);
+        assert_eq!(renewals(&samples, 5.0), [0.0, 1.0, 3.0, 8.1], "70 is taken when 40 is too old");
     }
 
     #[test]

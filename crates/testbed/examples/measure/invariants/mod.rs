@@ -15,6 +15,9 @@ use run::Run;
 use std::fmt::Write as _;
 use std::path::Path;
 
+/// Text made of a run.
+type Detail = fn(&Run) -> Result<String, String>;
+
 /// One statement about one algorithm.
 pub struct Row {
     /// Name in the registry.
@@ -32,12 +35,12 @@ pub struct Row {
     /// The number.
     pub value: fn(&Run) -> Result<f64, String>,
     /// More about it, below the table.
-    pub detail: Option<fn(&Run) -> Result<String, String>>,
+    pub detail: Option<Detail>,
 }
 
 impl Row {
     /// The row with more about it below the table.
-    const fn with(mut self, detail: fn(&Run) -> Result<String, String>) -> Row {
+    const fn with(mut self, detail: Detail) -> Row {
         self.detail = Some(detail);
         self
     }
