@@ -180,7 +180,7 @@ fn packets_that_find_more_than_the_threshold_are_to_be_marked_and_no_others() {
     };
     let marks = |mark_above, at: Nanos, packets: usize| {
         let mut link = Link::new(config(mark_above));
-        (0..10).for_each(|id| drop(link.enqueue(0, id, 1000)));
+        (0..10).for_each(|id| assert!(matches!(link.enqueue(0, id, 1000), Enqueue::Enqueued { .. })));
         while link.pop(at).is_some() {}
         (0..packets)
             .map(|id| matches!(link.enqueue(at, id, 1000), Enqueue::Enqueued { above_threshold: true, .. }))
