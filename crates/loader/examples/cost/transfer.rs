@@ -1,12 +1,14 @@
 //! One bulk transfer over loopback, as fast as the CPU allows.
 
-use crate::common::net::{Connection, LOOPBACK, algorithm_of, choose};
+use crate::common::net::{PATIENCE, algorithm_of, choose};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, connect, socket};
 use nix::sys::time::TimeValLike;
 use nix::unistd::Pid;
 use std::io::{ErrorKind, Read, Write};
-use std::net::Shutdown;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -39,38 +41,51 @@ impl Transfer {
 /// the throughput.
 pub fn bulk(name: &str, length: Duration) -> Transfer {
     share_one_cpu();
-    let connection = Connection::over(LOOPBACK[0]);
-    choose(&connection.active, name);
-    assert_eq!(algorithm_of(&connection.active), name);
+    let (active, passive) = connection(name);
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
             let chunk = vec![0; CHUNK];
             while !over.load(Ordering::Relaxed) {
-                match (&connection.active).write_all(&chunk) {
+                match (&active).write_all(&chunk) {
                     Ok(()) => {}
                     Err(error) if error.kind() == ErrorKind::BrokenPipe => break,
                     Err(error) => panic!("sending with {name}: {error}"),
                 }
             }
-            connection.active.shutdown(Shutdown::Write).unwrap();
+            active.shutdown(Shutdown::Write).unwrap();
         });
         let mut buffer = vec![0; CHUNK];
-        receive(&connection, &mut buffer, WARM_UP);
+        receive(&passive, &mut buffer, WARM_UP);
         let cpu = cpu_time();
         let begun = Instant::now();
-        let bytes = receive(&connection, &mut buffer, length.saturating_sub(WARM_UP));
+        let bytes = receive(&passive, &mut buffer, length.saturating_sub(WARM_UP));
         let transfer = Transfer { bytes, elapsed: begun.elapsed(), cpu: cpu_time() - cpu };
         over.store(true, Ordering::Relaxed);
-        while (&connection.passive).read(&mut buffer).unwrap() > 0 {}
+        while (&passive).read(&mut buffer).unwrap() > 0 {}
         transfer
     })
 }
 
-fn receive(connection: &Connection, buffer: &mut [u8], length: Duration) -> u64 {
+/// Both ends. The algorithm is chosen before the SYN, so that one that needs ECN negotiates it.
+fn connection(name: &str) -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let SocketAddr::V4(address) = listener.local_addr().unwrap() else { unreachable!("it was bound to IPv4") };
+    let active = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None).unwrap();
+    choose(&active, name);
+    connect(active.as_raw_fd(), &SockaddrIn::from(address)).unwrap();
+    assert_eq!(algorithm_of(&active), name);
+    let active = TcpStream::from(active);
+    let (passive, _) = listener.accept().unwrap();
+    active.set_write_timeout(Some(PATIENCE)).unwrap();
+    passive.set_read_timeout(Some(PATIENCE)).unwrap();
+    (active, passive)
+}
+
+fn receive(mut passive: &TcpStream, buffer: &mut [u8], length: Duration) -> u64 {
     let (begun, mut bytes) = (Instant::now(), 0);
     while begun.elapsed() < length {
-        bytes += (&connection.passive).read(buffer).unwrap() as u64;
+        bytes += passive.read(buffer).unwrap() as u64;
     }
     bytes
 }

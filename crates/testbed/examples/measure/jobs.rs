@@ -1,5 +1,6 @@
 //! One bench per job; the jobs of a group run side by side, so that noise of the host meets all of them.
 
+use crate::tables;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -21,7 +22,7 @@ pub fn run_all(groups: &[Vec<Job>], dir: &Path) -> Result<(), String> {
     std::fs::create_dir_all(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
     let begun = Instant::now();
     for (i, group) in groups.iter().enumerate() {
-        let missing: Vec<&Job> = group.iter().filter(|job| !result_path(dir, job).exists()).collect();
+        let missing: Vec<&Job> = group.iter().filter(|job| !is_done(dir, job)).collect();
         let names: Vec<&str> = missing.iter().map(|job| job.label.as_str()).collect();
         eprintln!("[{:>5} s] {}/{}: {}", begun.elapsed().as_secs(), i + 1, groups.len(), names.join(", "));
         let started: Result<Vec<(&Job, Child)>, String> =
@@ -37,8 +38,9 @@ pub fn run_all(groups: &[Vec<Job>], dir: &Path) -> Result<(), String> {
     Ok(())
 }
 
-pub fn result_path(dir: &Path, job: &Job) -> PathBuf {
-    dir.join(&job.label).join("result.json")
+/// Whether it has a valid run; what has none is tried again.
+fn is_done(dir: &Path, job: &Job) -> bool {
+    tables::result(dir, &job.label).is_ok_and(|result| result.is_some_and(|result| !result["aggregate"].is_null()))
 }
 
 fn log_path(dir: &Path, job: &Job) -> PathBuf {

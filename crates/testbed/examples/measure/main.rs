@@ -1,6 +1,6 @@
 //! Runs the experiments behind the tables and figures of `docs/` and prints them: `cargo xtask measure NAME`.
 //!
-//! A job whose `result.json` is already there is not run again, so an interrupted series goes on where it was.
+//! A job that already has a valid run is not run again, so an interrupted series goes on where it was.
 
 mod catalogue;
 mod figures;

@@ -100,9 +100,43 @@ impl RateMeter {
     }
 }
 
+/// Packets lost at random since the last one that was given out. They occupied the wire as well, so the rate meter has to
+/// count them; and where the first of them ended an idle time, that time is no backlog.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LostBefore {
+    bytes: u64,
+    after_idle: bool,
+}
+
+impl LostBefore {
+    /// A packet left the bottleneck and was lost.
+    pub fn lost(&mut self, wire_bytes: u64, back_to_back: bool) {
+        self.bytes += wire_bytes;
+        self.after_idle |= !back_to_back;
+    }
+
+    /// A packet left and will be given out: bytes on the wire since the last one that was, and whether the wire was busy all the time.
+    pub fn passed(&mut self, wire_bytes: u64, back_to_back: bool) -> (u64, bool) {
+        let lost = std::mem::take(self);
+        (lost.bytes + wire_bytes, back_to_back && !lost.after_idle)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lost_packets_were_on_the_wire() {
+        let mut before = LostBefore::default();
+        assert_eq!(before.passed(1000, true), (1000, true));
+        before.lost(1000, true);
+        before.lost(500, true);
+        assert_eq!(before.passed(1000, true), (2500, true));
+        before.lost(1000, false);
+        assert_eq!(before.passed(1000, true), (2000, false), "the wire was idle before the lost one");
+        assert_eq!(before.passed(1000, true), (1000, true));
+    }
 
     #[test]
     fn only_time_with_a_backlog_counts() {

@@ -7,7 +7,7 @@
 //!
 //! Each direction of path i takes half of base RTT + extra RTT. Nothing here allocates once the loop runs.
 
-use super::counters::{Counters, RateMeter};
+use super::counters::{Counters, LostBefore, RateMeter};
 use super::lateness::Histogram;
 use super::pool::{Packet, Pool};
 use crate::clock;
@@ -39,6 +39,8 @@ pub struct Port {
 struct InFlight {
     packet: Packet,
     due: Nanos,
+    /// On the wire since the last packet that was not lost.
+    wire_bytes: u64,
     back_to_back: bool,
 }
 
@@ -57,6 +59,7 @@ pub struct Engine {
     pub(super) counters: Counters,
     pub(super) lateness: Histogram,
     pub(super) rate: RateMeter,
+    lost_before: LostBefore,
 }
 
 impl Engine {
@@ -86,6 +89,7 @@ impl Engine {
             counters: Counters::new(ports.len()),
             lateness: Histogram::new(),
             rate: RateMeter::default(),
+            lost_before: LostBefore::default(),
             ports,
             receiver,
         }
@@ -169,7 +173,7 @@ impl Engine {
             };
             packet.sender = sender as u32;
             let due = clock::now() + self.ports[sender].one_way;
-            self.to_sender[sender].push_back(InFlight { packet, due, back_to_back: false });
+            self.to_sender[sender].push_back(InFlight { packet, due, wire_bytes: 0, back_to_back: false });
         }
         true
     }
@@ -178,13 +182,16 @@ impl Engine {
     fn drain_link(&mut self, now: Nanos) {
         while let Some(Departure { packet, at, back_to_back, lost, .. }) = self.link.pop(now) {
             let sender = packet.sender as usize;
+            let wire_bytes = u64::from(packet.bytes) + self.overhead_bytes;
             if lost {
+                self.lost_before.lost(wire_bytes, back_to_back);
                 self.counters.flows[sender].lost_packets += 1;
                 self.pool.release(packet);
                 continue;
             }
             let due = at + self.ports[sender].one_way;
-            self.to_receiver[sender].push_back(InFlight { packet, due, back_to_back });
+            let (wire_bytes, back_to_back) = self.lost_before.passed(wire_bytes, back_to_back);
+            self.to_receiver[sender].push_back(InFlight { packet, due, wire_bytes, back_to_back });
         }
     }
 
@@ -196,7 +203,7 @@ impl Engine {
             while let Some(arrival) = self.to_receiver[sender].pop_front_if(|head| head.due <= now) {
                 let actual = self.deliver(&arrival, true);
                 let wire_bytes = u64::from(arrival.packet.bytes) + self.overhead_bytes;
-                self.rate.add(actual, wire_bytes, arrival.back_to_back);
+                self.rate.add(actual, arrival.wire_bytes, arrival.back_to_back);
                 let flow = &mut self.counters.flows[sender];
                 flow.delivered_packets += 1;
                 flow.delivered_wire_bytes += wire_bytes;

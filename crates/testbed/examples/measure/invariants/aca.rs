@@ -1,7 +1,7 @@
 //! ACA-TCP's estimate of the available bandwidth while background traffic grows in steps (figure 3 of its paper).
 
 use super::compute::{increase, time_mean};
-use super::run::Run;
+use super::run::{Flow, Run};
 use ccactl_testbed::units::{Rate, Span};
 use std::fmt::Write as _;
 
@@ -9,6 +9,9 @@ use std::fmt::Write as _;
 const SETTLE_S: f64 = 3.0;
 /// Payload of a full packet with timestamps, and the frame that carries it.
 const PAYLOAD_SHARE: f64 = 1448.0 / 1514.0;
+/// Share of the link that counts as saturated, over ten round trips.
+const SATURATION: f64 = 0.98;
+const SATURATION_SEEN_S: f64 = 0.1;
 /// The link is to be saturated by then.
 const SATURATED_S: f64 = 5.0;
 
@@ -52,10 +55,29 @@ pub fn steps(run: &Run) -> Result<String, String> {
     Ok(out)
 }
 
+/// Packets marked lost until the link is saturated, and as long again as that took to be seen. What comes later is the sawtooth of the
+/// linear phase.
 pub fn lost_at_start(run: &Run) -> Result<f64, String> {
-    let first = background(run)?.into_iter().next().ok_or("the scenario has no step")?;
+    let flow = run.flow()?;
+    let saturated_s = saturated_s(run, &flow)?;
     // The counter begins at 0, and so does the recording.
-    increase(&run.flow()?, "lost_pkts", 0.0, first.to_s)
+    increase(&flow, "lost_pkts", 0.0, saturated_s + SATURATION_SEEN_S)
+}
+
+/// The first time at which the payload of the last moments filled the link.
+fn saturated_s(run: &Run, flow: &Flow) -> Result<f64, String> {
+    let acked = flow.column("bytes_acked")?;
+    let wanted_bytes = run.number("/link/rate_bps")? * PAYLOAD_SHARE / 8.0 * SATURATION_SEEN_S * SATURATION;
+    let mut first = 0;
+    for last in 0..acked.len() {
+        while flow.t_s[last] - flow.t_s[first] > SATURATION_SEEN_S {
+            first += 1;
+        }
+        if acked[last] - acked[first] >= wanted_bytes {
+            return Ok(flow.t_s[last]);
+        }
+    }
+    Err("the link was never saturated".to_owned())
 }
 
 pub fn saturation(run: &Run) -> Result<f64, String> {

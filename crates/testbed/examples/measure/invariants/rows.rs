@@ -253,15 +253,15 @@ pub const ROWS: &[Row] = &[
     .with(aca::steps),
     row(
         "aca",
-        "start-up does not overflow the buffer",
+        "start-up saturates the link without overflow",
         &ACA_ESTIMATOR,
-        ("packets marked lost before the first step", "packets"),
+        ("packets marked lost until 0.1 s after payload first filled 98 % of the link for 0.1 s", "packets"),
         (0.0, 0.0),
         aca::lost_at_start,
     ),
     row(
         "aca",
-        "start-up saturates the link",
+        "and keeps it saturated",
         &ACA_ESTIMATOR,
         ("payload acknowledged from 5 s to the first step / what the link can carry", ""),
         (0.95, 1.01),
