@@ -51,7 +51,10 @@ fn table(registry: &str) -> Result<String> {
                 format!("a row of the registry has {} fields, not 5: {line}", fields.len()),
             ));
         };
-        out += &format!("| [`{name}`](bpf/cc/{name}.bpf.c) | `{kernel_name}` | {family} | {summary} | {reference} |\n");
+        let page = format!("docs/algorithms/{name}.md");
+        let name_cell = if root().join(&page).exists() { format!("[`{name}`]({page})") } else { format!("`{name}`") };
+        out +=
+            &format!("| {name_cell} | [`{kernel_name}`](bpf/cc/{name}.bpf.c) | {family} | {summary} | {reference} |\n");
     }
     Ok(out)
 }
@@ -69,10 +72,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_becomes_a_line_that_links_to_its_file() {
-        let table = table("bic\tbpf_bic\tloss\tXu 2004\tBinary search.\n").expect("five fields");
+    fn a_row_becomes_a_line_that_links_to_its_file_and_to_its_page_where_it_has_one() {
+        let table = table("none\tbpf_none\tloss\tXu 2004\tBinary search.\n").expect("five fields");
         let row = table.lines().nth(2).expect("two lines of heading");
-        assert_eq!(row, "| [`bic`](bpf/cc/bic.bpf.c) | `bpf_bic` | loss | Binary search. | Xu 2004 |");
+        let with_page = super::table("reno\tbpf_reno\tloss\tRFC\tHalves.\n").expect("five fields");
+        assert!(
+            with_page.contains("| [`reno`](docs/algorithms/reno.md) | [`bpf_reno`](bpf/cc/reno.bpf.c) |"),
+            "{with_page}"
+        );
+        assert_eq!(row, "| `none` | [`bpf_none`](bpf/cc/none.bpf.c) | loss | Binary search. | Xu 2004 |");
     }
 
     #[test]
