@@ -57,6 +57,7 @@ pub fn bulk(name: &str, length: Duration) -> Transfer {
         let begun = Instant::now();
         let bytes = receive(&passive, &mut buffer, length.saturating_sub(WARM_UP));
         let transfer = Transfer { bytes, elapsed: begun.elapsed(), cpu: cpu_time() - cpu };
+        assert_eq!(algorithm_of(&active), name, "it handed the socket on");
         over.store(true, Ordering::Relaxed);
         while (&passive).read(&mut buffer).unwrap() > 0 {}
         transfer
