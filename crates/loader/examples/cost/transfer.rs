@@ -61,15 +61,18 @@ pub fn bulk(name: &str, length: Duration) -> Transfer {
         let begun = Instant::now();
         let bytes = receive(&passive, &mut buffer, length.saturating_sub(WARM_UP));
         let transfer = Transfer { bytes, elapsed: begun.elapsed(), cpu: cpu_time() - cpu };
+        assert_eq!(algorithm_of(&active), name, "it handed the socket on");
         over.store(true, Ordering::Relaxed);
         while (&passive).read(&mut buffer).unwrap() > 0 {}
         transfer
     })
 }
 
-/// Both ends. The algorithm is chosen before the SYN, so that one that needs ECN negotiates it.
+/// Both ends. The algorithm is chosen before the SYN, and by the listener too, so that one that needs ECN negotiates it: the kernel refuses
+/// a SYN that is itself ECN-capable unless the listener's algorithm needs that.
 fn connection(name: &str) -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    choose(&listener, name);
     let SocketAddr::V4(address) = listener.local_addr().unwrap() else { unreachable!("it was bound to IPv4") };
     let active = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None).unwrap();
     choose(&active, name);
