@@ -4,7 +4,7 @@
 
 mod common;
 
-use ccactl_abi::{Algorithm, test_every_algorithm};
+use ccactl_abi::{Algorithm, Family, test_every_algorithm};
 use common::Host;
 use common::callbacks::{Callbacks, count_runs};
 use common::drops::{Drop, Loss};
@@ -27,6 +27,12 @@ fn assert_sane(end: &TcpStream, name: &str) {
     assert!((1..1 << 24).contains(&info.tcpi_snd_cwnd), "cwnd {}", info.tcpi_snd_cwnd);
 }
 
+/// Of the namespace of this thread only: connections ask for ECN whatever the algorithm. Algorithms that depend on it
+/// hand a socket without it to reno, so where they are to be found afterwards, it has to be there.
+fn ask_for_ecn() {
+    fs::write("/proc/sys/net/ipv4/tcp_ecn", "1").unwrap();
+}
+
 /// The callback that every ACK reaches, one way or the other.
 fn main_callback(algorithm: &Algorithm) -> &'static str {
     if algorithm.hooks.contains(&"cong_control") { "cong_control" } else { "cong_avoid" }
@@ -38,6 +44,9 @@ fn chosen_on_a_listening_socket_is_what_its_children_have(algorithm: &str) {
     let name = host.load_into("a", algorithm);
     // Outside of the cgroup: nothing but the application's choice is at work.
     in_own_netns(|| {
+        if algorithm.family == Family::Ecn {
+            ask_for_ecn();
+        }
         for address in LOOPBACK {
             let listener = TcpListener::bind((address, 0)).unwrap();
             let before = Connection::to(listener.try_clone().unwrap());
@@ -105,6 +114,9 @@ fn chosen_on_an_idle_connection_takes_over(algorithm: &str) {
     let Some((host, algorithm)) = Host::for_algorithm(algorithm) else { return };
     let name = host.load_into("a", algorithm);
     in_own_netns(|| {
+        if algorithm.family == Family::Ecn {
+            ask_for_ecn();
+        }
         let connection = Connection::over(LOOPBACK[0]);
         let native = algorithm_of(&connection.active);
         connection.move_both_ways(2 * MEGABYTE);
@@ -129,8 +141,7 @@ fn moves_bytes_when_packets_are_marked(algorithm: &str) {
     let name = host.load_into("a", algorithm);
     host.inside("a", || {
         in_own_netns(|| {
-            // Of this namespace only: ask for ECN whatever the algorithm.
-            fs::write("/proc/sys/net/ipv4/tcp_ecn", "1").unwrap();
+            ask_for_ecn();
             for address in LOOPBACK {
                 let connection = Connection::over(address);
                 for end in [&connection.active, &connection.passive] {
