@@ -173,6 +173,8 @@ impl Bottleneck {
     /// A connection whose sender chose its algorithm before the SYN, as one that negotiates ECN must.
     fn connection(&self, algorithm: &str) -> (TcpStream, TcpStream) {
         let listener = self.receiver.run(|| TcpListener::bind((address::RECEIVER, 0))).expect("a free port");
+        // A listener of another algorithm would refuse ECN to those that depend on it.
+        setsockopt(&listener, TcpCongestion, &OsString::from(algorithm)).expect("it is registered");
         let port = listener.local_addr().expect("it is bound").port();
         let sender = self.sender.run(|| {
             let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
