@@ -17,7 +17,7 @@ use crate::fold::{Agg, Fold};
 use crate::measure::inner;
 use crate::measure::intervals::{Intervals, PerInterval};
 use crate::recording::Recording;
-use crate::summary::{FlowSummary, RecordingSummary};
+use crate::summary::{AlgorithmChange, FlowSummary, RecordingSummary};
 use crate::{Error, Options, labels, steps};
 
 const US_PER_S: f64 = 1e6;
@@ -74,6 +74,19 @@ pub struct FlowCharts {
     pub inner: Vec<InnerChart>,
     /// Start, end (seconds) and index of each phase.
     pub phases: Vec<(f64, f64, usize)>,
+    /// When the flow was given another algorithm.
+    pub swaps: Vec<SwapMark>,
+}
+
+/// A change of algorithm, to be marked in the charts.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SwapMark {
+    /// Seconds since the start of the recording.
+    pub at_s: f64,
+    /// Algorithm from then on.
+    pub to: String,
+    /// Its `#rrggbb`.
+    pub color: String,
 }
 
 /// One value of an algorithm's inner state over time.
@@ -141,6 +154,7 @@ pub fn charts(recording: &Recording, summary: &RecordingSummary, options: &Optio
                         doc: label.doc,
                     })
                     .collect(),
+                swaps: flow.changes.iter().map(swap_mark).collect(),
                 phases: phase_spans(phases.remove(&key).unwrap_or_default(), flow, widths.phase_us, &mut modes),
             }
         })
@@ -160,6 +174,10 @@ fn drawn_flows(summary: &RecordingSummary) -> Vec<&FlowSummary> {
     by_bytes.truncate(MAX_FLOWS);
     by_bytes.sort_unstable();
     by_bytes.into_iter().map(|i| &summary.flows[i]).collect()
+}
+
+fn swap_mark(change: &AlgorithmChange) -> SwapMark {
+    SwapMark { at_s: change.at_s, to: change.to.clone(), color: change.color.clone() }
 }
 
 fn color(summary: &RecordingSummary, flow: &FlowSummary) -> String {

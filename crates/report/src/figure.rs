@@ -185,6 +185,7 @@ mod tests {
             cwnd: series,
             inner: Vec::new(),
             phases: Vec::new(),
+            swaps: Vec::new(),
         }
     }
 
