@@ -199,6 +199,8 @@ pub struct AlgorithmChange {
     pub from: String,
     /// After.
     pub to: String,
+    /// Kernel name of the new algorithm.
+    pub to_kernel_name: String,
     /// `#rrggbb` of the new algorithm.
     pub color: String,
     /// The second before it, and the state that the old algorithm left.

@@ -30,6 +30,7 @@ fn change(metadata: &Metadata, swap: &Swap, bits_per_pkt: f64, algorithms: &Algo
         at_s: swap.change.at_us as f64 / US_PER_S,
         from: algorithms.name(from),
         to: algorithms.name(to),
+        to_kernel_name: to.clone(),
         color: algorithms.color(to),
         dip_ratio: lowest_goodput_bps.zip(reference_bps).map(|(lowest, before)| 1.0 - lowest / before),
         before,

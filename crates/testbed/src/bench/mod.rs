@@ -2,17 +2,20 @@
 
 mod children;
 mod dumbbell;
+mod mover;
 mod output;
 mod policies;
 mod recording;
 mod result;
 mod run;
+mod swaps;
 mod validity;
 
 pub use output::OutputDir;
 pub use result::{
     Aggregate, BenchResult, FlowAggregate, FlowResult, LinkResult, MissedThreshold, RunResult, UdpResult,
 };
+pub use swaps::SwapResult;
 pub use validity::Limits;
 
 use crate::error::{Error, Result};
