@@ -63,7 +63,7 @@
   function draw(root, charts) {
     const group = { plots: [], hidden: new Set(), full: charts.window_s, busy: false };
     const look = styles(charts.flows);
-    const mark = marks(group, charts, look);
+    const mark = marks(group, charts, look, true);
     const ms = (s) => `${+(s * 1000).toPrecision(3)} ms`;
     const extremes = `smallest and largest value of every ${ms(charts.sample_bucket_s)}`;
     const lines = [
@@ -87,7 +87,7 @@
     };
     const fromZero = (_, min, max) => [Math.min(0, min ?? 0), max > 0 ? max * 1.05 : 1];
     for (const line of lines) plot(`${line.title} [${line.unit}]`, line, (flow) => flow[line.key], fromZero);
-    if (charts.flows.some((flow) => flow.phases.length > 0)) phases(root, group, charts, look, mark);
+    if (charts.flows.some((flow) => flow.phases.length > 0)) phases(root, group, charts, look);
     // The inner state: one chart per name, with the flows whose algorithm has it.
     const names = new Map(charts.flows.flatMap((flow) => flow.inner.map((value) => [value.name, value.doc])));
     for (const [name, doc] of names) {
@@ -154,7 +154,7 @@
 
   // ---- swaps: a line where a flow was given another algorithm, in the colour and with the name of that one ------------------
 
-  function marks(group, charts, look) {
+  function marks(group, charts, look, named) {
     const several = charts.flows.length > 1;
     return (u) => {
       const { ctx, bbox } = u;
@@ -182,7 +182,7 @@
           ctx.lineTo(x, bbox.top + bbox.height);
           ctx.stroke();
           // Names stand along the lines; where the lines are too close, zooming in shows them.
-          if (x - lastLabel < 13 * ratio) continue;
+          if (!named || x - lastLabel < 13 * ratio) continue;
           lastLabel = x;
           ctx.globalAlpha = 1;
           ctx.save();
@@ -198,7 +198,7 @@
 
   // ---- phases -------------------------------------------------------------------------------------------------
 
-  function phases(root, group, charts, look, mark) {
+  function phases(root, group, charts, look) {
     const parts = figure(root, "Algorithm phase", `the longest phase of every ${+(charts.phase_bucket_s * 1000).toPrecision(3)} ms`);
     const rows = charts.flows.length;
     const color = (mode) => MODE_COLORS[mode % MODE_COLORS.length];
@@ -250,7 +250,7 @@
     const more = {
       noLegend: true,
       yAxis: { values: () => [], grid: { show: false }, ticks: { show: false } },
-      hooks: { draw: [paint, mark], setCursor: [tell] },
+      hooks: { draw: [paint, marks(group, charts, look, false)], setCursor: [tell] },
     };
     add(group, parts, PHASE_ROW_PX * rows + PHASE_AXIS_PX, data, series, more, { y: { range: () => [0, rows] } });
     const names = document.createElement("p");

@@ -44,8 +44,8 @@ pub fn recording(index: usize, recording: &RecordingSummary, charts: &Charts) ->
     }
     out.push_str(&figures(recording));
     out.push_str(&notes(recording, charts));
-    out.push_str(&swaps(recording));
     out.push_str(&format!("<div data-charts=\"{index}\"></div>\n"));
+    out.push_str(&swaps(recording));
     if let Some(scenario) = &recording.scenario {
         out.push_str(&format!("<details>\n<summary>Scenario</summary>\n<pre>{}</pre>\n</details>\n", text(scenario)));
     }
