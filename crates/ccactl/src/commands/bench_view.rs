@@ -107,15 +107,13 @@ fn marked_line(result: &BenchResult) -> String {
     format!("packets marked: {}", shares.collect::<Vec<_>>().join(", "))
 }
 
-/// What became of the swaps of one run: how many, how long the slowest took, and which algorithms handed the flow on.
+/// What became of the swaps of one run: how many, how long the slowest took, and which algorithms did not take the flow.
 fn swaps_note(run: &RunResult) -> Option<String> {
     let slowest_s = run.swaps.iter().map(|swap| swap.ended_s - swap.started_s).reduce(f64::max)?;
     let mut note = format!("{} swaps, the slowest took {:.1} ms", run.swaps.len(), slowest_s * 1000.0);
-    for flow in &run.flows {
-        let asked = |kernel_name: &str| run.swaps.iter().any(|s| s.flow == flow.name && s.kernel_name == kernel_name);
-        for change in flow.changes.iter().filter(|change| !asked(&change.to_kernel_name)) {
-            note.push_str(&format!("; {}: {} handed on to {}", flow.name, change.from, change.to));
-        }
+    for swap in run.swaps.iter().filter(|swap| swap.refused > 0) {
+        let (flow, algorithm, now) = (&swap.flow, &swap.algorithm, &swap.now);
+        note.push_str(&format!("; {algorithm} refused {flow}, which has no ECN and keeps {now}"));
     }
     Some(note)
 }

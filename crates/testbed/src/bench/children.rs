@@ -253,8 +253,7 @@ fn receiving(program: &Path, scenario: &Scenario, kernel_names: &[String]) -> Co
     command
 }
 
-/// Whether an algorithm does without the ECN of both ends as another one.
-pub fn needs_ecn(algorithm: &str) -> bool {
+fn needs_ecn(algorithm: &str) -> bool {
     let name = algorithm.strip_prefix("native:").unwrap_or(algorithm);
     Algorithm::by_name(name).is_some_and(|row| row.family == Family::Ecn)
 }

@@ -2,7 +2,6 @@
 
 mod children;
 mod dumbbell;
-mod mover;
 mod output;
 mod policies;
 mod recording;

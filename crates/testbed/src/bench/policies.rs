@@ -67,11 +67,13 @@ pub fn request(wanted: Wanted<'_>, cgroup: &Path) -> Result<LoadRequest> {
         create: false,
         set: wanted.tunables(),
         as_name: alias(wanted)?,
+        enforce: false,
+        replace: false,
     })
 }
 
 /// Name that sockets will show.
-pub fn kernel_name(wanted: Wanted<'_>) -> Result<String> {
+fn kernel_name(wanted: Wanted<'_>) -> Result<String> {
     let choice = Choice::parse(wanted.algorithm, &wanted.tunables(), alias(wanted)?.as_deref())?;
     Ok(choice.kernel_name().to_owned())
 }

@@ -1,6 +1,6 @@
 //! One run of a scenario.
 
-use super::children::{Children, Reports, needs_ecn};
+use super::children::{Children, Reports};
 use super::dumbbell::Dumbbell;
 use super::output::OutputDir;
 use super::policies::Policies;
@@ -19,9 +19,6 @@ use std::time::Duration;
 
 /// How often flows, recorder and signals are looked at.
 const ATTENTION: Duration = Duration::from_millis(50);
-/// Where dctcp and prague send a socket whose ends have not agreed on ECN, with the first ACK that they see. A flow that is
-/// swapped to one of them has opened its connection with another algorithm, which need not have asked for ECN.
-const WITHOUT_ECN: &str = "reno";
 /// Between the command to start and the start, so that all flows have it in time.
 const LEAD_NS: u64 = 100_000_000;
 
@@ -106,8 +103,7 @@ fn check_algorithms(scenario: &Scenario, at_start: &[String], swaps: &[SwapResul
         if sent.algorithm != at_start[i] && !swapped(&sent.algorithm) {
             return fault("at its start", &at_start[i], &sent.algorithm);
         }
-        let may_hand_on = scenario.swaps_of(flow).last().is_some_and(|swap| needs_ecn(&swap.algorithm));
-        if sent.algorithm_at_end != at_end[i] && !(may_hand_on && sent.algorithm_at_end == WITHOUT_ECN) {
+        if sent.algorithm_at_end != at_end[i] {
             return fault("at its end", &at_end[i], &sent.algorithm_at_end);
         }
     }

@@ -1,16 +1,15 @@
 //! Changes of algorithm during a run, each at its time. They happen on a thread of their own: loading and moving may take
 //! longer than the bench may leave its children unattended.
 
-use super::mover::{self, Moved};
-use super::policies::{kernel_name, request};
+use super::policies::request;
 use crate::clock;
 use crate::error::{Error, Result};
 use crate::host::cgroup::Cgroup;
 use crate::link::Nanos;
 use crate::scenario::{Scenario, SwapSpec};
-use ccactl_loader::{LoadRequest, Loader};
+use ccactl_loader::{LoadRequest, Loader, SwapOutcome, SwapRequest};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -42,15 +41,13 @@ pub struct SwapResult {
     pub application: u64,
     /// Sockets whose route fixes the algorithm.
     pub locked: u64,
-    /// Sockets that the algorithm handed on to another one, as dctcp does without ECN.
+    /// Sockets that keep what they had because the algorithm does not serve them, as dctcp without ECN.
     pub refused: u64,
-    /// Sockets that the kernel did not move, by its answer.
-    pub failed: BTreeMap<String, u64>,
     /// Sockets that were to have the algorithm.
     pub sockets: u64,
     /// Those of them that were read back with it.
     pub verified: u64,
-    /// Kernel name of what the flow has afterwards; that of another algorithm when it was refused.
+    /// Kernel name of what the flow has afterwards: the former one when it was refused.
     pub now: String,
 }
 
@@ -58,7 +55,6 @@ pub struct SwapResult {
 struct Task {
     spec: SwapSpec,
     request: LoadRequest,
-    kernel_name: String,
 }
 
 /// The swaps of a run; dropped, those that are still to come are left out.
@@ -135,7 +131,7 @@ fn tasks(scenario: &Scenario, cgroups: &[Cgroup]) -> Result<Vec<Task>> {
     };
     let task = |spec: &SwapSpec| {
         let request = request(spec.wanted(), cgroup_of(&spec.flow))?;
-        Ok(Task { spec: spec.clone(), request, kernel_name: kernel_name(spec.wanted())? })
+        Ok(Task { spec: spec.clone(), request })
     };
     scenario.swaps.iter().map(task).collect()
 }
@@ -143,45 +139,43 @@ fn tasks(scenario: &Scenario, cgroups: &[Cgroup]) -> Result<Vec<Task>> {
 fn carry_out(loader: &Loader, task: &Task, t0: Nanos) -> Result<SwapResult> {
     let since_start = |at: Nanos| Duration::from_nanos(at.saturating_sub(t0)).as_secs_f64();
     let started = clock::now();
-    let moved = mover::swap(loader, &task.request)?;
+    let outcome = loader.swap(&SwapRequest::of(task.request.clone()))?;
     let ended = clock::now();
-    check_moved(task, &moved)?;
-    let Moved { from, iteration, counts, sockets, verified, elsewhere, .. } = moved;
+    check_moved(task, &outcome)?;
+    let SwapOutcome { counts, verification, .. } = outcome;
+    let stays = outcome.left.into_iter().next().map(|socket| socket.after);
     let arrived = counts.moved + counts.there > 0;
-    let now = elsewhere.filter(|_| !arrived).unwrap_or_else(|| task.kernel_name.clone());
     Ok(SwapResult {
         flow: task.spec.flow.clone(),
         algorithm: task.spec.algorithm.clone(),
-        kernel_name: task.kernel_name.clone(),
-        from,
+        now: stays.filter(|_| !arrived).unwrap_or_else(|| outcome.kernel_name.clone()),
+        kernel_name: outcome.kernel_name,
+        from: outcome.from,
         at_s: task.spec.at.secs_f64(),
         started_s: since_start(started),
         ended_s: since_start(ended),
-        iteration_us: iteration.as_secs_f64() * 1e6,
+        iteration_us: outcome.iteration.as_secs_f64() * 1e6,
         moved: counts.moved,
         there: counts.there,
         application: counts.application,
         locked: counts.locked,
         refused: counts.refused,
-        failed: counts.failed,
-        sockets,
-        verified,
-        now,
+        sockets: verification.map_or(0, |verification| verification.sockets),
+        verified: verification.map_or(0, |verification| verification.verified),
     })
 }
 
-/// A swap that reached no socket, or not all of them, makes the run worthless. One that the algorithm handed on
-/// (dctcp and prague do so without ECN) is what happens to a user too: it is reported, not refused.
-fn check_moved(task: &Task, moved: &Moved) -> Result<()> {
-    let counts = &moved.counts;
+/// A swap that reached no socket, or not all of them, makes the run worthless. One that the algorithm refused (dctcp and
+/// prague do without ECN) is what happens to a user too: it is reported, not an error.
+fn check_moved(task: &Task, outcome: &SwapOutcome) -> Result<()> {
+    let counts = &outcome.counts;
     let fault = |found: String| {
-        Err(Error::Flow {
-            flow: task.spec.flow.clone(),
-            message: format!("swap to {} at {}: expected {found}", task.spec.algorithm, task.spec.at),
-        })
+        let message = format!("swap to {} at {}: expected {found}", task.spec.algorithm, task.spec.at);
+        Err(Error::Flow { flow: task.spec.flow.clone(), message })
     };
     if !counts.failed.is_empty() {
-        let answers: Vec<String> = counts.failed.iter().map(|(answer, n)| format!("{n} with {answer}")).collect();
+        let answer = |(errno, n): (&i32, &u64)| format!("{n} x {}", io::Error::from_raw_os_error(*errno));
+        let answers: Vec<String> = counts.failed.iter().map(answer).collect();
         return fault(format!("every socket to be moved, found failures: {}", answers.join(", ")));
     }
     if counts.moved + counts.there + counts.refused == 0 {
@@ -190,8 +184,10 @@ fn check_moved(task: &Task, moved: &Moved) -> Result<()> {
             counts.application, counts.locked
         ));
     }
-    if moved.verified < moved.sockets {
-        return fault(format!("{} sockets to read back {}, found {}", moved.sockets, task.kernel_name, moved.verified));
+    match outcome.verification {
+        Some(seen) if !seen.is_complete() => {
+            fault(format!("{} sockets to read back {}, found {}", seen.sockets, outcome.kernel_name, seen.verified))
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }

@@ -325,11 +325,6 @@ impl LinkSpec {
 }
 
 impl Scenario {
-    /// The swaps of a flow, in the order of time.
-    pub fn swaps_of<'a>(&'a self, flow: &'a FlowSpec) -> impl Iterator<Item = &'a SwapSpec> {
-        self.swaps.iter().filter(move |swap| swap.flow == flow.name)
-    }
-
     /// Reads a scenario: the file of that name, or else the shipped scenario.
     ///
     /// # Errors
