@@ -141,7 +141,7 @@ fn carry_out(loader: &Loader, task: &Task, t0: Nanos) -> Result<SwapResult> {
     let started = clock::now();
     let outcome = loader.swap(&SwapRequest::of(task.request.clone()))?;
     let ended = clock::now();
-    check_moved(task, &outcome)?;
+    check_moved(task, &outcome, Duration::from_nanos(started.saturating_sub(t0 + task.spec.at.ns)))?;
     let SwapOutcome { counts, verification, .. } = outcome;
     let stays = outcome.left.into_iter().next().map(|socket| socket.after);
     let arrived = counts.moved + counts.there > 0;
@@ -167,7 +167,7 @@ fn carry_out(loader: &Loader, task: &Task, t0: Nanos) -> Result<SwapResult> {
 
 /// A swap that reached no socket, or not all of them, makes the run worthless. One that the algorithm refused (dctcp and
 /// prague do without ECN) is what happens to a user too: it is reported, not an error.
-fn check_moved(task: &Task, outcome: &SwapOutcome) -> Result<()> {
+fn check_moved(task: &Task, outcome: &SwapOutcome, late: Duration) -> Result<()> {
     let counts = &outcome.counts;
     let fault = |found: String| {
         let message = format!("swap to {} at {}: expected {found}", task.spec.algorithm, task.spec.at);
@@ -180,8 +180,11 @@ fn check_moved(task: &Task, outcome: &SwapOutcome) -> Result<()> {
     }
     if counts.moved + counts.there + counts.refused == 0 {
         return fault(format!(
-            "a live socket to move, found none ({} chosen by the application, {} fixed by the route)",
-            counts.application, counts.locked
+            "a live socket to move, found none ({} chosen by the application, {} fixed by the route; it began {} ms late, \
+             when the swaps before it had ended)",
+            counts.application,
+            counts.locked,
+            late.as_millis()
         ));
     }
     match outcome.verification {
