@@ -199,11 +199,8 @@ static __always_inline void aca_grow(struct sock *sk, u32 acked)
 	ca->phase = aca_phase(tp, ca);
 	if (!tcp_is_cwnd_limited(tp))
 		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start(tp, &acked))
+		return;
 	tcp_cong_avoid_ai(tp, tp->snd_cwnd, acked);
 }
 

@@ -121,11 +121,8 @@ static __always_inline void bic_grow(struct sock *sk, u32 acked)
 
 	if (!tcp_is_cwnd_limited(tp))
 		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start(tp, &acked))
+		return;
 	bic_update(ca, tp->snd_cwnd);
 	tcp_cong_avoid_ai(tp, ca->cnt, acked);
 }

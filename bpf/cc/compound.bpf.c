@@ -171,11 +171,8 @@ static __always_inline void compound_decide(struct tcp_sock *tp, struct compound
 
 static __always_inline void compound_grow(struct tcp_sock *tp, u32 acked)
 {
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start(tp, &acked))
+		return;
 	tcp_cong_avoid_ai(tp, tp->snd_cwnd, acked);
 }
 

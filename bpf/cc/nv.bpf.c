@@ -312,11 +312,8 @@ static __always_inline void nv_grow(struct sock *sk, u32 acked)
 
 	if (!tcp_is_cwnd_limited(tp) || !ca->may_grow)
 		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start(tp, &acked))
+		return;
 	/* Slower growth may be cwnd * 2^8; a count of 0 would be a division by zero in the kernel's function. */
 	if (ca->growth < 0)
 		cnt = (u64)tp->snd_cwnd << (-ca->growth & 31);

@@ -48,11 +48,8 @@ static __always_inline void scalable_grow(struct tcp_sock *tp, u32 acked)
 {
 	if (!tcp_is_cwnd_limited(tp))
 		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start(tp, &acked))
+		return;
 	tcp_cong_avoid_ai(tp, min(tp->snd_cwnd, ai_cnt), acked);
 }
 

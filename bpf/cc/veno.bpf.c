@@ -115,11 +115,8 @@ static __always_inline void veno_grow_slowly(struct tcp_sock *tp, struct veno *v
 static __always_inline void veno_grow(struct tcp_sock *tp, struct veno *veno, u32 acked)
 {
 	veno_measure(veno, tp->snd_cwnd);
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start(tp, &acked))
+		return;
 	if (veno_is_congested(veno))
 		veno_grow_slowly(tp, veno, acked);
 	else

@@ -110,11 +110,8 @@ static __always_inline void yeah_grow(struct tcp_sock *tp, const struct yeah *ye
 {
 	u32 cwnd;
 
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start(tp, &acked))
+		return;
 	cwnd = tp->snd_cwnd;
 	tcp_cong_avoid_ai(tp, yeah->slow_rounds ? cwnd : min(cwnd, ai_cnt), acked);
 }

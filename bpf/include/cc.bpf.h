@@ -141,6 +141,15 @@ static __always_inline int tcp_in_slow_start(const struct tcp_sock *tp)
 	return tp->snd_cwnd < tp->snd_ssthresh;
 }
 
+/* Slow start, up to ssthresh: true when it takes all that was acknowledged, otherwise *acked is what avoidance gets. */
+static __always_inline int cc_slow_start(struct tcp_sock *tp, u32 *acked)
+{
+	if (!tcp_in_slow_start(tp))
+		return 0;
+	*acked = tcp_slow_start(tp, *acked);
+	return !*acked;
+}
+
 /* enum tcp_ca_state */
 static __always_inline u8 cc_ca_state(const struct sock *sk)
 {
