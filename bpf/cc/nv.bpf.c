@@ -22,6 +22,7 @@
  * wrapping; ssthresh is at least 2. The "catch-up" of the native module is left out: nothing there ever starts it.
  */
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 
 #define NV_NO_RTT         0xffffffffU
 #define NV_RATE_UNIT      80000ULL /* one byte per us in units of 100 bit/s */
@@ -272,6 +273,7 @@ CC_OP(void, nv_init, struct sock *sk)
 {
 	struct nv *ca = inet_csk_ca(sk);
 
+	cc_take_over(sk);
 	*ca = (struct nv){0};
 	nv_restart(sk);
 	ca->may_grow = 1;

@@ -14,6 +14,7 @@
  * have wrapped). A timeout uses the same threshold as a loss; the paper halves.
  */
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 #include "vegas.bpf.h"
 
 #define VENO_UNIT 2U /* N and diff count halves of a packet */
@@ -127,6 +128,7 @@ CC_OP(void, veno_init, struct sock *sk)
 {
 	struct veno *veno = inet_csk_ca(sk);
 
+	cc_take_over(sk);
 	*veno = (struct veno){0};
 	veno_restart(veno);
 }

@@ -16,6 +16,7 @@
  * not write; nothing here overflows above it.
  */
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 #include "vegas.bpf.h"
 
 #define YEAH_SLOW_ROUNDS_MAX 0xffffffU /* the count stops there */
@@ -120,6 +121,7 @@ CC_OP(void, yeah_init, struct sock *sk)
 {
 	struct yeah *yeah = inet_csk_ca(sk);
 
+	cc_take_over(sk);
 	*yeah = (struct yeah){.reno_count_pkts = VEGAS_MIN_CWND};
 	vegas_rtt_init(&yeah->rtt, tcp_sk(sk));
 }
