@@ -134,12 +134,14 @@ static __always_inline void cc_settle_native_bbr(struct sock *sk)
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 bdp_pkts = cc_measured_bdp_pkts(tp);
 
-	cc_trim_cwnd(sk, bdp_pkts);
-	if (tp->snd_ssthresh < TCP_INFINITE_SSTHRESH || cc_is_reducing(sk)) {
-		u32 ssthresh = max(bdp_pkts, tp->snd_cwnd);
+	if (cc_is_underway(tp)) {
+		cc_trim_cwnd(sk, bdp_pkts);
+		if (tp->snd_ssthresh < TCP_INFINITE_SSTHRESH || cc_is_reducing(sk)) {
+			u32 ssthresh = max(bdp_pkts, tp->snd_cwnd);
 
-		ssthresh = max(ssthresh, CC_MIN_SSTHRESH_PKTS);
-		tp->snd_ssthresh = min(tp->snd_ssthresh, ssthresh);
+			ssthresh = max(ssthresh, CC_MIN_SSTHRESH_PKTS);
+			tp->snd_ssthresh = min(tp->snd_ssthresh, ssthresh);
+		}
 	}
 	cc_give_pacing_back(sk);
 }
@@ -161,7 +163,7 @@ static __always_inline void cc_take_over_paced(struct sock *sk)
 static __always_inline void cc_take_over(struct sock *sk)
 {
 	cc_take_over_paced(sk);
-	if (cc_is_underway(tcp_sk(sk)) && cc_paced_by_algorithm(sk))
+	if (cc_paced_by_algorithm(sk))
 		cc_settle_native_bbr(sk);
 }
 

@@ -252,15 +252,33 @@ fn a_predecessor_without_pacing_leaves_its_window_alone(name: &str) {
     }
 }
 
-test_every_algorithm!(init_at_the_start_of_a_connection_leaves_pacing_that_is_on_as_it_is);
-/// No data yet: the application may have set SO_MAX_PACING_RATE and taken it back.
-fn init_at_the_start_of_a_connection_leaves_pacing_that_is_on_as_it_is(name: &str) {
-    let mut socket = Socket::checked(name).expect("a row has a file");
-    socket.tp_mut().inet_conn.sk.sk_pacing_status = PACING_NEEDED;
-    socket.init();
-    assert_eq!(pacing_status(&socket), PACING_NEEDED);
+test_every_algorithm!(init_at_the_start_of_a_connection_finds_what_the_kernel_made);
+/// Without data: the window is the route's, not a predecessor's, and what the application limits stays limited.
+fn init_at_the_start_of_a_connection_finds_what_the_kernel_made(name: &str) {
+    let start = |max_pacing_rate: u64| {
+        let mut socket = Socket::checked(name).expect("a row has a file");
+        let sk = &mut socket.tp_mut().inet_conn.sk;
+        sk.sk_pacing_status = PACING_NEEDED;
+        sk.sk_max_pacing_rate = max_pacing_rate;
+        sk.sk_pacing_rate = 777;
+        socket.tp_mut().snd_cwnd = 40;
+        socket.tp_mut().srtt_us = RTT_US << 3;
+        socket.init();
+        socket
+    };
     let paces = PACED.contains(&name) || name == "new-vegas";
-    assert!(paces || socket.pacing_rate() == UNLIMITED);
+    // Hybla and LEDBAT++ have an initial window of their own.
+    let own_window = ["hybla", "ledbatpp"].contains(&name);
+
+    let limited = start(1_000_000);
+    assert!(own_window || limited.cwnd() == 40);
+    assert_eq!((pacing_status(&limited), limited.snd_ssthresh()), (PACING_NEEDED, INFINITE_SSTHRESH));
+    assert!(paces || limited.pacing_rate() == 777);
+
+    // A connection that native bbr had before it sent anything.
+    let left_on = start(UNLIMITED);
+    assert!(own_window || left_on.cwnd() == 40);
+    assert_eq!(pacing_status(&left_on), if paces { PACING_NEEDED } else { PACING_NONE });
 }
 
 test_every_algorithm!(init_forgets_what_the_predecessor_published);
