@@ -19,6 +19,8 @@
  * init then throws away); where the kernel refuses to let BPF write tp->app_limited (before 6.4), samples are
  * discounted in PROBE_RTT and the round after by a private counter instead.
  *
+ * A connection that leaves BBR is handed over (cc_handover.bpf.h); the native module has no release.
+ *
  * And there is no min_tso_segs: the floor of a burst is net.ipv4.tcp_min_tso_segs, 2 packets, where native bbr has 1
  * below 1.2 Mbit/s and 2 above. The op is called for every transmission, and its result alone decides how large the
  * burst may become. A kernel that leaves out a program (one that was measured does so whenever process 1 happens to be
@@ -419,7 +421,6 @@ CC_OP(void, bbr_init, struct sock *sk)
 	cc_need_pacing(sk);
 }
 
-/* The native module has none: see cc_handover.bpf.h. */
 CC_OP(void, bbr_release, struct sock *sk)
 {
 	const struct bbr *bbr = inet_csk_ca(sk);
