@@ -3,17 +3,21 @@
 
 mod common;
 
-use ccactl_abi::layout::Trace;
+use ccactl_abi::layout::{FLAG_TRACE, Sample, Trace};
 use ccactl_abi::{Algorithm, Family, test_every_algorithm};
 use common::drops::{Drop, Loss};
 use common::net::{Connection, LOOPBACK, PATIENCE, algorithm_of, ask_for_ecn, choose, in_own_netns, one_way, tcp_info};
 use common::state::{INFINITE_SSTHRESH, PACING_NEEDED, PACING_NONE, Sockets, State};
 use common::{Host, registered};
-use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, ObjectBuilder, RingBufferBuilder};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, connect, socket};
+use std::cell::RefCell;
+use std::fs;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -359,5 +363,67 @@ fn what_a_predecessor_published_is_not_taken_for_its_successors(algorithm: &str)
         // And back: nothing of the first time.
         bench.change(end, &bench.name);
         assert_eq!(trace().updates, 0);
+    });
+}
+
+/// One sample of the sender: which algorithm it had, and the state that the row claims for it.
+#[derive(Clone, Copy)]
+struct Seen {
+    algorithm: [u8; 16],
+    trace: Option<Trace>,
+}
+
+/// Runs something with the recorder's own program at work, and returns what it saw of senders to this port.
+fn recorded(bpffs: &Path, port: u16, action: impl FnOnce()) -> Vec<Seen> {
+    let mut object = ObjectBuilder::default().open_memory(ccactl_abi::objects::COLLECT).unwrap();
+    let mut trace_map = object.maps_mut().find(|map| map.name() == "cca_trace_map").unwrap();
+    trace_map.set_pin_path(bpffs.join("cca_trace_map")).unwrap();
+    let object = object.load().unwrap();
+    let links: Vec<_> = object.progs_mut().map(|program| program.attach().unwrap()).collect();
+    action();
+    drop(links);
+
+    let netns = fs::metadata("/proc/thread-self/ns/net").unwrap().ino();
+    let seen = RefCell::new(Vec::new());
+    let rows = object.maps().find(|map| map.name() == "rows").unwrap();
+    let mut ring = RingBufferBuilder::new();
+    ring.add(&rows, |bytes| {
+        let row: Sample = bytemuck::pod_read_unaligned(bytes);
+        if u64::from(row.netns) == netns && row.dport == port && row.event == 0 {
+            let trace = (row.flags & FLAG_TRACE != 0).then_some(row.trace);
+            seen.borrow_mut().push(Seen { algorithm: row.algorithm, trace });
+        }
+        0
+    })
+    .unwrap();
+    ring.build().unwrap().consume().unwrap();
+    seen.into_inner()
+}
+
+test_every_algorithm!(a_recording_shows_the_state_of_the_algorithm_that_its_row_names);
+fn a_recording_shows_the_state_of_the_algorithm_that_its_row_names(algorithm: &str) {
+    let Some(bench) = Bench::of(algorithm) else { return };
+    bench.run(|| {
+        let connection = connection();
+        let end = &connection.active;
+        let port = connection.listener.local_addr().unwrap().port();
+        let seen = recorded(&bench.host.loader.paths().bpffs, port, || {
+            for name in [bench.name.as_str(), NATIVE, &bench.name] {
+                bench.change(end, name);
+                one_way(end, &connection.passive, 3 * MEGABYTE);
+            }
+        });
+        let of = |name: &str| -> Vec<_> {
+            seen.iter().filter(|row| row.algorithm.split(|byte| *byte == 0).next() == Some(name.as_bytes())).collect()
+        };
+        let (ours, native) = (of(&bench.name), of(NATIVE));
+        assert!(
+            !ours.is_empty() && !native.is_empty(),
+            "{} rows of ours, {} of the kernel's",
+            ours.len(),
+            native.len()
+        );
+        assert!(ours.iter().any(|row| row.trace.is_some()), "the algorithm publishes");
+        assert!(native.iter().all(|row| row.trace.is_none()), "the kernel's has no state to show");
     });
 }
