@@ -7,9 +7,9 @@
  * the same kind that is right; from one that paces to one that does not, it is not:
  *
  *   pacing status   stays on for good: nothing in the kernel takes it back
- *   pacing rate     is that of the old one's gain of the moment until the next ACK, which an idle flow does not get
- *   cwnd            of BBR is a bound, twice what pacing lets into the network: without pacing the upper half is a
- * burst ssthresh        of BBR is a memory of its first DRAIN: an old, larger one is slow start from twice the BDP
+ *   pacing rate     is the old gain's until the next ACK, which an idle flow does not get
+ *   cwnd            of BBR is a bound, twice what pacing lets out: without pacing, a burst
+ *   ssthresh        of BBR is that of its first DRAIN: if it is large, slow start at full load
  *
  * So an algorithm that paces gives these back in its release(). Native bbr has no release(); what it has left is
  * recognised by pacing that nobody has asked for, and put right by our next init().
@@ -69,8 +69,7 @@ static __always_inline int cc_paced_by_algorithm(const struct sock *sk)
 	return sk->sk_pacing_status == SK_PACING_NEEDED && sk->sk_max_pacing_rate == CC_NO_PACING_LIMIT;
 }
 
-/* Leaves pacing as the kernel has it for an algorithm that does not care. After the window, on which the rate depends.
- */
+/* Leaves pacing as the kernel has it for an algorithm that does not care; after the window, which the rate is of. */
 static __always_inline void cc_give_pacing_back(struct sock *sk)
 {
 	if (cc_paced_by_algorithm(sk))
@@ -146,8 +145,7 @@ static __always_inline void cc_settle_native_bbr(struct sock *sk)
 	cc_give_pacing_back(sk);
 }
 
-/* First line of the init() of an algorithm that paces. The trace and the credit are counted in its predecessor's terms.
- */
+/* First line of the init() of an algorithm that paces. Trace and credit are in the predecessor's terms. */
 static __always_inline void cc_take_over_paced(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);

@@ -4,7 +4,7 @@
 mod common;
 
 use ccactl_abi::layout::{FLAG_TRACE, Sample, Trace};
-use ccactl_abi::{Algorithm, Family, test_every_algorithm};
+use ccactl_abi::{ALGORITHMS, Algorithm, Family, test_every_algorithm};
 use common::drops::{Drop, Loss};
 use common::net::{Connection, LOOPBACK, PATIENCE, algorithm_of, ask_for_ecn, choose, in_own_netns, one_way, tcp_info};
 use common::state::{INFINITE_SSTHRESH, PACING_NEEDED, PACING_NONE, Sockets, State};
@@ -147,13 +147,17 @@ fn changes_to_cubic_and_back_idle_and_under_way(algorithm: &str) {
     });
 }
 
-test_every_algorithm!(leaves_slow_start_behind_once_the_pipe_was_full);
+#[test]
 /// Of the algorithms with a model: its window is a bound of twice the BDP, in which nobody should go on with slow start.
-fn leaves_slow_start_behind_once_the_pipe_was_full(algorithm: &str) {
-    let Some(bench) = Bench::of(algorithm) else { return };
-    if bench.algorithm.family != Family::Model {
-        return;
+fn a_model_leaves_slow_start_behind_once_the_pipe_was_full() {
+    for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.family == Family::Model) {
+        if let Some(bench) = Bench::of(algorithm.name) {
+            fill_the_pipe_and_change(&bench);
+        }
     }
+}
+
+fn fill_the_pipe_and_change(bench: &Bench) {
     bench.run(|| {
         let connection = connection();
         let end = &connection.active;
@@ -200,6 +204,22 @@ fn settles_what_native_bbr_has_left(algorithm: &str) {
         // And under way.
         sending(&connection, 10 * MEGABYTE, |end| choose(end, "bbr"));
         sending(&connection, 10 * MEGABYTE, |end| bench.change(end, &bench.name));
+    });
+}
+
+#[test]
+/// It changes the algorithm itself, from within its own callback.
+fn prague_gives_pacing_back_where_there_is_no_ecn() {
+    let Some(bench) = Bench::of("prague") else { return };
+    // Not Bench::run(), which asks for ECN.
+    in_own_netns(|| {
+        let connection = connection();
+        let end = &connection.active;
+        one_way(end, &connection.passive, MEGABYTE);
+        bench.change(end, &bench.name);
+        one_way(end, &connection.passive, MEGABYTE);
+        assert_eq!(algorithm_of(end), "reno");
+        bench.assert_sane(&bench.sockets.of(end), "reno");
     });
 }
 

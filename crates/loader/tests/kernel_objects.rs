@@ -6,7 +6,6 @@ mod common;
 use ccactl_abi::ALGORITHMS;
 use ccactl_loader::Error;
 use common::{Host, compile, registered};
-use std::fs;
 use std::process;
 use std::thread;
 use std::time::{Duration, Instant};
