@@ -58,17 +58,26 @@ pub fn tables(dir: &Path, _: &Settings) -> Result<Outcome, String> {
         let Some(result) = result(dir, label)? else { continue };
         let runs: Vec<&Value> =
             result["runs"].as_array().into_iter().flatten().filter(|run| run["valid"] == true).collect();
-        let took = runs.iter().flat_map(|run| run["swaps"].as_array().into_iter().flatten()).filter_map(took_ms);
-        let (shortest, longest) = took.fold((f64::MAX, 0.0), |(min, max), ms| (f64::min(min, ms), f64::max(max, ms)));
-        let _ = writeln!(
-            text,
-            "### {heading}\n\n{} valid runs; a swap took {shortest:.1} to {longest:.1} ms.\n",
-            runs.len()
-        );
+        let _ = writeln!(text, "### {heading}\n\n{} valid runs{}.\n", runs.len(), took(&runs));
         text.push_str(&table(&runs));
         text.push('\n');
     }
     Ok(Outcome::table(text))
+}
+
+/// How long the swaps of all runs took.
+fn took(runs: &[&Value]) -> String {
+    let swaps = runs.iter().flat_map(|run| run["swaps"].as_array().into_iter().flatten());
+    let mut took_ms: Vec<f64> = swaps.filter_map(took_ms).collect();
+    took_ms.sort_by(f64::total_cmp);
+    match took_ms.as_slice() {
+        [] => String::new(),
+        [shortest, .., longest] => {
+            let median = took_ms[took_ms.len() / 2];
+            format!("; a swap took {shortest:.0} to {longest:.0} ms, half of them {median:.0} ms or less")
+        }
+        [one] => format!("; the swap took {one:.0} ms"),
+    }
 }
 
 fn took_ms(swap: &Value) -> Option<f64> {
