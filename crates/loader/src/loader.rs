@@ -256,7 +256,7 @@ impl Drop for Undo<'_> {
 
 /// Asks the kernel for one of its own algorithms the way an application does, which also loads its module. Programs
 /// cannot load modules later.
-fn require_native(name: &str) -> Result<()> {
+pub(crate) fn require_native(name: &str) -> Result<()> {
     let unknown = || Error::UnknownNative { name: name.to_owned(), available: available_natives() };
     let probe = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)
         .map_err(|errno| Error::Io { what: "cannot open a TCP socket".to_owned(), source: errno.into() })?;

@@ -1,6 +1,7 @@
 //! What the user asks for, parsed before anything is touched.
 
 use crate::error::{Error, Result};
+use crate::loader::{Loader, require_native};
 use crate::names;
 use ccactl_abi::layout::NAME_LEN;
 use ccactl_abi::{Algorithm, Tunable};
@@ -121,6 +122,20 @@ impl Choice {
         match self {
             Self::Registry { algorithm, .. } => algorithm.name.to_owned(),
             Self::Native { kernel_name } => format!("native:{kernel_name}"),
+        }
+    }
+}
+
+impl Loader {
+    /// Checks that this kernel has what a checked request names, so that several can be checked before the first of
+    /// them is carried out. The module of a native algorithm is loaded.
+    ///
+    /// # Errors
+    /// [`Error::UnknownNative`].
+    pub fn require(&self, choice: &Choice) -> Result<()> {
+        match choice {
+            Choice::Native { kernel_name } => require_native(kernel_name),
+            Choice::Registry { .. } => Ok(()),
         }
     }
 }
