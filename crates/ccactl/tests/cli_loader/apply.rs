@@ -14,10 +14,10 @@ fn a_file_with_one_mistake_applies_nothing() {
     let cases = [
         (
             fleet.table("b", "renoo", "b", ""),
-            vec!["policy.toml:6: ", "algorithm: unknown algorithm 'renoo'", "nearest: reno"],
+            vec!["policy.toml:7: ", "algorithm: unknown algorithm 'renoo'", "nearest: reno"],
         ),
-        (fleet.table("b", "reno", "b", "set = { nosuch = 1 }"), vec!["policy.toml:8: ", "set.nosuch", "no tunable"]),
-        (fleet.table("b", "reno", "b", "enforced = true"), vec!["policy.toml:8: ", "enforced: unknown field"]),
+        (fleet.table("b", "reno", "b", "set = { nosuch = 1 }"), vec!["policy.toml:9: ", "set.nosuch", "no tunable"]),
+        (fleet.table("b", "reno", "b", "enforced = true"), vec!["policy.toml:9: ", "enforced: unknown field"]),
         (format!("[cgroup.\"{}\"]\nalgorithm = \"native:nosuch\"\n", fleet.cgroup("b")), vec!["'nosuch'", "it has"]),
         ("[cgroup".to_owned(), vec!["not valid TOML"]),
     ];

@@ -37,7 +37,8 @@ pub enum Event<'a> {
 /// Keeps a policy file in force until SIGTERM or SIGINT; SIGHUP reads the file again. systemd, when it has started us,
 /// is told when all is in force for the first time and what the state is.
 ///
-/// The three signals are blocked in the calling thread, so call it from a process without other threads.
+/// The three signals are blocked in the calling thread and stay so: it is for a process without other threads that ends
+/// afterwards.
 ///
 /// # Errors
 /// Whatever is wrong with the file or the host at the start; later problems go to `tell`.

@@ -22,9 +22,8 @@ pub(super) enum Request {
     Reload,
 }
 
-/// Blocks the signals until dropped.
+/// The blocked signals. They stay blocked: a second SIGTERM while the process ends is to change nothing either.
 pub(super) struct Signals {
-    before: SigSet,
     fd: SignalFd,
 }
 
@@ -32,10 +31,9 @@ impl Signals {
     pub(super) fn block() -> Result<Self> {
         let failed = || Error::system("cannot block signals");
         let set = SigSet::from_iter([Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP]);
-        let before = SigSet::thread_get_mask().map_err(failed())?;
         set.thread_block().map_err(failed())?;
         let fd = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).map_err(failed())?;
-        Ok(Self { before, fd })
+        Ok(Self { fd })
     }
 
     /// What the signals since the last call ask for; an end counts more than a reload.
@@ -55,11 +53,5 @@ impl Signals {
 impl AsFd for Signals {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
-    }
-}
-
-impl Drop for Signals {
-    fn drop(&mut self) {
-        let _ = self.before.thread_set_mask();
     }
 }
