@@ -1,5 +1,6 @@
 //! Carrying out a plan, and what came of it.
 
+use crate::error::one_line;
 use crate::plan::{Action, Plan, Step};
 use ccactl_abi::exit;
 use ccactl_loader::{Change, Loader};
@@ -59,7 +60,7 @@ impl Done {
     pub fn problem(&self) -> Option<String> {
         match self {
             Self::Conflict(message) => Some(message.clone()),
-            Self::Failed(error) => Some(error.to_string()),
+            Self::Failed(error) => Some(one_line(error)),
             _ => None,
         }
     }

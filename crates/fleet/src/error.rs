@@ -7,6 +7,19 @@ use std::path::PathBuf;
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// An error with its causes in one line, as people are to read it.
+#[must_use]
+pub fn one_line(error: &dyn std::error::Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        line.push_str(": ");
+        line.push_str(&error.to_string());
+        cause = error.source();
+    }
+    line
+}
+
 /// Why a policy file was not taken. Nothing has been applied then.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {

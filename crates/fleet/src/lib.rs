@@ -32,7 +32,7 @@ mod test_host;
 pub mod watch;
 
 pub use apply::{Done, Report, Row, apply};
-pub use error::{Error, FileError, Result};
+pub use error::{Error, FileError, Result, one_line};
 pub use file::{Entry, PolicyFile};
 pub use observed::Observed;
 pub use plan::{Action, Plan, Step};

@@ -4,7 +4,7 @@ use super::output;
 use anyhow::Result;
 use ccactl_abi::exit;
 use ccactl_fleet::watch::{self, End, Event};
-use ccactl_fleet::{Observed, Plan, PolicyFile, Report, apply};
+use ccactl_fleet::{Observed, Plan, PolicyFile, Report, apply, one_line};
 use ccactl_loader::{Loader, Paths, cgroup::Mount};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -84,7 +84,7 @@ fn tell(event: &Event<'_>, first: bool, json: bool) -> Result<()> {
         Event::BadFile(error) => {
             Ok(writeln!(io::stderr(), "ccactl: {error}; what the file said before stays in force")?)
         }
-        Event::Failed(error) => Ok(writeln!(io::stderr(), "ccactl: {error}; nothing was changed, SIGHUP tries again")?),
+        Event::Failed(error) => Ok(writeln!(io::stderr(), "ccactl: {}; SIGHUP tries again", one_line(*error))?),
     }
 }
 

@@ -8,7 +8,7 @@ mod paths;
 mod signals;
 
 use crate::apply::{Report, apply};
-use crate::error::{Error, FileError, Result};
+use crate::error::{Error, FileError, Result, one_line};
 use crate::file::PolicyFile;
 use crate::observed::Observed;
 use crate::plan::Plan;
@@ -72,7 +72,7 @@ pub fn keep_in_force(loader: &Loader, path: &Path, prune: bool, tell: &mut dyn F
             service.read(path, tell);
         }
         if let Err(error) = service.round(tell) {
-            notify(&[NotifyState::Status(&error.to_string())]);
+            notify(&[NotifyState::Status(&one_line(&error))]);
             tell(Event::Failed(&error));
         }
         if reload {
