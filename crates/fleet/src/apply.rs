@@ -1,9 +1,10 @@
 //! Carrying out a plan, and what came of it.
 
 use crate::error::one_line;
+use crate::file::Entry;
 use crate::plan::{Action, Plan, Step};
 use ccactl_abi::exit;
-use ccactl_loader::{Change, Loader};
+use ccactl_loader::{Change, Counts, Loader, State, SwapOutcome, SwapRequest, UnloadOutcome};
 
 /// What came of one step.
 #[derive(Debug)]
@@ -22,6 +23,10 @@ pub enum Done {
     },
     /// Program or algorithm are attached and registered again.
     Repaired,
+    /// What applications choose is overruled from now on, or no longer.
+    Enforcement,
+    /// The policy was in force, and live sockets were brought to it.
+    Moved,
     /// The cgroup does not exist yet.
     Waiting,
     /// The policy of a removed cgroup is gone.
@@ -46,6 +51,8 @@ impl Done {
             Self::Loaded { created: true } => "created",
             Self::Switched { .. } => "switched",
             Self::Repaired => "repaired",
+            Self::Enforcement => "enforcement",
+            Self::Moved => "moved",
             Self::Waiting => "waiting",
             Self::Cleared => "cleared",
             Self::Pruned => "pruned",
@@ -95,6 +102,55 @@ pub struct Row {
     pub kernel_name: String,
     /// What came of it.
     pub done: Done,
+    /// What became of the live sockets; `None` where nothing was done about them.
+    pub live: Option<Live>,
+}
+
+/// The live sockets of a cgroup after a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Live {
+    /// By what became of them.
+    pub counts: Counts,
+    /// Whether each that was to be moved was moved, as read back.
+    pub complete: bool,
+}
+
+impl Row {
+    /// What is wrong and what to do about it.
+    #[must_use]
+    pub fn problem(&self) -> Option<String> {
+        self.done.problem().or_else(|| self.live.as_ref().and_then(Live::problem))
+    }
+
+    /// Exit code of the binary for this step (`ccactl_abi::exit`).
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match (self.done.exit_code(), &self.live) {
+            (exit::OK, Some(live)) if !live.complete => exit::SOCKETS,
+            (code, _) => code,
+        }
+    }
+}
+
+impl Live {
+    fn problem(&self) -> Option<String> {
+        if self.complete {
+            return None;
+        }
+        let Counts { locked, refused, failed, .. } = &self.counts;
+        let failed: u64 = failed.values().sum();
+        let kinds = [
+            (*locked, "their route fixes the algorithm"),
+            (*refused, "the algorithm needs ECN, which they have not negotiated"),
+            (failed, "the kernel refused"),
+        ];
+        let reasons: Vec<String> =
+            kinds.iter().filter(|(count, _)| *count > 0).map(|(count, why)| format!("{count}: {why}")).collect();
+        let why =
+            if reasons.is_empty() { "read back, some have another algorithm".to_owned() } else { reasons.join(", ") };
+        let (left, total) = (self.counts.not_moved(), self.counts.total());
+        Some(format!("{left} of {total} live sockets were not moved ({why}); `ccactl status` shows what they have"))
+    }
 }
 
 /// Everything that came of a plan, in the order of its steps.
@@ -115,7 +171,15 @@ impl Report {
     #[must_use]
     pub fn in_force(&self) -> usize {
         let in_force = |done: &Done| {
-            matches!(done, Done::Unchanged | Done::Loaded { .. } | Done::Switched { .. } | Done::Repaired)
+            matches!(
+                done,
+                Done::Unchanged
+                    | Done::Loaded { .. }
+                    | Done::Switched { .. }
+                    | Done::Repaired
+                    | Done::Enforcement
+                    | Done::Moved
+            )
         };
         self.rows.iter().filter(|row| in_force(&row.done)).count()
     }
@@ -137,54 +201,102 @@ impl Report {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         let badness = |code: &u8| (*code != exit::OK, *code != exit::SOCKETS, *code);
-        self.rows.iter().map(|row| row.done.exit_code()).max_by_key(badness).unwrap_or(exit::OK)
+        self.rows.iter().map(Row::exit_code).max_by_key(badness).unwrap_or(exit::OK)
     }
 }
 
 /// Carries out a plan: every step in the plan's order, whatever became of those before it.
 #[must_use]
 pub fn apply(loader: &Loader, plan: &Plan) -> Report {
-    let mut done: Vec<Option<Done>> = plan.steps.iter().map(|step| untouched(&step.action)).collect();
+    let mut rows: Vec<Row> = plan.steps.iter().map(untouched).collect();
     for &index in &plan.order {
-        done[index] = Some(carry_out(loader, &plan.steps[index]).unwrap_or_else(Done::Failed));
+        (rows[index].done, rows[index].live) = match carry_out(loader, &plan.steps[index]) {
+            Ok((done, live)) => (done, live),
+            Err(error) => (Done::Failed(error), None),
+        };
     }
-    let rows = plan.steps.iter().zip(done);
-    Report { rows: rows.map(|(step, done)| row(step, done.expect("what changes something is in the order"))).collect() }
+    Report { rows }
 }
 
-fn untouched(action: &Action) -> Option<Done> {
-    match action {
-        Action::Keep => Some(Done::Unchanged),
-        Action::Wait => Some(Done::Waiting),
-        Action::Leave => Some(Done::Left),
-        Action::Conflict { message } => Some(Done::Conflict(message.clone())),
-        _ => None,
-    }
-}
-
-fn carry_out(loader: &Loader, step: &Step) -> Result<Done, ccactl_loader::Error> {
-    let Some(entry) = &step.entry else {
-        let id = step.now.as_ref().expect("what is not in the file is a policy").cgroup_id;
-        loader.unload_id(id)?;
-        return Ok(if step.action == Action::Clear { Done::Cleared } else { Done::Pruned });
-    };
-    let outcome = loader.load(&entry.request)?;
-    Ok(match outcome.change {
-        // Somebody else was faster.
-        Change::Unchanged => Done::Unchanged,
-        Change::Switched { from } => Done::Switched { from },
-        Change::Attached if step.action == Action::Repair => Done::Repaired,
-        Change::Attached => Done::Loaded { created: outcome.created_cgroup },
-    })
-}
-
-fn row(step: &Step, done: Done) -> Row {
+/// The row of a step before anything was done about it.
+fn untouched(step: &Step) -> Row {
     let (algorithm, kernel_name) = match (&step.entry, &step.now) {
         (Some(entry), _) => (entry.choice.algorithm_name(), entry.choice.kernel_name().to_owned()),
         (None, Some(now)) => (now.algorithm.clone(), now.kernel_name.clone()),
         (None, None) => unreachable!("a step has an entry or a policy"),
     };
-    Row { cgroup: step.cgroup.clone(), algorithm, kernel_name, done }
+    let done = match &step.action {
+        Action::Wait => Done::Waiting,
+        Action::Leave => Done::Left,
+        Action::Conflict { message } => Done::Conflict(message.clone()),
+        _ => Done::Unchanged,
+    };
+    Row { cgroup: step.cgroup.clone(), algorithm, kernel_name, done, live: None }
+}
+
+type Outcome = Result<(Done, Option<Live>), ccactl_loader::Error>;
+
+fn carry_out(loader: &Loader, step: &Step) -> Outcome {
+    match (&step.entry, &step.now) {
+        (Some(entry), Some(now)) if entry.live && now.state == State::Active => swap(loader, entry, step),
+        (Some(entry), _) => load(loader, entry, step),
+        (None, Some(now)) => take_back(loader, now.cgroup_id, step),
+        (None, None) => unreachable!("a step has an entry or a policy"),
+    }
+}
+
+/// Policy and live sockets in one operation, which goes back as a whole when it fails.
+fn swap(loader: &Loader, entry: &Entry, step: &Step) -> Outcome {
+    let outcome = loader.swap(&SwapRequest::of(entry.request.clone()))?;
+    let done = match step.action {
+        Action::Switch => Done::Switched { from: outcome.from.clone() },
+        Action::Enforcement => Done::Enforcement,
+        _ if outcome.counts.moved > 0 => Done::Moved,
+        // They were closed, or somebody else was faster.
+        _ => Done::Unchanged,
+    };
+    Ok((done, Some(Live::from(outcome))))
+}
+
+/// The policy first, as there is none or only half of one; then the live sockets.
+fn load(loader: &Loader, entry: &Entry, step: &Step) -> Outcome {
+    let outcome = loader.load(&entry.request)?;
+    let done = match outcome.change {
+        // Somebody else was faster.
+        Change::Unchanged => Done::Unchanged,
+        Change::Switched { from } => Done::Switched { from },
+        Change::Enforcement => Done::Enforcement,
+        Change::Attached | Change::Replaced if step.action == Action::Repair => Done::Repaired,
+        Change::Attached | Change::Replaced => Done::Loaded { created: outcome.created_cgroup },
+    };
+    if !entry.live {
+        return Ok((done, None));
+    }
+    let live = Live::from(loader.swap(&SwapRequest::of(entry.request.clone()))?);
+    let done = if matches!(done, Done::Unchanged) && live.counts.moved > 0 { Done::Moved } else { done };
+    Ok((done, Some(live)))
+}
+
+fn take_back(loader: &Loader, id: u64, step: &Step) -> Outcome {
+    let done = if step.action == Action::Clear { Done::Cleared } else { Done::Pruned };
+    match loader.unload_id(id) {
+        Ok(outcome) => Ok((done, Some(Live::from(outcome)))),
+        // Every change clears what belongs to removed cgroups, so another ccactl may have been faster.
+        Err(ccactl_loader::Error::NoSuchPolicy { .. }) => Ok((done, None)),
+        Err(error) => Err(error),
+    }
+}
+
+impl From<SwapOutcome> for Live {
+    fn from(outcome: SwapOutcome) -> Self {
+        Self { complete: outcome.is_complete(), counts: outcome.counts }
+    }
+}
+
+impl From<UnloadOutcome> for Live {
+    fn from(outcome: UnloadOutcome) -> Self {
+        Self { complete: outcome.is_complete(), counts: outcome.counts }
+    }
 }
 
 #[cfg(test)]
@@ -192,8 +304,11 @@ mod tests {
     use super::*;
 
     fn code_of(done: Vec<Done>) -> u8 {
-        let row = |done| Row { cgroup: "/a".into(), algorithm: "reno".into(), kernel_name: "bpf_reno".into(), done };
         Report { rows: done.into_iter().map(row).collect() }.exit_code()
+    }
+
+    fn row(done: Done) -> Row {
+        Row { cgroup: "/a".into(), algorithm: "reno".into(), kernel_name: "bpf_reno".into(), done, live: None }
     }
 
     #[test]
@@ -204,5 +319,17 @@ mod tests {
         assert_eq!(code_of(vec![Done::Waiting, Done::Unchanged]), exit::FAILURE);
         assert_eq!(code_of(vec![missing(), Done::Conflict(String::new())]), exit::PERMISSION);
         assert_eq!(code_of(vec![Done::Conflict(String::new()), Done::Waiting]), exit::USAGE);
+    }
+
+    #[test]
+    fn sockets_left_behind_have_their_code_and_a_reason_but_a_failure_is_worse() {
+        let counts = Counts { moved: 5, locked: 2, failed: [(16, 1)].into(), ..Counts::default() };
+        let left = || Row { live: Some(Live { counts: counts.clone(), complete: false }), ..row(Done::Moved) };
+        assert_eq!(Report { rows: vec![row(Done::Unchanged), left()] }.exit_code(), exit::SOCKETS);
+        assert_eq!(Report { rows: vec![left(), row(Done::Waiting)] }.exit_code(), exit::FAILURE);
+        let problem = left().problem().unwrap();
+        assert!(problem.starts_with("3 of 8 live sockets were not moved (2: their route"), "{problem}");
+        let all = Row { live: Some(Live { counts: Counts::default(), complete: true }), ..row(Done::Moved) };
+        assert_eq!((all.exit_code(), all.problem()), (exit::OK, None));
     }
 }

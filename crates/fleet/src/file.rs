@@ -33,12 +33,10 @@ pub struct Entry {
     pub name: String,
     /// Line of its table, from 1.
     pub line: usize,
-    /// Algorithm, tunables, kernel name and whether to make the cgroup.
+    /// Algorithm, tunables, kernel name, whether to make the cgroup and whether to overrule what applications choose.
     pub request: LoadRequest,
     /// The same, checked.
     pub choice: Choice,
-    /// Whether sockets that chose an algorithm themselves get this one all the same.
-    pub enforce: bool,
     /// Whether sockets that are open already get it too.
     pub live: bool,
 }
@@ -89,7 +87,8 @@ fn entry(name: &str, table: &Table<'_, '_>, mount: &Mount) -> Result<Entry, File
         Choice::parse(&algorithm, &one, None).map_err(at)?;
     }
     let create = table.flag("create", false)?;
-    let request = LoadRequest { algorithm, cgroup: cgroup.clone(), create, set, as_name };
+    let enforce = table.flag("enforce", false)?;
+    let request = LoadRequest { algorithm, cgroup: cgroup.clone(), create, set, as_name, enforce, replace: false };
     let choice = request.parse().map_err(|error| table.error_here(error.to_string()))?;
     Ok(Entry {
         name: mount.display(&cgroup),
@@ -97,7 +96,6 @@ fn entry(name: &str, table: &Table<'_, '_>, mount: &Mount) -> Result<Entry, File
         line: table.line(),
         request,
         choice,
-        enforce: table.flag("enforce", false)?,
         live: table.flag("live", true)?,
     })
 }
@@ -150,11 +148,11 @@ mod tests {
         .unwrap();
         let [web, edge] = &file.entries[..] else { panic!("{file:?}") };
         assert_eq!((web.name.as_str(), web.line, web.choice.kernel_name()), ("/web", 1, "cubic"));
-        assert!(web.live && !web.enforce && !web.request.create);
+        assert!(web.live && !web.request.enforce && !web.request.create);
         assert_eq!(edge.cgroup, Path::new("/sys/fs/cgroup/unified/edge/a"));
         assert_eq!((edge.line, edge.choice.kernel_name()), (4, "fbbr_a13"));
         assert_eq!(edge.request.set, [("alpha".to_owned(), "1.300".to_owned())]);
-        assert!(!edge.live && edge.enforce && edge.request.create);
+        assert!(!edge.live && edge.request.enforce && edge.request.create);
         assert_eq!(Code::wanted(&edge.choice).to_string(), "f-bbrv2 alpha=1.3");
     }
 

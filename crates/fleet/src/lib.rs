@@ -31,7 +31,7 @@ mod plan;
 mod test_host;
 pub mod watch;
 
-pub use apply::{Done, Report, Row, apply};
+pub use apply::{Done, Live, Report, Row, apply};
 pub use error::{Error, FileError, Result, one_line};
 pub use file::{Entry, PolicyFile};
 pub use observed::Observed;

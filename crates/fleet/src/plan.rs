@@ -19,8 +19,16 @@ pub enum Action {
     Create,
     /// Another algorithm, name or version.
     Switch,
-    /// The same again: the program was detached or the algorithm unregistered behind ccactl's back.
+    /// The same again: the program was detached or the algorithm unregistered behind ccactl's back, or a ccactl was
+    /// killed while it changed the policy.
     Repair,
+    /// What applications choose is to be overruled, or no longer.
+    Enforcement,
+    /// So many live sockets do not have what the policy says.
+    Move {
+        /// How many.
+        sockets: u64,
+    },
     /// It cannot be done: the kernel name stands for other code.
     Conflict {
         /// What to do about it.
@@ -45,6 +53,8 @@ impl Action {
             Self::Create => "create",
             Self::Switch => "switch",
             Self::Repair => "repair",
+            Self::Enforcement => "enforcement",
+            Self::Move { .. } => "move",
             Self::Conflict { .. } => "conflict",
             Self::Prune => "prune",
             Self::Leave => "leave",
@@ -60,12 +70,12 @@ impl Action {
 
     /// Whether it gives the cgroup what its entry says.
     pub(crate) fn loads(&self) -> bool {
-        matches!(self, Self::Load | Self::Create | Self::Switch | Self::Repair)
+        matches!(self, Self::Load | Self::Create | Self::Switch | Self::Repair | Self::Enforcement | Self::Move { .. })
     }
 }
 
 /// One cgroup of the file, or one policy that is not in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     /// Relative to the cgroup2 mount; `(id 4711)` when the cgroup was removed.
     pub cgroup: String,
@@ -83,23 +93,31 @@ impl Step {
     pub fn now_text(&self) -> Option<String> {
         self.now.as_ref().map(|now| {
             let name = &now.kernel_name;
-            match (now.state, Code::loaded(now)) {
-                (State::Active | State::CgroupRemoved, Some(code)) => format!("{name} ({code})"),
-                (State::Detached, Some(code)) => format!("{name} ({code}), detached"),
-                (_, None) | (State::Unregistered, _) => format!("{name}, unregistered"),
-            }
+            let code = Code::loaded(now).map(|code| format!(" ({code})")).unwrap_or_default();
+            let enforced = if now.enforce { ", enforced" } else { "" };
+            let state = match now.state {
+                State::Active | State::CgroupRemoved => "",
+                State::Detached => ", detached",
+                State::Unregistered => ", unregistered",
+                State::Moving => ", interrupted",
+                State::Leaving => ", leaving",
+            };
+            format!("{name}{code}{enforced}{state}")
         })
     }
 
     /// What the file says, for people: `f_bbrv2 (f-bbrv2 alpha=1.3)`.
     #[must_use]
     pub fn wanted_text(&self) -> Option<String> {
-        self.entry.as_ref().map(|Entry { choice, .. }| format!("{} ({})", choice.kernel_name(), Code::wanted(choice)))
+        self.entry.as_ref().map(|Entry { choice, request, .. }| {
+            let enforced = if request.enforce { ", enforced" } else { "" };
+            format!("{} ({}){enforced}", choice.kernel_name(), Code::wanted(choice))
+        })
     }
 }
 
 /// All steps for a file on a host.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// First the cgroups of the file in its order, then the policies that are not in it.
     pub steps: Vec<Step>,
@@ -144,7 +162,11 @@ fn listed(entry: &Entry, observed: &Observed) -> Step {
             // The order of the steps finds that the name is taken.
             Some(code) if code != Code::wanted(&entry.choice) => Action::Switch,
             _ if now.state != State::Active => Action::Repair,
-            _ => Action::Keep,
+            _ if now.enforce != entry.request.enforce => Action::Enforcement,
+            _ => match observed.to_move.get(&now.cgroup_id) {
+                Some(&sockets) if entry.live && sockets > 0 => Action::Move { sockets },
+                _ => Action::Keep,
+            },
         },
     };
     Step { cgroup: entry.name.clone(), entry: Some(entry.clone()), now, action }
@@ -226,6 +248,36 @@ mod tests {
         let plan = host.plan("[cgroup.\"/a\"]\nalgorithm = \"reno\"\nas = \"x\"\n");
         assert_eq!(plan.steps.iter().map(|step| step.action.label()).collect::<Vec<_>>(), ["load", "clear"]);
         assert_eq!(plan.order, [1, 0]);
+    }
+
+    #[test]
+    fn live_sockets_count_unless_the_file_leaves_them_alone() {
+        let host = Host::new().policy("/a", "reno", &[], "x").to_move(3);
+        let text = "[cgroup.\"/a\"]\nalgorithm = \"reno\"\nas = \"x\"\n";
+        let plan = host.plan(text);
+        assert_eq!((&plan.steps[0].action, plan.in_force()), (&Action::Move { sockets: 3 }, false));
+        assert!(host.plan(&format!("{text}live = false\n")).in_force());
+        let none = Host::new().policy("/a", "reno", &[], "x").to_move(0);
+        assert!(none.plan(text).in_force());
+    }
+
+    #[test]
+    fn enforcement_is_a_difference_in_both_directions() {
+        let text = "[cgroup.\"/a\"]\nalgorithm = \"reno\"\nas = \"x\"\n";
+        let (free, enforced) = (text.to_owned(), format!("{text}enforce = true\n"));
+        let host = || Host::new().policy("/a", "reno", &[], "x");
+        assert_eq!(actions(&host().plan(&enforced)), [("/a", "enforcement")]);
+        assert_eq!(actions(&host().enforced().plan(&free)), [("/a", "enforcement")]);
+        assert!(host().enforced().plan(&enforced).in_force());
+    }
+
+    #[test]
+    fn what_a_killed_ccactl_left_is_completed() {
+        for state in [State::Moving, State::Leaving] {
+            let plan =
+                Host::new().state("/a", "reno", "x", state).plan("[cgroup.\"/a\"]\nalgorithm = \"reno\"\nas = \"x\"\n");
+            assert_eq!(actions(&plan), [("/a", "repair")]);
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::observed::Observed;
 use crate::plan::Plan;
 use ccactl_loader::cgroup::Mount;
 use ccactl_loader::{Choice, PolicyStatus, State, TunableSetting};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,9 @@ pub(crate) struct Host {
 
 impl Host {
     pub(crate) fn new() -> Self {
-        Self { observed: Observed { policies: Vec::new(), missing: Vec::new(), mount: mount() } }
+        Self {
+            observed: Observed { policies: Vec::new(), missing: Vec::new(), to_move: BTreeMap::new(), mount: mount() },
+        }
     }
 
     pub(crate) fn policy(self, cgroup: &str, algorithm: &str, set: &[(&str, &str)], name: &str) -> Self {
@@ -33,6 +36,19 @@ impl Host {
 
     pub(crate) fn missing(mut self, cgroup: &str) -> Self {
         self.observed.missing.push(directory(cgroup));
+        self
+    }
+
+    /// The policy that was added last overrules what applications choose.
+    pub(crate) fn enforced(mut self) -> Self {
+        self.observed.policies.last_mut().expect("a policy").enforce = true;
+        self
+    }
+
+    /// So many live sockets do not have what the policy that was added last says.
+    pub(crate) fn to_move(mut self, sockets: u64) -> Self {
+        let id = self.observed.policies.last().expect("a policy").cgroup_id;
+        self.observed.to_move.insert(id, sockets);
         self
     }
 
@@ -66,6 +82,8 @@ impl Host {
             tunables: tunables.into_iter().map(|(tunable, raw)| TunableSetting { tunable, raw }).collect(),
             attached_since: "2026-11-21T15:00:00Z".to_owned(),
             state,
+            enforce: false,
+            canary: None,
         });
         self
     }

@@ -1,6 +1,7 @@
 //! `ccactl apply`
 
 use super::output;
+use super::sockets_view::CountsRow;
 use anyhow::Result;
 use ccactl_abi::exit;
 use ccactl_fleet::watch::{self, End, Event};
@@ -39,7 +40,9 @@ struct Row<'a> {
     algorithm: &'a str,
     kernel_name: &'a str,
     result: &'static str,
-    /// Why it failed and what to do.
+    /// Live sockets by what became of them; null where nothing was done about them.
+    sockets: Option<CountsRow>,
+    /// Why it failed, or left sockets behind, and what to do.
     problem: Option<String>,
 }
 
@@ -90,17 +93,13 @@ fn tell(event: &Event<'_>, first: bool, json: bool) -> Result<()> {
 
 /// Not with `println!`, which panics when the journal goes away under a service.
 fn print(report: &Report) -> Result<()> {
-    let cells: Vec<[String; 4]> = report
-        .rows
-        .iter()
-        .map(|row| [row.cgroup.clone(), row.algorithm.clone(), row.kernel_name.clone(), row.done.label().to_owned()])
-        .collect();
+    let cells: Vec<[String; 5]> = report.rows.iter().map(cells).collect();
     if !cells.is_empty() {
-        output::table(["CGROUP", "ALGORITHM", "KERNEL NAME", "RESULT"], &cells)?;
+        output::table(["CGROUP", "ALGORITHM", "KERNEL NAME", "RESULT", "SOCKETS MOVED"], &cells)?;
     }
     let mut out = io::stdout().lock();
     for row in &report.rows {
-        if let Some(problem) = row.done.problem() {
+        if let Some(problem) = row.problem() {
             writeln!(out, "{}: {problem}", row.cgroup)?;
         }
     }
@@ -110,11 +109,22 @@ fn print(report: &Report) -> Result<()> {
     Ok(())
 }
 
+fn cells(row: &ccactl_fleet::Row) -> [String; 5] {
+    let moved = row.live.as_ref().map(|live| live.counts.moved.to_string()).unwrap_or_default();
+    [row.cgroup.clone(), row.algorithm.clone(), row.kernel_name.clone(), row.done.label().to_owned(), moved]
+}
+
 fn applied(report: &Report) -> Applied<'_> {
     Applied { changed: report.changed(), cgroups: report.rows.iter().map(row).collect() }
 }
 
 fn row(row: &ccactl_fleet::Row) -> Row<'_> {
-    let ccactl_fleet::Row { cgroup, algorithm, kernel_name, done } = row;
-    Row { cgroup, algorithm, kernel_name, result: done.label(), problem: done.problem() }
+    Row {
+        cgroup: &row.cgroup,
+        algorithm: &row.algorithm,
+        kernel_name: &row.kernel_name,
+        result: row.done.label(),
+        sockets: row.live.as_ref().map(|live| CountsRow::of(&live.counts)),
+        problem: row.problem(),
+    }
 }

@@ -37,6 +37,8 @@ struct Row {
     /// The same as the file has it; null when it has nothing.
     wanted: Option<String>,
     action: &'static str,
+    /// Live sockets that do not have what the policy in force says.
+    sockets_to_move: u64,
     /// Why there is nothing to do about it.
     problem: Option<String>,
 }
@@ -69,10 +71,8 @@ fn compare(args: &Args) -> Result<bool> {
     let different: Vec<&Row> = rows.iter().filter(|row| row.action != Action::Keep.label()).collect();
     if !different.is_empty() {
         let cell = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
-        let cells: Vec<[String; 4]> = different
-            .iter()
-            .map(|row| [row.cgroup.clone(), cell(&row.now), cell(&row.wanted), row.action.to_owned()])
-            .collect();
+        let cells: Vec<[String; 4]> =
+            different.iter().map(|row| [row.cgroup.clone(), cell(&row.now), cell(&row.wanted), needs(row)]).collect();
         output::table(["CGROUP", "IN FORCE", "POLICY FILE", "NEEDS"], &cells)?;
     }
     for row in &rows {
@@ -92,6 +92,15 @@ fn row(step: &Step) -> Row {
         Action::Wait => Some("no such cgroup; `create = true` in the file makes it".to_owned()),
         _ => None,
     };
+    let sockets_to_move = if let Action::Move { sockets } = step.action { sockets } else { 0 };
     let action = step.action.label();
-    Row { cgroup: step.cgroup.clone(), now: step.now_text(), wanted: step.wanted_text(), action, problem }
+    let (cgroup, now, wanted) = (step.cgroup.clone(), step.now_text(), step.wanted_text());
+    Row { cgroup, now, wanted, action, sockets_to_move, problem }
+}
+
+fn needs(row: &Row) -> String {
+    match row.sockets_to_move {
+        0 => row.action.to_owned(),
+        sockets => format!("{} {sockets} sockets", row.action),
+    }
 }

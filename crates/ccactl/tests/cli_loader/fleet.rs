@@ -4,8 +4,9 @@ use crate::host::Host;
 use nix::unistd::geteuid;
 use serde_json::Value;
 use std::fs;
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::process::Output;
+use std::process::{Child, Command, Output, Stdio};
 
 /// A host with cgroups of its own below the test's, and a policy file.
 pub struct Fleet {
@@ -84,9 +85,41 @@ impl Fleet {
         self.policy(cgroup) == Some((self.name(name), "active".to_owned()))
     }
 
+    /// Opens a connection from a process of a cgroup.
+    pub fn connection(&self, cgroup: &str) -> Connection {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (procs, port) = (self.directory(cgroup).join("cgroup.procs"), listener.local_addr().unwrap().port());
+        let script = format!("echo $$ > {}; exec 3<>/dev/tcp/127.0.0.1/{port}; exec cat <&3", procs.display());
+        let client = Command::new("bash").args(["-c", &script]).stdin(Stdio::null()).spawn().unwrap();
+        let mut connection = Connection { client, server: None };
+        connection.server = Some(listener.accept().unwrap().0);
+        connection
+    }
+
+    /// How many live sockets of a cgroup have which algorithm, as `status` shows it.
+    pub fn live(&self, cgroup: &str) -> Value {
+        let rows = self.host.json(&["status", "--json"]);
+        let row = rows.as_array().unwrap().iter().find(|row| row["cgroup"] == self.cgroup(cgroup).as_str());
+        row.expect("the cgroup has a policy")["sockets"]["by_algorithm"].clone()
+    }
+
     /// Number of all policies.
     pub fn policies(&self) -> usize {
         self.host.json(&["status", "--json"]).as_array().unwrap().len()
+    }
+}
+
+/// A connection that lasts as long as its value.
+pub struct Connection {
+    client: Child,
+    #[expect(dead_code, reason = "held open, not read")]
+    server: Option<TcpStream>,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let _ = self.client.kill();
+        let _ = self.client.wait();
     }
 }
 

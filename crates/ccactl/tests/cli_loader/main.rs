@@ -1,6 +1,7 @@
 //! apply, diff, load, unload, list, show, status, run and probe as a user sees them: output, messages, exit codes, leftovers.
 
 mod apply;
+mod apply_live;
 mod fleet;
 mod host;
 mod input;
