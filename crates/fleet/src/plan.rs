@@ -62,12 +62,6 @@ impl Action {
         }
     }
 
-    /// Whether [`apply`](crate::apply) calls the loader for it.
-    #[must_use]
-    pub fn changes(&self) -> bool {
-        !matches!(self, Self::Keep | Self::Wait | Self::Leave | Self::Conflict { .. })
-    }
-
     /// Whether it gives the cgroup what its entry says.
     pub(crate) fn loads(&self) -> bool {
         matches!(self, Self::Load | Self::Create | Self::Switch | Self::Repair | Self::Enforcement | Self::Move { .. })

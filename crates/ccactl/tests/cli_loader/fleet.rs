@@ -112,7 +112,6 @@ impl Fleet {
 /// A connection that lasts as long as its value.
 pub struct Connection {
     client: Child,
-    #[expect(dead_code, reason = "held open, not read")]
     server: Option<TcpStream>,
 }
 
