@@ -68,6 +68,23 @@ impl PolicyFile {
         }
         Ok(Self { origin: origin.to_owned(), entries })
     }
+
+    /// Checks that this kernel has its own algorithms that the file names; their modules are loaded. Needs root: others
+    /// may not choose all of them.
+    ///
+    /// # Errors
+    /// [`FileError::Field`] with the first that the kernel does not have.
+    pub fn check_natives(&self) -> Result<(), FileError> {
+        for Entry { choice, name, line, .. } in &self.entries {
+            choice.check_native().map_err(|error| FileError::Field {
+                origin: self.origin.clone(),
+                line: *line,
+                field: format!("cgroup.{name:?}.algorithm"),
+                message: error.to_string(),
+            })?;
+        }
+        Ok(())
+    }
 }
 
 fn entry(name: &str, table: &Table<'_, '_>, mount: &Mount) -> Result<Entry, FileError> {

@@ -21,14 +21,12 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// Looks at the host. A native algorithm that the file names must exist; its module is loaded.
+    /// Looks at the host. All that the file names must exist ([`PolicyFile::check_natives`]).
     ///
     /// # Errors
     /// A pin that cannot be read, an iterator that the kernel refuses, a native algorithm that the kernel does not have.
     pub fn of(loader: &Loader, file: &PolicyFile) -> Result<Self> {
-        for entry in &file.entries {
-            entry.choice.check_native()?;
-        }
+        file.check_natives()?;
         let missing = file.entries.iter().map(|entry| &entry.cgroup).filter(|cgroup| !cgroup.exists()).cloned();
         let to_move = loader.census()?.policies.into_iter().map(|(id, census)| (id, census.counts.moved));
         Ok(Self {

@@ -3,12 +3,14 @@
 //! A kernel name stands for one code at a time, so a step that needs a name for other code has to wait until the
 //! policies that hold it have gone elsewhere. Policies of removed cgroups are cleared first: nothing depends on them. What
 //! is pruned goes as late as it can: when a policy moves from a cgroup to one below it, no new socket is to fall in
-//! between.
+//! between. Inner cgroups come before outer ones, as the nearest policy counts: the live sockets of an inner one are not
+//! moved to the algorithm of the outer one on their way.
 
 use crate::code::Code;
 use crate::observed::Observed;
 use crate::plan::{Action, Step};
 use ccactl_loader::PolicyStatus;
+use std::cmp::Reverse;
 
 /// Order of execution as indices of `steps`, and for each step that cannot be done the reason.
 pub(crate) fn of(steps: &[Step], observed: &Observed) -> (Vec<usize>, Vec<(usize, String)>) {
@@ -24,6 +26,7 @@ pub(crate) fn of(steps: &[Step], observed: &Observed) -> (Vec<usize>, Vec<(usize
     indices(|action| *action == Action::Clear).for_each(|index| take(index, &mut names));
 
     let mut waiting: Vec<usize> = indices(Action::loads).collect();
+    waiting.sort_by_key(|&index| Reverse(depth(&steps[index])));
     let mut prunable: Vec<usize> = indices(|action| *action == Action::Prune).collect();
     loop {
         // One at a time, for each may free a name that an earlier one of the file waits for.
@@ -37,6 +40,10 @@ pub(crate) fn of(steps: &[Step], observed: &Observed) -> (Vec<usize>, Vec<(usize
     }
     let conflicts = waiting.into_iter().filter_map(|index| Some((index, names.obstacle(&steps[index])?))).collect();
     (order, conflicts)
+}
+
+fn depth(step: &Step) -> usize {
+    step.entry.as_ref().map_or(0, |entry| entry.cgroup.components().count())
 }
 
 /// Who holds which kernel name for which code.
@@ -131,6 +138,14 @@ mod tests {
             "[cgroup.\"/a\"]\nalgorithm = \"reno\"\nas = \"x\"\n[cgroup.\"/b\"]\nalgorithm = \"cubic\"\nas = \"y\"\n";
         assert_eq!(host.plan_with_prune(text).order, [1, 2, 0]);
         assert_eq!(host.plan(text).steps[0].action.label(), "conflict");
+    }
+
+    #[test]
+    fn inner_cgroups_come_first_and_else_the_order_of_the_file_holds() {
+        let table =
+            |cgroup: &str, name: &str| format!("[cgroup.\"{cgroup}\"]\nalgorithm = \"reno\"\nas = \"{name}\"\n");
+        let text = table("/a", "a") + &table("/b", "b") + &table("/a/x/y", "y") + &table("/a/x", "x");
+        assert_eq!(Host::new().plan(&text).order, [2, 3, 0, 1]);
     }
 
     #[test]

@@ -18,7 +18,10 @@ fn a_file_with_one_mistake_applies_nothing() {
         ),
         (fleet.table("b", "reno", "b", "set = { nosuch = 1 }"), vec!["policy.toml:9: ", "set.nosuch", "no tunable"]),
         (fleet.table("b", "reno", "b", "enforced = true"), vec!["policy.toml:9: ", "enforced: unknown field"]),
-        (format!("[cgroup.\"{}\"]\nalgorithm = \"native:nosuch\"\n", fleet.cgroup("b")), vec!["'nosuch'", "it has"]),
+        (
+            format!("[cgroup.\"{}\"]\nalgorithm = \"native:nosuch\"\n", fleet.cgroup("b")),
+            vec!["policy.toml:6: ", "'nosuch'", "it has"],
+        ),
         ("[cgroup".to_owned(), vec!["not valid TOML"]),
     ];
     for (bad, parts) in cases {

@@ -154,9 +154,12 @@ fn a_changed_file_is_applied_and_a_broken_one_is_not() {
     fleet.write(&fleet.table("a", "reno", "a", ""));
     let service = Service::ready(&fleet);
 
-    fleet.write(&fleet.table("a", "renoo", "a", ""));
-    service.wait_for("STATUS=1 in force");
-    assert!(fleet.is_active("a", "a"));
+    let native = format!("[cgroup.\"{}\"]\nalgorithm = \"native:nosuch\"\n", fleet.cgroup("a"));
+    for broken in [fleet.table("a", "renoo", "a", ""), native] {
+        fleet.write(&broken);
+        service.wait_for("STATUS=1 in force");
+        assert!(fleet.is_active("a", "a"));
+    }
     // The old file still counts for cgroups that come and go.
     fs::remove_dir(fleet.directory("a")).unwrap();
     service.wait_for("STATUS=0 in force");
@@ -174,8 +177,11 @@ fn a_changed_file_is_applied_and_a_broken_one_is_not() {
 
     let (status, _, stderr) = service.end(Signal::SIGTERM);
     assert_eq!(status.code(), Some(0));
-    assert_eq!(stderr.lines().count(), 1, "{stderr}");
-    assert!(stderr.contains("policy.toml:2: ") && stderr.contains("stays in force"), "{stderr}");
+    let complaints: Vec<&str> = stderr.lines().collect();
+    assert_eq!(complaints.len(), 2, "{stderr}");
+    for (complaint, part) in complaints.iter().zip(["policy.toml:2: ", "'nosuch'"]) {
+        assert!(complaint.contains(part) && complaint.contains("stays in force"), "{stderr}");
+    }
 }
 
 #[test]

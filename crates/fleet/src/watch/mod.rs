@@ -92,7 +92,8 @@ struct Service<'a> {
 impl Service<'_> {
     /// Takes the file if there is nothing wrong with it.
     fn read(&mut self, path: &Path, tell: &mut dyn FnMut(Event<'_>)) {
-        match PolicyFile::read(path, self.loader.mount()) {
+        let checked = PolicyFile::read(path, self.loader.mount()).and_then(|file| file.check_natives().map(|()| file));
+        match checked {
             Ok(file) => self.file = file,
             Err(error) => tell(Event::BadFile(&error)),
         }
