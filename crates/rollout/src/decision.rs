@@ -133,8 +133,6 @@ pub struct Recording {
     pub drops_ring_full: u64,
     /// Rows lost because the kernel had no memory for a socket's state.
     pub drops_no_storage: u64,
-    /// Why there is no file.
-    pub error: Option<String>,
 }
 
 /// The end of a canary.
@@ -178,6 +176,8 @@ pub struct Decision {
     pub recording: Recording,
     /// Where this decision is stored.
     pub stored: PathBuf,
+    /// What went wrong on the side: the recording or this decision could not be kept.
+    pub problems: Vec<String>,
 }
 
 impl Decision {

@@ -1,6 +1,7 @@
 //! What can go wrong with a roll-out, each with the object, what was expected and what to do.
 
 use crate::guard::GuardError;
+use crate::share::Share;
 use ccactl_abi::exit;
 use std::io;
 use std::path::PathBuf;
@@ -31,24 +32,16 @@ pub enum Error {
         /// The shortest.
         needed: Duration,
     },
-    /// Canary and baseline could not be told apart.
-    #[error("{cgroup} has {kernel_name} already: a canary needs another algorithm, or other tunables under another name (--as)", cgroup = cgroup.display())]
-    SameAlgorithm {
-        /// The cgroup.
-        cgroup: PathBuf,
-        /// The kernel name of both.
-        kernel_name: String,
-    },
     /// Figures of a handful of sockets say nothing.
     #[error(
-        "canary with too few sockets: of {live} live ones that could move, {share:.4} % are {canary} for the canary and \
+        "canary with too few sockets: of {live} live ones that may move, {share} are {canary} for the canary and \
          {baseline} for the baseline, needed are {needed} in each; {remedy}"
     )]
     TooFewSockets {
         /// Sockets of the cgroup that a swap may move.
         live: u64,
-        /// Share in percent.
-        share: f64,
+        /// Of the canary.
+        share: Share,
         /// Of those, in the share.
         canary: u64,
         /// And outside of it.
@@ -56,7 +49,7 @@ pub enum Error {
         /// `--min-flows`.
         needed: u64,
         /// What to do about it.
-        remedy: String,
+        remedy: &'static str,
     },
     /// The folder of the evidence, or a file in it.
     #[error("cannot write {}: {cause}; --evidence names another folder", path.display())]
@@ -87,11 +80,9 @@ impl Error {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::Guard { .. }
-            | Error::NoGuard
-            | Error::WatchTooShort { .. }
-            | Error::SameAlgorithm { .. }
-            | Error::TooFewSockets { .. } => exit::USAGE,
+            Error::Guard { .. } | Error::NoGuard | Error::WatchTooShort { .. } | Error::TooFewSockets { .. } => {
+                exit::USAGE
+            }
             Error::Evidence { cause, .. } if cause.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,
             Error::Evidence { .. } => exit::FAILURE,
             Error::NotReverted { source, .. } => source.exit_code(),

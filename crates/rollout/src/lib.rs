@@ -7,18 +7,20 @@
 //!        ──▶ Decision                      promote or revert, with every figure, printed and kept
 //! ```
 
-mod canary;
+pub mod canary;
 mod decision;
 mod error;
 mod evidence;
 mod groups;
 mod guard;
 mod metric;
+mod plan;
 mod quantity;
 mod scope;
 mod share;
 mod tally;
 mod verdict;
+mod watch;
 
 pub use decision::{Cause, Decision, Figures, Moves, Outcome, Recording};
 pub use error::{Error, Result};

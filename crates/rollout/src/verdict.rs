@@ -97,8 +97,9 @@ impl Judge {
                 return Some(format!("the {name} had {} active flows, needed are {}", tally.flows, self.min_flows));
             }
             let is_compared = group == Group::Canary || guard.needs_baseline();
-            (is_compared && !metric.has_enough(tally))
-                .then(|| format!("{metric} of the {name}: {} seen, needed are {}", metric.found(tally), metric.needed()))
+            (is_compared && !metric.has_enough(tally)).then(|| {
+                format!("{metric} of the {name}: {} seen, needed are {}", metric.found(tally), metric.needed())
+            })
         })
     }
 }

@@ -2,9 +2,7 @@
 
 use bytemuck::Zeroable;
 use ccactl_abi::layout::{EVENT_CLOSE, EVENT_OPEN, EVENT_SAMPLE, Sample, name_bytes};
-use ccactl_rollout::{
-    CONSECUTIVE, Group, Groups, Ignored, Judge, Membership, Metric, Share, State, early_end,
-};
+use ccactl_rollout::{CONSECUTIVE, Group, Groups, Ignored, Judge, Membership, Metric, Share, State, early_end};
 use std::collections::HashSet;
 
 const CGROUP: u64 = 42;

@@ -36,7 +36,10 @@ fn a_guard_is_a_metric_a_comparison_and_a_sum() {
 #[test]
 fn an_error_points_at_its_place() {
     for (text, expected) in [
-        ("", "column 1: expected a metric (retransmit_rate, loss_rate, ce_rate, mean_rtt, p50_rtt, p95_rtt, p99_rtt, goodput, throughput, mean_cwnd), found the end"),
+        (
+            "",
+            "column 1: expected a metric (retransmit_rate, loss_rate, ce_rate, mean_rtt, p50_rtt, p95_rtt, p99_rtt, goodput, throughput, mean_cwnd), found the end",
+        ),
         ("p95_rtt", "column 8: expected one of > >= < <=, found the end"),
         ("p95_rtt == baseline", "column 9: expected one of > >= < <=, found '=='"),
         ("p95_rtt >> baseline", "column 10: expected a number or 'baseline', found '>'"),
@@ -52,7 +55,10 @@ fn an_error_points_at_its_place() {
         ("p95_rtt > 5%", "column 11: p95_rtt is compared with a time such as 50ms, found '5%'"),
         ("loss_rate > 5ms", "column 13: loss_rate is compared with a share such as 1% or 0.01, found '5ms'"),
         ("goodput < 5", "column 11: goodput is compared with a rate such as 10Mbit/s, found '5'"),
-        ("p95_rtt > 5 parsec", "column 13: unknown unit 'parsec'; the units are %, us, ms, s, bit/s, kbit/s, Mbit/s, Gbit/s, pkts"),
+        (
+            "p95_rtt > 5 parsec",
+            "column 13: unknown unit 'parsec'; the units are %, us, ms, s, bit/s, kbit/s, Mbit/s, Gbit/s, pkts",
+        ),
     ] {
         assert_eq!(message(text), expected, "{text}");
     }
@@ -61,7 +67,10 @@ fn an_error_points_at_its_place() {
 #[test]
 fn an_unknown_metric_is_answered_with_the_nearest_and_all_of_them() {
     let text = message("retransmission_rate > 2 * baseline");
-    assert!(text.starts_with("column 1: unknown metric 'retransmission_rate', did you mean retransmit_rate?"), "{text}");
+    assert!(
+        text.starts_with("column 1: unknown metric 'retransmission_rate', did you mean retransmit_rate?"),
+        "{text}"
+    );
     for metric in Metric::ALL {
         assert!(text.contains(metric.name()), "{text}");
     }
@@ -96,8 +105,12 @@ fn guards() -> impl Strategy<Value = Guard> {
     ]);
     let factor = prop_oneof![Just(0.0), 1e-6..1e6];
     let offset = prop_oneof![Just(0.0), 1e-9..1e12];
-    (metric, comparison, factor, offset)
-        .prop_map(|(metric, comparison, factor, offset)| Guard { metric, comparison, factor, offset })
+    (metric, comparison, factor, offset).prop_map(|(metric, comparison, factor, offset)| Guard {
+        metric,
+        comparison,
+        factor,
+        offset,
+    })
 }
 
 proptest! {
