@@ -8,8 +8,9 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
         let loader = cause.downcast_ref::<ccactl_loader::Error>().map(ccactl_loader::Error::exit_code);
         let collector = || cause.downcast_ref::<ccactl_collector::Error>().map(ccactl_collector::Error::exit_code);
         let report = || cause.downcast_ref::<ccactl_report::Error>().map(ccactl_report::Error::exit_code);
+        let rollout = || cause.downcast_ref::<ccactl_rollout::Error>().map(ccactl_rollout::Error::exit_code);
         let testbed = || cause.downcast_ref::<ccactl_testbed::Error>().map(ccactl_testbed::Error::exit_code);
-        loader.or_else(collector).or_else(report).or_else(testbed)
+        loader.or_else(collector).or_else(report).or_else(rollout).or_else(testbed)
     };
     error.chain().find_map(code).unwrap_or(exit::FAILURE)
 }

@@ -53,6 +53,18 @@ pub(crate) fn unit_names() -> String {
     UNITS.iter().map(|unit| unit.name).collect::<Vec<_>>().join(", ")
 }
 
+/// The shortest text that is read back as exactly this value.
+pub(crate) fn written(dimension: Dimension, value: f64) -> String {
+    let plain = if dimension == Dimension::Ratio { "" } else { dimension.unit() };
+    let in_unit = |unit: &Unit| {
+        let number = value / unit.factor;
+        (number * unit.factor == value).then(|| format!("{number}{}", unit.name))
+    };
+    let others = UNITS.iter().filter(|unit| unit.dimension == dimension).filter_map(in_unit);
+    // In the plain unit every value is exact.
+    others.chain([format!("{value}{plain}")]).min_by_key(|text| text.len()).expect("one at least")
+}
+
 impl Dimension {
     /// What the values are kept in, as JSON names it.
     #[must_use]
@@ -94,6 +106,21 @@ impl Dimension {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_is_written_in_the_unit_that_makes_it_short() {
+        for (dimension, value, text) in [
+            (Dimension::Ratio, 0.03, "3%"),
+            (Dimension::Ratio, 0.001, "0.1%"),
+            (Dimension::Time, 10_000_000.0, "10s"),
+            (Dimension::Time, 1_500.0, "1.5ms"),
+            (Dimension::Time, 20.0, "20us"),
+            (Dimension::Rate, 1_500_000.0, "1.5Mbit/s"),
+            (Dimension::Packets, 4.0, "4pkts"),
+        ] {
+            assert_eq!(written(dimension, value), text);
+        }
+    }
 
     #[test]
     fn values_are_shown_in_a_unit_of_a_handy_size() {

@@ -5,7 +5,7 @@ mod parse;
 pub use parse::GuardError;
 
 use crate::metric::Metric;
-use crate::quantity::Dimension;
+use crate::quantity;
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
@@ -104,20 +104,11 @@ impl FromStr for Guard {
 impl fmt::Display for Guard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} ", self.metric, self.comparison.sign())?;
+        let offset = quantity::written(self.metric.dimension(), self.offset);
         match (self.needs_baseline(), self.offset != 0.0) {
             (true, false) => write!(f, "{} * baseline", self.factor),
-            (true, true) => write!(f, "{} * baseline + {}", self.factor, self.written_offset()),
-            (false, _) => f.write_str(&self.written_offset()),
-        }
-    }
-}
-
-impl Guard {
-    /// A bare number is a share; all else is written in the unit that it is kept in.
-    fn written_offset(&self) -> String {
-        match self.metric.dimension() {
-            Dimension::Ratio => format!("{}", self.offset),
-            other => format!("{}{}", self.offset, other.unit()),
+            (true, true) => write!(f, "{} * baseline + {offset}", self.factor),
+            (false, _) => f.write_str(&offset),
         }
     }
 }

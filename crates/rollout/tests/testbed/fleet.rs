@@ -16,11 +16,11 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 
-/// A link that all flows share; the window of each is some ten packets.
+/// A link that all flows share; the window of each is some twenty packets.
 const SHARED: &str = r#"
 duration = "10s"
 [link]
-rate = "20Mbit/s"
+rate = "40Mbit/s"
 base_rtt = "20ms"
 buffer = { bdp = 1 }
 [[flow]]

@@ -26,8 +26,8 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// A starved flow: each loss leaves a thousandth of the window, and nothing but a slow cubic brings it back.
 const STARVED: &[(&str, &str)] = &[("beta", "1"), ("bic_scale", "1"), ("tcp_friendliness", "0")];
-/// A flow that gives nothing back: a loss leaves 1023/1024 of the window, and it grows as fast as can be set.
-const RECKLESS: &[(&str, &str)] = &[("beta", "1023"), ("bic_scale", "4096")];
+/// Hybla that takes every path for a satellite's: with RTT0 = 1 ms it grows by hundreds of packets per round trip.
+const RECKLESS: &[(&str, &str)] = &[("rtt0_ms", "1")];
 
 #[test]
 fn a_canary_that_starves_beside_the_baseline_is_taken_back_early() {
@@ -47,7 +47,7 @@ fn a_canary_that_overshoots_its_own_bottlenecks_is_taken_back_early() {
     let Some(host) = Host::new() else { return };
     let fleet = Fleet::on_own_bottlenecks(&host.cgroup, share(), MIN_FLOWS);
     let guards = ["retransmit_rate > 2 * baseline + 1%", "goodput < 0.1 * baseline"];
-    let decision = host.canary("cubic", RECKLESS, &guards).expect("a decision");
+    let decision = host.canary("hybla", RECKLESS, &guards).expect("a decision");
     report(&decision);
     assert_eq!(decision.outcome, Outcome::Reverted);
     let Cause::GuardHeld { guard, early: true, .. } = &decision.cause else { panic!("{:?}", decision.cause) };
