@@ -1,12 +1,13 @@
 //! What the live sockets of this host really have, for `status`.
 
+use crate::bpffs;
 use crate::error::Result;
 use crate::loader::Loader;
 use crate::migrate::{Migrator, Scope};
 use crate::outcome::Counts;
 use crate::policy::Policies;
 use crate::sockets::{SocketOutcome, SocketReport};
-use ccactl_abi::layout::{Socket, name_str};
+use ccactl_abi::layout::{SOCKET_MARKED, Socket, name_str};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -26,7 +27,7 @@ pub struct PolicyCensus {
 pub struct Census {
     /// By the id of the cgroup whose policy decides.
     pub policies: BTreeMap<u64, PolicyCensus>,
-    /// Sockets of no policy with an algorithm in BPF, by its kernel name.
+    /// Sockets of no policy with an algorithm that ccactl has registered, by its kernel name.
     pub elsewhere: BTreeMap<String, u64>,
     /// Sockets of no policy that carry a note of ccactl, because it has given them back what they had.
     pub noted: u64,
@@ -41,13 +42,15 @@ impl Loader {
         let mut census = Census::default();
         let mut by_policy: BTreeMap<u64, Vec<Socket>> =
             Policies::all(&self.paths)?.into_iter().map(|(id, _)| (id, Vec::new())).collect();
+        let ours = bpffs::names(&self.paths.algorithms())?;
         for socket in self.touched_sockets()? {
+            let name = name_str(&socket.after);
             match by_policy.get_mut(&socket.policy_id) {
                 Some(sockets) => sockets.push(socket),
-                None if socket.table_id != 0 => {
-                    *census.elsewhere.entry(name_str(&socket.after).to_owned()).or_default() += 1;
+                None if socket.table_id != 0 && ours.iter().any(|other| other == name) => {
+                    *census.elsewhere.entry(name.to_owned()).or_default() += 1;
                 }
-                None => census.noted += 1,
+                None => census.noted += u64::from(socket.flags & SOCKET_MARKED != 0),
             }
         }
         census.policies = by_policy.into_iter().map(|(id, sockets)| (id, PolicyCensus::of(&sockets))).collect();

@@ -13,7 +13,6 @@ pub const POINTS: &[&str] = &[
     "moving",
     "moved",
     "settled",
-    "canary-policy",
     "canary-moved",
     "leaving",
     "given-back",

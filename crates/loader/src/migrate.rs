@@ -76,8 +76,12 @@ impl Migrator {
     ) -> Result<Self> {
         let mut object = object::open("migrate", MIGRATE)?;
         policy::pin_shared_maps(&mut object, paths)?;
-        if instead.is_some() {
+        // Looking makes no pins: where there are none, there is nothing to share.
+        if instead.is_some() || !paths.policies().exists() {
             object::keep_private(&mut object, "policies")?;
+        }
+        if !paths.marks().exists() {
+            object::keep_private(&mut object, "marks")?;
         }
         let object = object::finish(object, "migrate")?;
         let migrator = Self { object, scope, processes: cgroup.map(cgroup::processes).unwrap_or_default() };
