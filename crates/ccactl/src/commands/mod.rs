@@ -1,6 +1,8 @@
 //! One file per subcommand: parse, call the library, print. No logic of their own.
 pub mod bench;
 pub mod bench_view;
+pub mod canary;
+pub mod canary_view;
 pub mod demo;
 pub mod flow;
 pub mod list;
