@@ -92,7 +92,7 @@ pub fn run(
     let plan = Plan::check(loader, request)?;
     let evidence = Evidence::prepare(&request.evidence, plan.subject.cgroup_id, plan.choice.kernel_name())?;
     let interval = sampling_interval(plan.sockets, request.watch);
-    let watch = Watch::record(loader, &plan.subject, &plan.choice, interval, &evidence.recording)?;
+    let watch = Watch::record(loader, &plan.subject, &plan.choice, request.share, interval, &evidence.recording)?;
     let started = Clock::now().started_rfc3339();
     let canary = match loader.start_canary(&request.swap, request.share.fraction()) {
         Ok(canary) => canary,

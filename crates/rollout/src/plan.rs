@@ -35,7 +35,7 @@ impl Plan {
         if rehearsal.from == rehearsal.kernel_name {
             return Err(ccactl_loader::Error::CanaryIsBaseline { kernel_name: rehearsal.kernel_name }.into());
         }
-        let subject = Subject { cgroup: rehearsal.cgroup, cgroup_id: rehearsal.cgroup_id };
+        let subject = Subject { cgroup: rehearsal.cgroup, cgroup_id: rehearsal.cgroup_id, baseline: rehearsal.from };
         let enforce = request.swap.load.enforce;
         let sockets = loader.sockets(&subject.cgroup)?;
         let movable = sockets.iter().filter(|socket| is_movable(socket, enforce)).map(|socket| socket.flow_id);

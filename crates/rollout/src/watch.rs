@@ -3,12 +3,14 @@
 use crate::decision::Recording;
 use crate::groups::{Groups, Membership};
 use crate::scope;
+use crate::share::Share;
 use ccactl_abi::Algorithm;
 use ccactl_abi::layout::Sample;
 use ccactl_collector::{
     CgroupFilter, Clock, Drops, Every, HostPaths, KnownAlgorithm, Output, RecordOptions, Recorder, Tap,
 };
 use ccactl_loader::{Choice, Loader, PolicyStatus};
+use serde_json::json;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -34,6 +36,8 @@ pub(crate) struct Subject {
     /// Directory.
     pub(crate) cgroup: PathBuf,
     pub(crate) cgroup_id: u64,
+    /// Kernel name that its sockets have.
+    pub(crate) baseline: String,
 }
 
 impl Subject {
@@ -58,6 +62,7 @@ impl Watch {
         loader: &Loader,
         subject: &Subject,
         canary: &Choice,
+        share: Share,
         interval: Duration,
         file: &Path,
     ) -> crate::Result<Watch> {
@@ -72,7 +77,8 @@ impl Watch {
         // Where the loader keeps its state, so that both of them share the map of traces and the locks.
         options.paths = HostPaths { bpffs: loader.paths().bpffs.clone(), run: loader.paths().run.clone() };
         options.loaded = known_algorithms(&loader.status()?, canary);
-        options.metadata = BTreeMap::from([("ccactl.canary".to_owned(), canary.kernel_name().to_owned())]);
+        let groups_json = json!({ "canary": canary.kernel_name(), "baseline": subject.baseline, "share": share });
+        options.metadata = BTreeMap::from([("ccactl.canary".to_owned(), groups_json.to_string())]);
         options.tap = Some(tap(Arc::clone(&groups)));
         Ok(Watch { recorder: Recorder::start(options)?, interval, groups })
     }

@@ -194,15 +194,36 @@ impl Host {
         entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect()
     }
 
-    /// The decision is stored as it was returned, beside a recording with rows of both groups.
+    /// The decision is stored as it was returned, beside the recording that its figures come from.
     fn check_evidence(&self, decision: &Decision) {
         assert_eq!(decision.problems, Vec::<String>::new());
         let stored = fs::read_to_string(&decision.stored).expect("the decision is stored");
-        let stored: serde_json::Value = serde_json::from_str(&stored).expect("as JSON");
-        assert_eq!(stored, serde_json::to_value(decision).expect("it is JSON"));
-        let recording = decision.recording.path.as_ref().expect("a recording");
-        assert!(fs::metadata(recording).expect("it is there").len() > 1000);
+        assert_eq!(stored, serde_json::to_string_pretty(decision).expect("it is JSON") + "\n");
+        let recording = decision.recording.path.clone().expect("a recording");
+        check_figures(decision, &[recording]);
         assert_eq!(self.evidence().len(), 2);
+    }
+}
+
+/// `ccactl report` computes the same figures in its own way. Its window is not quite that of the watch, which begins a
+/// moment after the recording and ends before it.
+fn check_figures(decision: &Decision, recording: &[PathBuf]) {
+    let from_s = Some(decision.settle_s + 0.2);
+    let options = ccactl_report::Options { from_s, ..ccactl_report::Options::default() };
+    let opened = ccactl_report::open_all(recording).unwrap_or_else(|error| panic!("{error}"));
+    let summary = ccactl_report::summarize(&opened, &options).unwrap_or_else(|error| panic!("{error}"));
+    for figures in [&decision.canary, &decision.baseline] {
+        let algorithms = &summary.recordings[0].algorithms;
+        let found = algorithms.iter().find(|algorithm| algorithm.kernel_name == figures.kernel_name);
+        let found = &found.unwrap_or_else(|| panic!("{} is not in the recording", figures.kernel_name)).measures;
+        let alike = |name: &str, ours: f64, theirs: f64, within: f64| {
+            assert!((ours / theirs - 1.0).abs() < within, "{name} of {}: {ours} and {theirs}", figures.kernel_name);
+        };
+        alike("sent_bytes", figures.sent_bytes as f64, found.sent_bytes as f64, 0.2);
+        let mean_rtt_us = figures.metrics["mean_rtt"].expect("RTTs were measured");
+        alike("mean_rtt", mean_rtt_us, found.rtt_mean_us.expect("RTTs were recorded"), 0.1);
+        let goodput_bps = figures.metrics["goodput"].expect("bytes were acknowledged");
+        alike("goodput", goodput_bps, found.goodput_bps.expect("bytes were recorded"), 0.2);
     }
 }
 
