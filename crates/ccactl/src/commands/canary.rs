@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use ccactl_collector::parse_duration;
 use ccactl_loader::{Loader, SwapRequest};
 use ccactl_rollout::canary::{self, CanaryRequest};
-use ccactl_rollout::{Guard, Share, default_evidence_dir};
+use ccactl_rollout::{Error, Guard, Share, default_evidence_dir};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -25,7 +25,7 @@ pub struct Args {
     watch: Duration,
     /// Take the canary back when this holds, such as 'retransmit_rate > 2 * baseline + 0.1%'; may be repeated
     #[arg(long, value_name = "RULE", requires = "canary")]
-    revert_if: Vec<Guard>,
+    revert_if: Vec<String>,
     /// Live sockets that each group must have
     #[arg(long, value_name = "N", default_value_t = CanaryRequest::DEFAULT_MIN_FLOWS,
           value_parser = clap::value_parser!(u64).range(1..), requires = "canary")]
@@ -37,16 +37,22 @@ pub struct Args {
 
 impl Args {
     /// The guarded swap, if one is asked for.
-    pub fn request(self, swap: &SwapRequest) -> Option<CanaryRequest> {
-        Some(CanaryRequest {
+    pub fn request(self, swap: &SwapRequest) -> Result<Option<CanaryRequest>> {
+        let Some(share) = self.canary else { return Ok(None) };
+        Ok(Some(CanaryRequest {
             swap: swap.clone(),
-            share: self.canary?,
+            share,
             watch: self.watch,
-            guards: self.revert_if,
+            guards: self.revert_if.into_iter().map(guard).collect::<Result<_, _>>()?,
             min_flows: self.min_flows,
             evidence: self.evidence.unwrap_or_else(default_evidence_dir),
-        })
+        }))
     }
+}
+
+/// Not clap's to parse: its messages take three lines, and this one is long enough.
+fn guard(text: String) -> Result<Guard, Error> {
+    text.parse().map_err(|reason| Error::Guard { text, reason })
 }
 
 /// Watches a canary to its decision. Signals take it back.

@@ -46,7 +46,7 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let json = args.json;
-    let (request, guarded) = requests(args);
+    let (request, guarded) = requests(args)?;
     request.load.parse()?;
     let loader = Loader::open()?;
     if let Some(guarded) = guarded {
@@ -62,7 +62,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 }
 
 /// The swap, and the guarded one that it is to be, if so asked.
-fn requests(args: Args) -> (SwapRequest, Option<CanaryRequest>) {
+fn requests(args: Args) -> Result<(SwapRequest, Option<CanaryRequest>)> {
     let scope = match (args.existing, args.new_only) {
         (true, _) => SwapScope::ExistingOnly,
         (_, true) => SwapScope::NewOnly,
@@ -78,6 +78,6 @@ fn requests(args: Args) -> (SwapRequest, Option<CanaryRequest>) {
         replace: args.replace,
     };
     let swap = SwapRequest { load, scope, dry_run: args.dry_run };
-    let guarded = args.canary.request(&swap);
-    (swap, guarded)
+    let guarded = args.canary.request(&swap)?;
+    Ok((swap, guarded))
 }

@@ -53,7 +53,7 @@ pub enum GuardError {
 }
 
 fn nearest_hint(nearest: Option<&str>) -> String {
-    nearest.map_or_else(String::new, |name| format!(", did you mean {name}?"))
+    nearest.map_or_else(String::new, |name| format!(", nearest: {name}"))
 }
 
 fn metric_names() -> String {
