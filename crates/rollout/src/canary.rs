@@ -3,7 +3,7 @@
 use crate::decision::{self, Cause, Decision, Figures, Moves, Outcome};
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
-use crate::groups::{Group, Membership};
+use crate::groups::{Group, Groups, Ignored, Membership};
 use crate::guard::Guard;
 use crate::plan::Plan;
 use crate::share::Share;
@@ -104,19 +104,14 @@ pub fn run(
         }
     };
 
-    let (canary_name, baseline_name) = (canary.canary_name().to_owned(), canary.baseline_name().to_owned());
     let start = Moves::from(canary.outcome());
-    observe(Event::Started { moves: &start, canary: &canary_name, baseline: &baseline_name });
+    observe(Event::Started { moves: &start, canary: canary.canary_name(), baseline: canary.baseline_name() });
     let mut trial =
         Trial { loader, request, plan: &plan, watch: &watch, canary: &canary, begins: Instant::now() + SETTLE };
     // From here on an error drops the canary, which takes it back.
-    let (cause, guards) = trial.follow(interrupted, observe)?;
+    let (cause, seen) = trial.follow(interrupted, observe)?;
     let watched = trial.begins.elapsed();
     observe(Event::Decided { cause: &cause });
-    let figures = |group, name: &str| watch.with_groups(|groups| Figures::of(group, name, groups));
-    let (canary_figures, baseline_figures) =
-        (figures(Group::Canary, &canary_name), figures(Group::Baseline, &baseline_name));
-    let ignored = watch.with_groups(|groups| groups.ignored());
 
     let (outcome, cause, end) = carry_out(canary, cause)?;
     let (recording, problem) = watch.finish();
@@ -132,10 +127,10 @@ pub fn run(
         watch_s: request.watch.as_secs_f64(),
         watched_s: watched.as_secs_f64(),
         min_flows: request.min_flows,
-        guards,
-        canary: canary_figures,
-        baseline: baseline_figures,
-        ignored,
+        guards: seen.verdicts,
+        canary: seen.canary,
+        baseline: seen.baseline,
+        ignored: seen.ignored,
         start,
         end: end.as_ref().map(Moves::from),
         recording,
@@ -160,37 +155,33 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// Evaluates the guards until something ends the watch; says what, and what the guards said last.
-    fn follow(
-        &mut self,
-        interrupted: &AtomicBool,
-        observe: &mut dyn FnMut(Event<'_>),
-    ) -> Result<(Cause, Vec<Verdict>)> {
+    /// Evaluates the guards until something ends the watch; says what, and what was seen last.
+    fn follow(&self, interrupted: &AtomicBool, observe: &mut dyn FnMut(Event<'_>)) -> Result<(Cause, Seen)> {
         self.begin()?;
         let mut judge = Judge::new(self.request.guards.clone(), self.request.min_flows);
         let end = self.begins + self.request.watch;
         let mut next = self.begins + EVALUATION_INTERVAL;
-        let mut verdicts = self.watch.with_groups(|groups| judge.evaluate(groups));
+        let mut seen = self.watch.with_groups(|groups| self.look(&mut judge, groups));
         loop {
             while Instant::now() < next.min(end) {
                 if interrupted.load(Ordering::Relaxed) {
-                    return Ok((Cause::Interrupted, verdicts));
+                    return Ok((Cause::Interrupted, seen));
                 }
                 sleep(ATTENTION);
             }
             if self.watch.has_ended() {
-                return Ok((Cause::RecorderEnded { error: String::new() }, verdicts));
+                return Ok((Cause::RecorderEnded { error: String::new() }, seen));
             }
             if !self.canary.is_current()? {
-                return Ok((Cause::Superseded, verdicts));
+                return Ok((Cause::Superseded, seen));
             }
-            verdicts = self.evaluate(&mut judge, observe)?;
-            if let Some(held) = early_end(&verdicts) {
+            seen = self.evaluate(&mut judge, observe)?;
+            if let Some(held) = early_end(&seen.verdicts) {
                 let guard = held.guard.to_string();
-                return Ok((Cause::GuardHeld { guard, evaluations: held.held, early: true }, verdicts));
+                return Ok((Cause::GuardHeld { guard, evaluations: held.held, early: true }, seen));
             }
             if Instant::now() >= end {
-                return Ok((decision::at_the_end(&verdicts), verdicts));
+                return Ok((decision::at_the_end(&seen.verdicts), seen));
             }
             next += EVALUATION_INTERVAL;
         }
@@ -208,21 +199,39 @@ impl Trial<'_> {
         Ok(())
     }
 
-    fn evaluate(&self, judge: &mut Judge, observe: &mut dyn FnMut(Event<'_>)) -> Result<Vec<Verdict>> {
+    fn evaluate(&self, judge: &mut Judge, observe: &mut dyn FnMut(Event<'_>)) -> Result<Seen> {
         let cgroups = self.plan.subject.cgroups(self.loader)?;
-        let (verdicts, canary_flows, baseline_flows) = self.watch.with_groups(|groups| {
+        let seen = self.watch.with_groups(|groups| {
             groups.set_cgroups(cgroups);
-            (judge.evaluate(groups), groups.tally(Group::Canary).flows, groups.tally(Group::Baseline).flows)
+            self.look(judge, groups)
         });
         observe(Event::Evaluated {
             elapsed: self.begins.elapsed(),
-            verdicts: &verdicts,
-            canary_flows,
-            baseline_flows,
+            verdicts: &seen.verdicts,
+            canary_flows: seen.canary.flows,
+            baseline_flows: seen.baseline.flows,
             drops: self.watch.drops().total(),
         });
-        Ok(verdicts)
+        Ok(seen)
     }
+
+    /// Verdicts and the figures that they are about, of one moment.
+    fn look(&self, judge: &mut Judge, groups: &Groups) -> Seen {
+        Seen {
+            verdicts: judge.evaluate(groups),
+            canary: Figures::of(Group::Canary, self.canary.canary_name(), groups),
+            baseline: Figures::of(Group::Baseline, self.canary.baseline_name(), groups),
+            ignored: groups.ignored(),
+        }
+    }
+}
+
+/// What one evaluation has seen.
+struct Seen {
+    verdicts: Vec<Verdict>,
+    canary: Figures,
+    baseline: Figures,
+    ignored: Ignored,
 }
 
 /// Promotes, reverts, or leaves alone. Somebody else may still come first.

@@ -86,7 +86,7 @@ mod tests {
         assert!(message(20, "90%", 5).ends_with("a smaller --canary, or a smaller --min-flows"));
         assert_eq!(
             message(4, "50%", 5),
-            "canary with too few sockets: of 4 live ones that may move, 50.000 % are 2 for the canary and 2 for the \
+            "canary with too few sockets: of 4 live ones that may move, 50 % are 2 for the canary and 2 for the \
              baseline, needed are 5 in each; a smaller --min-flows lets so few decide"
         );
     }

@@ -51,7 +51,12 @@ impl FromStr for Share {
 
 impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.3} %", self.fraction() * 100.0)
+        // Three significant digits: more would show the sixteen bits instead of what was asked for.
+        let percent = self.fraction() * 100.0;
+        let decimals = (2.0 - percent.log10().floor()).max(0.0) as usize;
+        let text = format!("{percent:.decimals$}");
+        let text = if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+        write!(f, "{text} %")
     }
 }
 
@@ -73,7 +78,9 @@ mod tests {
         for text in ["", "%", "0", "0%", "100%", "1", "10", "-5%", "nan", "inf%", "ten", "0.0001%", "99.9999%"] {
             assert_eq!(text.parse::<Share>(), Err(ShareError(text.to_owned())));
         }
-        assert_eq!(Share(6554).to_string(), "10.001 %");
+        for (parts, text) in [(6554, "10 %"), (16_384, "25 %"), (8192, "12.5 %"), (1, "0.00153 %"), (65_529, "100 %")] {
+            assert_eq!(Share(parts).to_string(), text);
+        }
     }
 
     #[test]
