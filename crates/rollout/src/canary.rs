@@ -106,8 +106,7 @@ pub fn run(
 
     let start = Moves::from(canary.outcome());
     observe(Event::Started { moves: &start, canary: canary.canary_name(), baseline: canary.baseline_name() });
-    let mut trial =
-        Trial { loader, request, plan: &plan, watch: &watch, canary: &canary, begins: Instant::now() + SETTLE };
+    let trial = Trial { loader, request, plan: &plan, watch: &watch, canary: &canary, begins: Instant::now() + SETTLE };
     // From here on an error drops the canary, which takes it back.
     let (cause, seen) = trial.follow(interrupted, observe)?;
     let watched = trial.begins.elapsed();
