@@ -2,6 +2,8 @@
 pub mod apply;
 pub mod bench;
 pub mod bench_view;
+pub mod canary;
+pub mod canary_view;
 pub mod demo;
 pub mod diff;
 pub mod flow;

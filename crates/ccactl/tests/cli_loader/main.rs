@@ -3,6 +3,7 @@
 mod apply;
 mod apply_live;
 mod fleet;
+mod canary;
 mod host;
 mod input;
 mod lifecycle;
