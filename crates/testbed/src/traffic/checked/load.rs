@@ -13,8 +13,11 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Ports of each address: together with the ephemeral ports of the client, room for half a million connections per pair.
-const PORTS: u16 = 8;
+/// Ports of each address that one server process listens on: each can be reached from every ephemeral port of the client.
+const PORTS: u16 = 4;
+/// Connections of one process. Each is an open file, and even root cannot always raise the limit of those (in some containers it
+/// is 20 000).
+const CONNECTIONS_PER_PROCESS: u32 = 16_000;
 /// How long all connections may take until both ends know them.
 const OPEN_WITHIN: Duration = Duration::from_secs(60);
 /// How long the orderly end of all connections may take.
@@ -88,9 +91,8 @@ impl CheckedLoad {
     /// What the kernel refuses, or an end that does not get ready.
     pub fn start(program: &Path, id: RunId, options: &LoadOptions, cgroup: &Cgroup) -> Result<Self> {
         let mut load = Self { ends: Vec::new(), pairs: Vec::new(), connections: options.connections };
-        let pairs = options.pairs as u32;
-        for index in 0..pairs {
-            let pair = VethPair::create(id, index as usize)?;
+        for index in 0..options.pairs {
+            let pair = VethPair::create(id, index)?;
             if let Some(Bottleneck { rate_bytes_per_s, burst_bytes, limit_bytes }) = options.bottleneck {
                 pair.limit(rate_bytes_per_s, burst_bytes, limit_bytes)?;
             }
@@ -98,25 +100,35 @@ impl CheckedLoad {
                 pair.client.sysctl(path, value)?;
                 pair.server.sysctl(path, value)?;
             }
-            let extra = u32::from(index < options.connections % pairs);
-            let end = |side| EndOptions {
-                side,
-                addresses: veth::SERVER.to_vec(),
-                first_port: FIRST_PORT,
-                ports: PORTS,
-                connections: options.connections / pairs + extra,
-                seed: options.seed ^ u64::from(index) << 32,
-                opening_bytes: options.opening_bytes,
-                rate_bytes_per_s: options.rate_bytes_per_s / u64::from(pairs),
-            };
-            // The server first: the client connects at once.
-            for (side, netns) in [(Side::Server, &pair.server), (Side::Client, &pair.client)] {
-                load.ends.push(start_end(program, &end(side), netns, cgroup)?);
-            }
             load.pairs.push(pair);
+            load.start_ends(program, index, options, cgroup)?;
         }
         load.wait_open()?;
         Ok(load)
+    }
+
+    /// Starts the processes in the namespaces of a pair.
+    fn start_ends(&mut self, program: &Path, pair: usize, options: &LoadOptions, cgroup: &Cgroup) -> Result<()> {
+        let connections = share(options.connections, pair, options.pairs);
+        let processes = connections.div_ceil(CONNECTIONS_PER_PROCESS).max(1) as usize;
+        for process in 0..processes {
+            let end = |side| EndOptions {
+                side,
+                addresses: veth::SERVER.to_vec(),
+                first_port: FIRST_PORT + PORTS * process as u16,
+                ports: PORTS,
+                connections: share(connections, process, processes),
+                seed: options.seed ^ (self.ends.len() as u64) << u32::BITS,
+                opening_bytes: options.opening_bytes,
+                rate_bytes_per_s: options.rate_bytes_per_s / (options.pairs * processes) as u64,
+            };
+            let [server, client] = [end(Side::Server), end(Side::Client)];
+            let VethPair { client: from, server: to } = &self.pairs[pair];
+            // The server first: the client connects at once.
+            let started = [start_end(program, &server, to, cgroup)?, start_end(program, &client, from, cgroup)?];
+            self.ends.extend(started);
+        }
+        Ok(())
     }
 
     /// Sockets of connections: both ends of each.
@@ -214,6 +226,12 @@ impl CheckedLoad {
     }
 }
 
+/// What falls to the one with `index` when `total` is divided among `count` as evenly as can be.
+fn share(total: u32, index: usize, count: usize) -> u32 {
+    let (index, count) = (index as u32, count as u32);
+    total / count + u32::from(index < total % count)
+}
+
 fn start_end(program: &Path, options: &EndOptions, netns: &Netns, cgroup: &Cgroup) -> Result<Talker> {
     let mut command = Command::new(program);
     command.args(["__flow", "checked"]).arg(serde_json::to_string(options).expect("plain data"));
@@ -278,6 +296,13 @@ mod tests {
         assert_eq!(broken.len(), 2, "{broken:?}");
         assert!(broken[0].starts_with("connection 1: the client sent 10 bytes"), "{broken:?}");
         assert!(broken[1].starts_with("connection 2:"), "{broken:?}");
+    }
+
+    #[test]
+    fn shares_add_up() {
+        for (total, count) in [(10, 3), (2, 5), (0, 1), (16_000, 16)] {
+            assert_eq!((0..count).map(|index| share(total, index, count)).sum::<u32>(), total);
+        }
     }
 
     #[test]
