@@ -15,8 +15,6 @@ use std::time::{Duration, Instant};
 
 /// A kill comes at a moment of the command's usual duration and this much beyond.
 const BEYOND: f64 = 1.1;
-/// Listening sockets of the load: the cgroup has them besides those that the load counts.
-const LISTENERS: u64 = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
@@ -27,6 +25,7 @@ pub enum Action {
 }
 
 impl Action {
+    /// In an order in which each makes the next one possible.
     pub const ALL: [Action; 4] = [Action::Load, Action::Swap, Action::Rollback, Action::Unload];
 
     pub fn name(self) -> &'static str {
@@ -62,7 +61,8 @@ pub fn run(world: &mut World, settings: &Settings) -> Result<Kills> {
     let mut random = StdRng::seed_from_u64(settings.seed ^ 1);
     let mut kills = Kills::default();
     let started = Instant::now();
-    for action in [Action::Load, Action::Swap, Action::Rollback, Action::Unload] {
+    let actions = if settings.kills > 0 { &Action::ALL[..] } else { &[] };
+    for &action in actions {
         let usual = usual_duration(world, action)?;
         kills.by_action.insert(action, Tally { usual, ..Tally::default() });
     }
@@ -78,7 +78,7 @@ pub fn run(world: &mut World, settings: &Settings) -> Result<Kills> {
     Ok(kills)
 }
 
-/// How long the command takes when nobody disturbs it. The order of the calls makes each of them possible.
+/// How long the command takes when nobody disturbs it.
 fn usual_duration(world: &World, action: Action) -> Result<Duration> {
     let algorithm = match action {
         Action::Load => ALGORITHMS[1],
@@ -164,7 +164,7 @@ fn status_faults(world: &World, sample: &Sample) -> Result<Faults> {
         let is_native = !name.starts_with(&world.name_prefix());
         let told = said.get(name).copied().unwrap_or(0);
         // Sockets that have gone back to the kernel's own and have no policy are nobody's business.
-        if (told > 0 || !is_native) && !(*count..=count + LISTENERS).contains(&told) {
+        if (told > 0 || !is_native) && !(*count..=count + world.listeners()).contains(&told) {
             faults.push(format!("{count} sockets have {name}, the census says {told}"));
         }
         if !is_native && !ours.contains(name) {

@@ -78,6 +78,11 @@ impl World {
         self.load.sockets()
     }
 
+    /// Listening sockets, which the cgroup has besides.
+    pub fn listeners(&self) -> u64 {
+        self.load.listeners()
+    }
+
     pub fn cgroup(&self) -> &Path {
         self.cgroup.path()
     }
@@ -125,6 +130,7 @@ impl World {
 
     /// Closes all connections; nothing of ccactl may be left then.
     pub fn end(self) -> Result<Ending> {
+        let prefix = self.name_prefix();
         let kernel_resets = self.load.kernel_resets()?;
         let finish = self.load.finish()?;
         let mut faults = finish.faults.clone();
@@ -133,7 +139,7 @@ impl World {
         }
         // Marks of sockets stay as long as the sockets; whatever command comes next removes the rest.
         self.loader.unload_all()?;
-        faults.extend(leftovers(&self.name_prefix(), &self.loader.paths().bpffs, self.cgroup.path()));
+        faults.extend(leftovers(&prefix, &self.loader.paths().bpffs, self.cgroup.path()));
         Ok(Ending { finish, kernel_resets, faults })
     }
 }

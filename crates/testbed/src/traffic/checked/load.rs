@@ -137,6 +137,13 @@ impl CheckedLoad {
         2 * u64::from(self.connections)
     }
 
+    /// Listening sockets.
+    #[must_use]
+    pub fn listeners(&self) -> u64 {
+        let servers = self.ends.len() / 2;
+        (servers * veth::SERVER.len() * usize::from(PORTS)) as u64
+    }
+
     /// Network namespaces.
     #[must_use]
     pub fn namespaces(&self) -> usize {
