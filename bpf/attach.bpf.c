@@ -8,21 +8,20 @@
  *   listening   at TCP_LISTEN: accepted children inherit algorithm and mark.
  *   passive     at PASSIVE_ESTABLISHED: for a listener that is older than the policy or has another one.
  *
- * The kernel runs the program of the innermost cgroup first and then those of its ancestors. The mark, set together
- * with the algorithm, tells an ancestor that a nearer policy has decided, and it tells our choice from the
- * application's: setsockopt(TCP_CONGESTION) leaves the bit icsk_ca_setsockopt without a mark of the same name.
+ * An algorithm that negotiates ECN serves no connection without: such a one gets the kernel's reno here rather than by
+ * the algorithm itself at its first ACK, so that the mark tells the truth.
+ *
+ * The kernel runs the programs of a socket's cgroup and of all its ancestors; only the one of the nearest policy acts.
+ * While a policy is being taken back, its instance gives children of a listener that still had it what was there
+ * before.
  */
 #include "kernel_types.h"
 #include "ccactl_abi.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
+#include "policy.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
-
-#define SOL_TCP        6
-#define TCP_CONGESTION 13
-
-#define MAX_POLICIES 4096
 
 /* include/uapi/linux/bpf.h: stable ABI. */
 enum {
@@ -41,101 +40,80 @@ struct bpf_sock_ops {
 /* The cgroup whose policy this instance applies; set by the loader. */
 const volatile u64 policy_cgroup_id = 0;
 
-/* Not preallocated: an update then replaces the element, and no program reads half of two policies. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, MAX_POLICIES);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-	__type(key, u64);
-	__type(value, struct cca_policy);
-} policies SEC(".maps");
+/* What the kernel's own algorithms with ECN fall back to on a connection without, and ours do too. */
+static const char without_ecn[CCA_NAME_LEN + 1] = "reno";
 
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-	__type(key, int);
-	__type(value, struct cca_mark);
-} marks SEC(".maps");
-
-/* Both names are padded with NUL. */
-static __always_inline int same_name(const char *a, const char *b)
+static __always_inline void set_algorithm(struct bpf_sock_ops *ctx, struct bpf_sock *sk, struct tcp_sock *tp,
+					  struct cca_mark *mark, const char *before, const char *wanted)
 {
-	for (int i = 0; i < CCA_NAME_LEN; i++) {
-		if (a[i] != b[i])
-			return 0;
-		if (!a[i])
-			break;
-	}
-	return 1;
-}
+	char name[CCA_NAME_LEN], after[CCA_NAME_LEN] = {};
+	int is_new = !mark;
 
-/* Has somebody chosen this socket's algorithm whom this policy must not overrule? */
-static __always_inline int chosen_by_other(struct bpf_sock_ops *ctx, struct bpf_sock *sk,
-					   const struct cca_policy *policy)
-{
-	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
-	const struct cca_policy *other;
-	const struct cca_mark *mark;
-	char current[CCA_NAME_LEN] = {};
-	u64 owner;
-
-	if (!tp)
-		return 1;
-	if (!BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_setsockopt))
-		return 0;
-	mark = bpf_sk_storage_get(&marks, sk, NULL, 0);
+	__builtin_memcpy(name, wanted, sizeof(name));
+	/* The kernel refuses (-EPERM) where a route fixes the algorithm; such a socket stays unmarked. */
+	if (bpf_setsockopt(ctx, SOL_TCP, TCP_CONGESTION, name, sizeof(name)))
+		return;
+	if (is_new)
+		mark = bpf_sk_storage_get(&marks, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 	if (!mark)
-		return 1;
-	if (bpf_getsockopt(ctx, SOL_TCP, TCP_CONGESTION, current, sizeof(current)))
-		return 1;
-	if (!same_name(mark->kernel_name, current))
-		return 1;
-	owner = mark->cgroup_id;
-	if (owner == policy_cgroup_id)
-		return 0;
-	other = bpf_map_lookup_elem(&policies, &owner);
-	return other && other->level > policy->level;
+		return;
+	cca_algorithm_of(tp, after);
+	cca_note(mark, is_new, policy_cgroup_id, before, after);
 }
 
-static __always_inline void apply_policy(struct bpf_sock_ops *ctx, int before_syn)
+static __always_inline void apply_policy(struct bpf_sock_ops *ctx, u32 op)
 {
 	struct bpf_sock *sk = ctx->sk;
+	char current[CCA_NAME_LEN] = {};
+	struct cca_nearest nearest;
 	struct cca_policy *policy;
 	struct cca_mark *mark;
-	u64 id = policy_cgroup_id;
+	struct tcp_sock *tp;
+	u64 cookie;
 
 	if (!sk)
 		return;
-	policy = bpf_map_lookup_elem(&policies, &id);
-	if (!policy)
+	tp = bpf_skc_to_tcp_sock(sk);
+	if (!tp)
 		return;
-	if (before_syn && !(policy->flags & CCA_POLICY_BEFORE_SYN))
+	cca_find_nearest(&tp->inet_conn.icsk_inet.sk, &nearest);
+	if (cca_decider(&nearest) != policy_cgroup_id)
 		return;
-	if (chosen_by_other(ctx, sk, policy))
+	policy = nearest.policy;
+	cookie = bpf_get_socket_cookie(ctx);
+	if (op == BPF_SOCK_OPS_TCP_CONNECT_CB && !(policy && cca_choice_needs_ecn(policy, cookie)))
 		return;
-	/* The kernel refuses (-EPERM) where a route fixes the algorithm; such a socket stays unmarked. */
-	if (bpf_setsockopt(ctx, SOL_TCP, TCP_CONGESTION, policy->kernel_name, CCA_NAME_LEN))
+	mark = bpf_sk_storage_get(&marks, sk, NULL, 0);
+	cca_algorithm_of(tp, current);
+	if (!policy) {
+		struct cca_policy *leaving = nearest.leaving;
+
+		if (leaving && mark && cca_same_name(mark->kernel_name, current))
+			set_algorithm(ctx, sk, tp, mark, current,
+				      leaving->live_name[0] ? leaving->live_name : mark->original);
 		return;
-	mark = bpf_sk_storage_get(&marks, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
-	if (!mark)
+	}
+	if (!(policy->flags & CCA_POLICY_ENFORCE) && cca_applications_choice(tp, mark, current))
 		return;
-	mark->cgroup_id = id;
-	__builtin_memcpy(mark->kernel_name, policy->kernel_name, CCA_NAME_LEN);
+	if (op == BPF_SOCK_OPS_TCP_LISTEN_CB)
+		set_algorithm(ctx, sk, tp, mark, current, policy->kernel_name);
+	else if (op != BPF_SOCK_OPS_TCP_CONNECT_CB && cca_choice_needs_ecn(policy, cookie) && !cca_has_ecn(tp))
+		set_algorithm(ctx, sk, tp, mark, current, without_ecn);
+	else
+		set_algorithm(ctx, sk, tp, mark, current, cca_choice(policy, cookie));
 }
 
 SEC("sockops")
 int cca_policy_sockops(struct bpf_sock_ops *ctx)
 {
-	switch (ctx->op) {
+	u32 op = ctx->op;
+
+	switch (op) {
 	case BPF_SOCK_OPS_TCP_CONNECT_CB:
-		apply_policy(ctx, 1);
-		break;
 	case BPF_SOCK_OPS_TCP_LISTEN_CB:
 	case BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB:
 	case BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB:
-		apply_policy(ctx, 0);
+		apply_policy(ctx, op);
 		break;
 	}
 	return 1;

@@ -14,6 +14,7 @@
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_endian.h>
+#include "algorithm_of.bpf.h"
 #include "trace_map.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -27,11 +28,6 @@ char LICENSE[] SEC("license") = "GPL";
 #define TCP_LISTEN      10
 
 #define NSEC_PER_USEC 1000ULL
-
-/* struct tcp_congestion_ops of kernel_types.h is our side of struct_ops; this is the kernel's, to read from. */
-struct tcp_congestion_ops___kernel {
-	char name[CCA_NAME_LEN];
-} __attribute__((preserve_access_index));
 
 /* Filter and rate of this recorder. */
 const volatile struct cca_record_config config = {};
@@ -186,7 +182,6 @@ static __always_inline void fill_trace(struct cca_sample *row, struct sock *sk)
 
 static __always_inline void submit(struct sock *sk, struct tcp_sock *tp, u64 now_ns, u8 event)
 {
-	struct tcp_congestion_ops___kernel *ops = (void *)tp->inet_conn.icsk_ca_ops;
 	struct cca_sample *row = bpf_ringbuf_reserve(&rows, sizeof(*row), 0);
 	u64 flags;
 
@@ -204,7 +199,7 @@ static __always_inline void submit(struct sock *sk, struct tcp_sock *tp, u64 now
 	fill_window(row, sk, tp);
 	fill_totals(row, tp);
 	fill_trace(row, sk);
-	bpf_probe_read_kernel(row->algorithm, sizeof(row->algorithm), &ops->name);
+	cca_algorithm_of(tp, row->algorithm);
 
 	/* A wake-up per row would cost more than the row. */
 	flags = bpf_ringbuf_query(&rows, BPF_RB_AVAIL_DATA) >= wakeup_bytes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;

@@ -104,22 +104,100 @@ enum cca_drop {
 	CCA_DROP_REASONS,
 };
 
-/* Policy of one cgroup: what its new sockets get. Key: cgroup id. */
+/*
+ * Policy of one cgroup: what its sockets are to have. Key: cgroup id. The policies are the desired state; live sockets
+ * are brought to it by migrate.bpf.c, new ones by attach.bpf.c.
+ */
 struct cca_policy {
-	char kernel_name[CCA_NAME_LEN];
+	char kernel_name[CCA_NAME_LEN]; /* what new sockets get */
+	char live_name[CCA_NAME_LEN];   /* MOVING: live ones, if not the same; LEAVING: what all get back, if chosen */
+	char canary_name[CCA_NAME_LEN]; /* what a share of the sockets gets; empty = no canary */
 	unsigned long long attached_unix_ns;
-	unsigned int level; /* depth of the cgroup: the nearest policy wins */
-	unsigned int flags; /* enum cca_policy_flags */
+	unsigned long long canary_unix_ns; /* start of the canary */
+	unsigned int level;                /* depth of the cgroup: the nearest policy wins */
+	unsigned int flags;                /* enum cca_policy_flags */
+	unsigned int canary_share;         /* of CCA_CANARY_ALL */
+	unsigned int pad;
 };
 
+#define CCA_CANARY_ALL 65536
+
 enum cca_policy_flags {
-	CCA_POLICY_BEFORE_SYN = 1, /* negotiates ECN, which the SYN carries */
+	CCA_POLICY_BEFORE_SYN = 1,        /* kernel_name negotiates ECN, which the SYN carries */
+	CCA_POLICY_CANARY_BEFORE_SYN = 2, /* so does canary_name */
+	CCA_POLICY_ENFORCE = 4,           /* overrules what applications choose */
+	CCA_POLICY_MOVING = 8,            /* live sockets are being moved; left behind by a killed ccactl otherwise */
+	CCA_POLICY_LEAVING = 16,          /* being taken back: live sockets get what they had before */
+	CCA_POLICY_LIVE_ECN = 32,         /* live_name negotiates ECN */
 };
 
 /* Which policy gave a socket its algorithm; inherited by accepted children. */
 struct cca_mark {
 	unsigned long long cgroup_id;
-	char kernel_name[CCA_NAME_LEN];
+	char kernel_name[CCA_NAME_LEN]; /* what the socket had after our choice */
+	char original[CCA_NAME_LEN];    /* what it had before the first of our choices */
+};
+
+enum cca_migrate_flags {
+	CCA_MIGRATE_MOVE = 1,       /* set what differs; without it only report */
+	CCA_MIGRATE_ANY_CGROUP = 2, /* every socket with a policy, a mark or an algorithm in BPF */
+};
+
+/* What one pass over the sockets of a network namespace is to do. */
+struct cca_migrate_config {
+	unsigned long long cgroup_id;
+	unsigned int cgroup_level;
+	unsigned int flags; /* enum cca_migrate_flags */
+};
+
+/* What became of a socket; the order is that of the ABI. */
+enum cca_move_result {
+	CCA_MOVE_UNCLAIMED = 0,   /* no policy wants anything of it */
+	CCA_MOVE_THERE = 1,       /* has what it is to have */
+	CCA_MOVE_MOVED = 2,       /* has it now */
+	CCA_MOVE_DUE = 3,         /* differs; not moved because only a report was wanted */
+	CCA_MOVE_APPLICATION = 4, /* has what its application chose */
+	CCA_MOVE_LOCKED = 5,      /* its route fixes the algorithm */
+	CCA_MOVE_REFUSED = 6,     /* the algorithm does not serve this socket: it needs ECN */
+	CCA_MOVE_FAILED = 7,      /* the kernel refused, see error */
+};
+
+enum cca_socket_flags {
+	CCA_SOCKET_MARKED = 1, /* ccactl chose its algorithm */
+	CCA_SOCKET_CANARY = 2, /* belongs to the share of a canary */
+};
+
+/* One socket as a pass has left it. */
+struct cca_socket {
+	unsigned long long flow_id;         /* socket cookie */
+	unsigned long long cgroup_id;       /* cgroup2 of the socket */
+	unsigned long long policy_id;       /* cgroup whose policy decides, 0 = none */
+	unsigned long long pacing_rate_Bps; /* bytes/s, ~0 = unlimited */
+	unsigned int netns;                 /* inode number of the network namespace */
+	int error;                          /* errno of a failed move, positive */
+	unsigned int cwnd_pkts;
+	unsigned int ssthresh_pkts;
+	unsigned int table_id; /* struct_ops map of the algorithm it has now, 0 = not in BPF */
+	unsigned short sport;  /* host order */
+	unsigned short dport;
+	unsigned char result;    /* enum cca_move_result */
+	unsigned char tcp_state; /* TCP_ESTABLISHED .. */
+	unsigned char family;    /* 4 or 6 */
+	unsigned char flags;     /* enum cca_socket_flags */
+	unsigned char saddr[16]; /* IPv4 in the first four bytes */
+	unsigned char daddr[16];
+	char before[CCA_NAME_LEN];
+	char after[CCA_NAME_LEN];
+	char wanted[CCA_NAME_LEN]; /* empty with UNCLAIMED */
+	unsigned int pad;
+};
+
+/* Where a socket of a network namespace can be taken from, to get at that namespace. */
+struct cca_socket_holder {
+	unsigned int netns; /* inode number */
+	unsigned int pid;
+	unsigned int fd;
+	unsigned int pad;
 };
 
 #define CCA_MAX_TUNABLES     64
@@ -136,17 +214,33 @@ struct cca_loaded {
 	char kernel_name[CCA_NAME_LEN];
 	unsigned long long loaded_unix_ns;
 	unsigned int struct_ops_map_id;
-	unsigned int n_tunables; /* those set by the user */
+	unsigned int n_tunables;        /* those set by the user */
+	unsigned long long object_hash; /* of the ELF object: the same name and tunables may be other code */
 	struct cca_tunable_value tunables[CCA_MAX_TUNABLES];
+};
+
+#define CCA_HISTORY_SLOTS 16
+
+/* A former policy of a cgroup, for a rollback; slots of an array, the largest seq is the latest. */
+struct cca_past {
+	unsigned long long seq; /* from 1; 0 = unused slot */
+	unsigned long long replaced_unix_ns;
+	unsigned int flags; /* of its policy */
+	unsigned int pad;
+	struct cca_loaded loaded; /* algorithm empty: a native one; kernel_name empty as well: there was no policy */
 };
 
 #ifndef CCA_NO_STATIC_ASSERT
 _Static_assert(sizeof(struct cca_trace) == 72, "struct cca_trace");
 _Static_assert(sizeof(struct cca_sample) == 248, "struct cca_sample");
 _Static_assert(sizeof(struct cca_record_config) == 32, "struct cca_record_config");
-_Static_assert(sizeof(struct cca_policy) == 32, "struct cca_policy");
-_Static_assert(sizeof(struct cca_mark) == 24, "struct cca_mark");
-_Static_assert(sizeof(struct cca_loaded) == 2624, "struct cca_loaded");
+_Static_assert(sizeof(struct cca_policy) == 80, "struct cca_policy");
+_Static_assert(sizeof(struct cca_mark) == 40, "struct cca_mark");
+_Static_assert(sizeof(struct cca_migrate_config) == 16, "struct cca_migrate_config");
+_Static_assert(sizeof(struct cca_socket) == 144, "struct cca_socket");
+_Static_assert(sizeof(struct cca_socket_holder) == 16, "struct cca_socket_holder");
+_Static_assert(sizeof(struct cca_loaded) == 2632, "struct cca_loaded");
+_Static_assert(sizeof(struct cca_past) == 2656, "struct cca_past");
 #endif
 
 #endif /* CCACTL_ABI_H */

@@ -29,6 +29,7 @@ fn main() {
     table += "];\n";
     for (name, doc, file) in [
         ("ATTACH", "sockops policy for the new sockets of a cgroup.", "attach.bpf.c"),
+        ("MIGRATE", "Moves live sockets to what their policy says.", "migrate.bpf.c"),
         ("COLLECT", "Samples and events into the ring buffer.", "collect.bpf.c"),
     ] {
         let object = compile(&bpf.join(file));

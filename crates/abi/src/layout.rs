@@ -159,22 +159,46 @@ pub struct RecordConfig {
     pub every: u32,
 }
 
-/// What the new sockets of a cgroup get (`struct cca_policy`).
+/// What the sockets of a cgroup are to have (`struct cca_policy`).
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 pub struct Policy {
-    /// NUL-padded kernel name.
+    /// What new sockets get, NUL-padded kernel name.
     pub kernel_name: [u8; NAME_LEN],
+    /// With [`POLICY_MOVING`] what live sockets get, with [`POLICY_LEAVING`] what all of them get back; empty: no such
+    /// exception.
+    pub live_name: [u8; NAME_LEN],
+    /// What a share of the sockets gets; empty: no canary.
+    pub canary_name: [u8; NAME_LEN],
     /// Wall clock of the attachment in ns since the epoch.
     pub attached_unix_ns: u64,
+    /// Wall clock of the start of the canary in ns since the epoch.
+    pub canary_unix_ns: u64,
     /// Depth of the cgroup below the cgroup2 root.
     pub level: u32,
     /// `POLICY_` bits.
     pub flags: u32,
+    /// Share of the canary, of [`CANARY_ALL`].
+    pub canary_share: u32,
+    /// Explicit padding.
+    pub pad: u32,
 }
+
+/// [`Policy::canary_share`] of all sockets.
+pub const CANARY_ALL: u32 = 65536;
 
 /// Bit of [`Policy::flags`]: the algorithm negotiates ECN, so it must be there before the SYN leaves.
 pub const POLICY_BEFORE_SYN: u32 = 1;
+/// Bit of [`Policy::flags`]: so does the algorithm of the canary.
+pub const POLICY_CANARY_BEFORE_SYN: u32 = 2;
+/// Bit of [`Policy::flags`]: what applications choose themselves is overruled.
+pub const POLICY_ENFORCE: u32 = 4;
+/// Bit of [`Policy::flags`]: live sockets are being moved.
+pub const POLICY_MOVING: u32 = 8;
+/// Bit of [`Policy::flags`]: the policy is being taken back.
+pub const POLICY_LEAVING: u32 = 16;
+/// Bit of [`Policy::flags`]: the algorithm of [`Policy::live_name`] negotiates ECN.
+pub const POLICY_LIVE_ECN: u32 = 32;
 
 /// Which policy gave a socket its algorithm (`struct cca_mark`).
 #[repr(C)]
@@ -182,8 +206,112 @@ pub const POLICY_BEFORE_SYN: u32 = 1;
 pub struct Mark {
     /// cgroup id of the policy.
     pub cgroup_id: u64,
-    /// NUL-padded kernel name that was set.
+    /// What the socket had after our choice, NUL-padded kernel name.
     pub kernel_name: [u8; NAME_LEN],
+    /// What it had before the first of our choices.
+    pub original: [u8; NAME_LEN],
+}
+
+/// What one pass over the sockets of a network namespace is to do (`struct cca_migrate_config`).
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Pod, Zeroable)]
+pub struct MigrateConfig {
+    /// The cgroup whose policy decides.
+    pub cgroup_id: u64,
+    /// Its depth below the cgroup2 root.
+    pub cgroup_level: u32,
+    /// `MIGRATE_` bits.
+    pub flags: u32,
+}
+
+/// Bit of [`MigrateConfig::flags`]: set what differs; without it only report.
+pub const MIGRATE_MOVE: u32 = 1;
+/// Bit of [`MigrateConfig::flags`]: every socket of the host that has a policy, a mark or an
+/// algorithm in BPF.
+pub const MIGRATE_ANY_CGROUP: u32 = 2;
+
+/// [`Socket::result`]: no policy wants anything of the socket.
+pub const MOVE_UNCLAIMED: u8 = 0;
+/// [`Socket::result`]: has what it is to have.
+pub const MOVE_THERE: u8 = 1;
+/// [`Socket::result`]: has it now.
+pub const MOVE_MOVED: u8 = 2;
+/// [`Socket::result`]: differs, and only a report was wanted.
+pub const MOVE_DUE: u8 = 3;
+/// [`Socket::result`]: has what its application chose.
+pub const MOVE_APPLICATION: u8 = 4;
+/// [`Socket::result`]: its route fixes the algorithm.
+pub const MOVE_LOCKED: u8 = 5;
+/// [`Socket::result`]: the algorithm does not serve this socket: it needs ECN, and the connection has none.
+pub const MOVE_REFUSED: u8 = 6;
+/// [`Socket::result`]: the kernel refused, see [`Socket::error`].
+pub const MOVE_FAILED: u8 = 7;
+
+/// Bit of [`Socket::flags`]: ccactl chose its algorithm.
+pub const SOCKET_MARKED: u8 = 1;
+/// Bit of [`Socket::flags`]: belongs to the share of a canary.
+pub const SOCKET_CANARY: u8 = 2;
+
+/// One socket as a pass has left it (`struct cca_socket`).
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+pub struct Socket {
+    /// Socket cookie.
+    pub flow_id: u64,
+    /// cgroup2 id of the socket.
+    pub cgroup_id: u64,
+    /// cgroup whose policy decides, 0 = none.
+    pub policy_id: u64,
+    /// Pacing rate in **bytes**/s; `u64::MAX` = unlimited.
+    pub pacing_rate_bytes_per_s: u64,
+    /// Inode number of the network namespace.
+    pub netns: u32,
+    /// errno of a failed move, positive.
+    pub error: i32,
+    /// Congestion window in packets.
+    pub cwnd_pkts: u32,
+    /// Slow-start threshold in packets, [`INFINITE_SSTHRESH`] and above = infinite.
+    pub ssthresh_pkts: u32,
+    /// struct_ops map of the algorithm it has now, 0 = not in BPF.
+    pub table_id: u32,
+    /// Local port.
+    pub sport: u16,
+    /// Remote port.
+    pub dport: u16,
+    /// One of the `MOVE_` constants.
+    pub result: u8,
+    /// `TCP_ESTABLISHED` = 1 and so on (include/net/tcp_states.h).
+    pub tcp_state: u8,
+    /// 4 or 6.
+    pub family: u8,
+    /// `SOCKET_` bits.
+    pub flags: u8,
+    /// Local address, IPv4 in the first four bytes.
+    pub saddr: [u8; 16],
+    /// Remote address, IPv4 in the first four bytes.
+    pub daddr: [u8; 16],
+    /// Kernel name before the pass.
+    pub before: [u8; NAME_LEN],
+    /// Kernel name after it.
+    pub after: [u8; NAME_LEN],
+    /// What the socket is to have; empty with [`MOVE_UNCLAIMED`].
+    pub wanted: [u8; NAME_LEN],
+    /// Explicit padding.
+    pub pad: u32,
+}
+
+/// Where a socket of a network namespace can be taken from, to get at that namespace (`struct cca_socket_holder`).
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+pub struct SocketHolder {
+    /// Inode number of the namespace.
+    pub netns: u32,
+    /// A process that has the socket open.
+    pub pid: u32,
+    /// Its descriptor there.
+    pub fd: u32,
+    /// Explicit padding.
+    pub pad: u32,
 }
 
 /// Most tunables that one load may set.
@@ -215,17 +343,43 @@ pub struct Loaded {
     pub struct_ops_map_id: u32,
     /// How many of `tunables` are used.
     pub n_tunables: u32,
+    /// Hash of the ELF object: the same name and tunables may be other code.
+    pub object_hash: u64,
     /// Values set by the user.
     pub tunables: [TunableValue; MAX_TUNABLES],
+}
+
+/// How many former policies of a cgroup are kept.
+pub const HISTORY_SLOTS: u32 = 16;
+
+/// A former policy of a cgroup (`struct cca_past`).
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+pub struct Past {
+    /// Counts from 1; 0 is an unused slot.
+    pub seq: u64,
+    /// Wall clock of the change that replaced it in ns since the epoch.
+    pub replaced_unix_ns: u64,
+    /// `POLICY_` bits.
+    pub flags: u32,
+    /// Explicit padding.
+    pub pad: u32,
+    /// What it had. An empty [`Loaded::algorithm`]: a native one; an empty [`Loaded::kernel_name`] as well: there was no
+    /// policy.
+    pub loaded: Loaded,
 }
 
 const _: () = {
     assert!(size_of::<Trace>() == 72);
     assert!(size_of::<Sample>() == 248);
     assert!(size_of::<RecordConfig>() == 32);
-    assert!(size_of::<Policy>() == 32);
-    assert!(size_of::<Mark>() == 24);
-    assert!(size_of::<Loaded>() == 2624);
+    assert!(size_of::<Policy>() == 80);
+    assert!(size_of::<Mark>() == 40);
+    assert!(size_of::<MigrateConfig>() == 16);
+    assert!(size_of::<Socket>() == 144);
+    assert!(size_of::<SocketHolder>() == 16);
+    assert!(size_of::<Loaded>() == 2632);
+    assert!(size_of::<Past>() == 2656);
     assert!(std::mem::offset_of!(Sample, trace) == 176);
 };
 

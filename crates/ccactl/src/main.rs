@@ -18,7 +18,11 @@ struct Cli {
 enum Command {
     /// Register an algorithm and give it to the new sockets of a cgroup
     Load(commands::load::Args),
-    /// Take the policy of a cgroup back and unregister what nobody uses
+    /// Move a cgroup to another algorithm, its live connections included, and read each of them back
+    Swap(commands::swap::Args),
+    /// Go back to the policy before the latest change, with all live connections
+    Rollback(commands::rollback::Args),
+    /// Take the policy of a cgroup back: live connections get what they had before
     Unload(commands::unload::Args),
     /// List the algorithms that ccactl carries
     List(commands::list::Args),
@@ -69,6 +73,8 @@ fn main() -> ExitCode {
     }
     let result = match command {
         Command::Load(args) => commands::load::run(args),
+        Command::Swap(args) => commands::swap::run(args),
+        Command::Rollback(args) => commands::rollback::run(args),
         Command::Unload(args) => commands::unload::run(args),
         Command::List(args) => commands::list::run(args),
         Command::Show(args) => commands::show::run(args),

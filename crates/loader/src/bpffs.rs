@@ -49,10 +49,12 @@ fn is_bpffs(path: &Path) -> bool {
         .is_some_and(|ancestor| statfs(ancestor).is_ok_and(|fs| fs.filesystem_type() == BPF_FS_MAGIC))
 }
 
-/// Removes what is left of the folder once no policy is there. The trace map stays while a recorder holds its lock.
-pub(crate) fn remove_all(paths: &Paths) -> Result<()> {
-    for pin in [paths.policies(), paths.marks()] {
-        remove_pin(&pin)?;
+/// Removes what is left of the folder once no policy is there. The trace map stays while a recorder holds its lock, and
+/// the marks as long as there are some.
+pub(crate) fn remove_all(paths: &Paths, keep_marks: bool) -> Result<()> {
+    remove_pin(&paths.policies())?;
+    if !keep_marks {
+        remove_pin(&paths.marks())?;
     }
     if no_recorder(paths) {
         remove_pin(&paths.trace_map())?;

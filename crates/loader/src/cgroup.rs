@@ -160,6 +160,19 @@ pub fn id(path: &Path) -> Result<u64> {
     Ok(meta.ino())
 }
 
+/// Processes of a cgroup and of its descendants.
+pub(crate) fn processes(path: &Path) -> Vec<u32> {
+    let members = fs::read_to_string(path.join("cgroup.procs")).unwrap_or_default();
+    let mut found: Vec<u32> = members.split_whitespace().filter_map(|pid| pid.parse().ok()).collect();
+    // A cgroup may vanish while we walk.
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            found.extend(processes(&entry.path()));
+        }
+    }
+    found
+}
+
 /// Takes back what [`Mount::create`] made, innermost first; a cgroup in use stays.
 pub(crate) fn remove_made(made: &[PathBuf]) {
     for folder in made.iter().rev() {

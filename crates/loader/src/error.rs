@@ -41,10 +41,20 @@ pub enum Error {
     #[error("{}", bad_name(name, problem))]
     BadName { name: String, problem: NameProblem },
     #[error(
-        "{kernel_name} is already loaded as {loaded}, not as {asked}; choose another name with --as, or unload the \
-         cgroups that use it (`ccactl status`)"
+        "{kernel_name} is already loaded as {loaded}, not as {asked}; choose another name with --as, put the new ones in \
+         their place with `ccactl load --replace`, or unload the cgroups that use it (`ccactl status`)"
     )]
     OtherTunables { kernel_name: String, loaded: String, asked: String },
+    #[error(
+        "{kernel_name} is already loaded with other code of {algorithm} than this ccactl carries; put the new code in its \
+         place with `ccactl load --replace`, or choose another name with --as"
+    )]
+    OtherCode { kernel_name: String, algorithm: &'static str },
+    #[error(
+        "the code of {kernel_name} cannot be replaced: expected Linux 6.4 or later, which can update a struct_ops link; \
+         unload {kernel_name} first, or load the new code under another name with --as"
+    )]
+    NoLinkUpdate { kernel_name: String },
     #[error(
         "the kernel already has a congestion control '{kernel_name}' that is not in {}; choose another name with --as, \
          or unregister that one", bpffs.display()
@@ -80,6 +90,24 @@ pub enum Error {
     NotACgroup { path: PathBuf },
     #[error("no policy with cgroup id {id}; `ccactl status` shows all of them")]
     NoSuchPolicy { id: u64 },
+    #[error("{} has no policy yet: give it one with `ccactl load ALGO --cgroup …`; `ccactl status` shows all", path.display())]
+    NoPolicy { path: PathBuf },
+    #[error("{} has no former policy to go back to: nothing was changed", path.display())]
+    NoHistory { path: PathBuf },
+    #[error(
+        "{} has a canary of {canary} that is being watched: wait for its decision, or end it with `ccactl rollback`",
+        path.display()
+    )]
+    CanaryRunning { path: PathBuf, canary: String },
+    #[error(
+        "a canary needs another kernel name than {kernel_name}, which the cgroup has already: give the new version one \
+         with --as"
+    )]
+    CanaryIsBaseline { kernel_name: String },
+    #[error("a canary of {share} % of the sockets: expected more than 0 % and less than 100 %")]
+    CanaryShare { share: f64 },
+    #[error("the canary of {canary} on {} was ended by somebody else: nothing was changed", path.display())]
+    CanaryGone { path: PathBuf, canary: String },
 
     #[error("{object} does not load on this kernel: {detail}")]
     Load { object: String, detail: String },
@@ -119,7 +147,13 @@ impl Error {
             | Self::CgroupElsewhere { .. }
             | Self::CgroupIsRoot { .. }
             | Self::NotACgroup { .. }
-            | Self::NoSuchPolicy { .. } => exit::USAGE,
+            | Self::NoSuchPolicy { .. }
+            | Self::NoPolicy { .. }
+            | Self::NoHistory { .. }
+            | Self::CanaryRunning { .. }
+            | Self::CanaryIsBaseline { .. }
+            | Self::CanaryShare { .. }
+            | Self::OtherCode { .. } => exit::USAGE,
             Self::NoBtf { .. }
             | Self::NoStructOps { .. }
             | Self::NoBpffs { .. }
@@ -127,11 +161,12 @@ impl Error {
             | Self::ObjectName { .. }
             | Self::Incomplete { .. }
             | Self::Refused { .. }
+            | Self::NoLinkUpdate { .. }
             | Self::Load { .. } => exit::KERNEL,
             Self::MissingCapabilities { .. } => exit::PERMISSION,
             Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,
             Self::Bpf { source, .. } if source.kind() == libbpf_rs::ErrorKind::PermissionDenied => exit::PERMISSION,
-            Self::Bpf { .. } | Self::Io { .. } | Self::Locked { .. } => exit::FAILURE,
+            Self::Bpf { .. } | Self::Io { .. } | Self::Locked { .. } | Self::CanaryGone { .. } => exit::FAILURE,
         }
     }
 

@@ -17,31 +17,52 @@
 //! ```
 
 mod bpffs;
+mod canary;
+mod census;
 pub mod cgroup;
+mod change;
 mod error;
+#[cfg(feature = "fault-injection")]
+pub mod fault;
+#[cfg(not(feature = "fault-injection"))]
+mod fault;
+mod history;
 mod libbpf_log;
 mod loader;
 mod lock;
+mod migrate;
 mod names;
+mod netns;
 mod object;
+mod outcome;
 mod paths;
 mod policy;
 mod preflight;
 mod probe;
+mod recover;
 mod registration;
 mod request;
 mod run;
+mod sockets;
 mod status;
 mod struct_ops;
+mod swap;
 mod time;
 mod transient;
+mod unload;
 
 pub use bpffs::mount_if_missing as mount_bpffs_if_missing;
+pub use canary::Canary;
+pub use census::{Census, PolicyCensus};
 pub use error::{Error, NameProblem};
-pub use loader::{Change, LoadOutcome, Loader, UnloadOutcome};
+pub use loader::{Change, LoadOutcome, Loader};
 pub use names::{nearest, pick_algorithm};
+pub use outcome::{Counts, SwapOutcome, Verification};
 pub use paths::Paths;
 pub use probe::ProbeResult;
 pub use request::{Choice, LoadRequest};
-pub use status::{PolicyStatus, State, TunableSetting};
+pub use sockets::{SocketOutcome, SocketReport};
+pub use status::{CanaryStatus, PolicyStatus, State, TunableSetting};
+pub use swap::{RollbackOutcome, SwapRequest, SwapScope};
 pub use transient::TransientCgroup;
+pub use unload::{UnloadOptions, UnloadOutcome};

@@ -174,19 +174,28 @@ fn set_name(object: &mut OpenObject, object_name: &str, kernel_name: &str) -> Re
 }
 
 fn pin_trace_map(object: &mut OpenObject, pin: Option<&Path>) -> Result<()> {
-    let Some(mut map) = object.maps_mut().find(|map| map.name() == TRACE_MAP) else {
-        return Ok(());
-    };
-    if let Some(path) = pin {
-        return map.set_pin_path(path).map_err(Error::bpf(format!("cannot pin {}", path.display())));
+    match pin {
+        Some(path) => pin_map(object, TRACE_MAP, path),
+        None => keep_private(object, TRACE_MAP),
     }
+}
+
+/// Shares a map of the object, if it has it, with everybody who uses the pin.
+pub(crate) fn pin_map(object: &mut OpenObject, map: &str, path: &Path) -> Result<()> {
+    let Some(mut map) = object.maps_mut().find(|found| found.name() == map) else { return Ok(()) };
+    map.set_pin_path(path).map_err(Error::bpf(format!("cannot pin {}", path.display())))
+}
+
+/// Gives the object a map of its own, which dies with it, where its source asks for a pinned one.
+pub(crate) fn keep_private(object: &mut OpenObject, map: &str) -> Result<()> {
+    let Some(found) = object.maps_mut().find(|found| found.name() == map) else { return Ok(()) };
     // SAFETY: the map is open and borrowed mutably; a null path is libbpf's way to take a pin path back.
-    let ret = unsafe { libbpf_sys::bpf_map__set_pin_path(map.as_libbpf_object().as_ptr(), ptr::null()) };
+    let ret = unsafe { libbpf_sys::bpf_map__set_pin_path(found.as_libbpf_object().as_ptr(), ptr::null()) };
     if ret == 0 {
         Ok(())
     } else {
         let source = libbpf_rs::Error::from_raw_os_error(-ret);
-        Err(Error::Bpf { what: format!("cannot unpin {TRACE_MAP}"), source })
+        Err(Error::Bpf { what: format!("cannot unpin {map}"), source })
     }
 }
 

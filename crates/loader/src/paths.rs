@@ -61,6 +61,11 @@ impl Paths {
         self.bpffs.join("marks")
     }
 
+    /// Held by whoever watches a canary of the cgroup.
+    pub(crate) fn canary_lock(&self, id: u64) -> PathBuf {
+        self.run.join(format!("canary-{id}.lock"))
+    }
+
     pub(crate) fn trace_map(&self) -> PathBuf {
         self.bpffs.join("cca_trace_map")
     }
@@ -79,5 +84,9 @@ impl Paths {
 
     pub(crate) fn cgroup(&self, id: u64) -> PathBuf {
         self.cgroups().join(id.to_string())
+    }
+
+    pub(crate) fn history(&self, id: u64) -> PathBuf {
+        self.cgroup(id).join("history")
     }
 }

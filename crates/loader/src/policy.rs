@@ -1,4 +1,4 @@
-//! Policies and the sockops program that applies them: `policies`, `marks`, `cgroups/CGROUP_ID/link`.
+//! Policies and the sockops program that applies them: `policies`, `marks`, `cgroups/CGROUP_ID/{link,history}`.
 
 use crate::bpffs;
 use crate::error::{Error, Result};
@@ -7,8 +7,9 @@ use crate::paths::Paths;
 use ccactl_abi::layout::Policy;
 use ccactl_abi::objects::ATTACH;
 use libbpf_rs::query::LinkTypeInfo;
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, OpenObject};
 use std::fs::{self, File};
+use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
@@ -27,6 +28,15 @@ impl Policies {
         }
         let map = MapHandle::from_pinned_path(&path).map_err(Error::bpf(format!("cannot open {}", path.display())))?;
         Ok(Some(Self { map, path }))
+    }
+
+    /// The map, which must be there.
+    pub(crate) fn required(paths: &Paths) -> Result<Self> {
+        let gone = || {
+            let what = format!("{} is gone: somebody removed it while it was in use", paths.policies().display());
+            Error::Io { what, source: io::ErrorKind::NotFound.into() }
+        };
+        Self::open(paths)?.ok_or_else(gone)
     }
 
     /// Every policy by cgroup id, in the order of the ids.
@@ -88,14 +98,7 @@ pub(crate) fn ensure_attached(paths: &Paths, id: u64, cgroup: &Path) -> Result<b
     detach(paths, id)?;
     let mut object = object::open("attach", ATTACH)?;
     object::set_rodata(&mut object, "attach", "policy_cgroup_id", id.cast_signed())?;
-    for mut map in object.maps_mut() {
-        let pin = match map.name().to_str() {
-            Some("policies") => paths.policies(),
-            Some("marks") => paths.marks(),
-            _ => continue,
-        };
-        map.set_pin_path(&pin).map_err(Error::bpf(format!("cannot pin {}", pin.display())))?;
-    }
+    pin_shared_maps(&mut object, paths)?;
     let object = object::finish(object, "attach")?;
     let program = object.progs_mut().next().expect("attach.bpf.c has one program");
 
@@ -109,8 +112,20 @@ pub(crate) fn ensure_attached(paths: &Paths, id: u64, cgroup: &Path) -> Result<b
     Ok(true)
 }
 
-/// Detaches the program of a cgroup.
+/// Detaches the program of a cgroup. The history stays.
 pub(crate) fn detach(paths: &Paths, id: u64) -> Result<()> {
-    bpffs::remove_link(&link_path(paths, id))?;
+    bpffs::remove_link(&link_path(paths, id))
+}
+
+/// Removes all that is pinned of a cgroup.
+pub(crate) fn forget(paths: &Paths, id: u64) -> Result<()> {
+    detach(paths, id)?;
+    bpffs::remove_pin(&paths.history(id))?;
     bpffs::remove_dir(&paths.cgroup(id))
+}
+
+/// The maps that all programs share.
+pub(crate) fn pin_shared_maps(object: &mut OpenObject, paths: &Paths) -> Result<()> {
+    object::pin_map(object, "policies", &paths.policies())?;
+    object::pin_map(object, "marks", &paths.marks())
 }

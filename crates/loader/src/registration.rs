@@ -10,7 +10,9 @@ use crate::preflight::Kernel;
 use ccactl_abi::layout::{NAME_LEN, name_bytes};
 use libbpf_rs::query::LinkTypeInfo;
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapMut, MapType, OpenObject};
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
+use std::ptr;
 
 const KEY: [u8; 4] = [0; 4];
 
@@ -40,14 +42,46 @@ pub(crate) fn attach(kernel: Kernel, table: &mut MapMut<'_>, kernel_name: &str, 
     Ok(())
 }
 
+/// Puts another loaded table behind the link that is pinned in `folder`.
+pub(crate) fn replace(kernel: Kernel, table: &mut MapMut<'_>, kernel_name: &str, folder: &Path) -> Result<()> {
+    let what = || format!("cannot replace the code of {kernel_name}");
+    if !kernel.struct_ops_links {
+        return Err(Error::NoLinkUpdate { kernel_name: kernel_name.to_owned() });
+    }
+    let link = Link::open(folder.join("link")).map_err(Error::bpf(what()))?;
+    // libbpf writes the table's value, which makes it ready, and then fails to register the name a second time; the
+    // update below says whether the value is good. It has no other door to the value in the kernel's layout.
+    match table.attach_struct_ops() {
+        Ok(_) => {
+            let source = libbpf_rs::Error::from_raw_os_error(libc::ENOENT);
+            return Err(Error::Bpf { what: format!("{kernel_name} was unregistered meanwhile: try again"), source });
+        }
+        Err(error) => tracing::debug!("expected: {error}"),
+    }
+    // SAFETY: both descriptors are open, and no options are passed.
+    let ret = unsafe { libbpf_sys::bpf_link_update(link.as_fd().as_raw_fd(), table.as_fd().as_raw_fd(), ptr::null()) };
+    if ret == 0 { Ok(()) } else { Err(Error::Bpf { what: what(), source: libbpf_rs::Error::from_raw_os_error(-ret) }) }
+}
+
+/// Id of the table behind the link that is pinned in `folder`; `None` without such a link.
+pub(crate) fn table_id(folder: &Path) -> Result<Option<u32>> {
+    let path = folder.join("link");
+    if !path.exists() {
+        return Ok(None);
+    }
+    let info = Link::open(&path).and_then(|link| link.info());
+    let info = info.map_err(Error::bpf(format!("cannot read {}", path.display())))?;
+    Ok(match info.info {
+        LinkTypeInfo::StructOps(ops) if ops.map_id != 0 => Some(ops.map_id),
+        _ => None,
+    })
+}
+
 /// Whether what is pinned in `folder` is registered.
 pub(crate) fn is_live(folder: &Path) -> Result<bool> {
-    let link = folder.join("link");
-    if link.exists() {
-        let what = || format!("cannot read {}", link.display());
-        let info = Link::open(&link).and_then(|link| link.info()).map_err(Error::bpf(what()))?;
+    if folder.join("link").exists() {
         // Detaching a link by force (`bpftool link detach`) leaves the pin with no table behind it.
-        return Ok(matches!(info.info, LinkTypeInfo::StructOps(ops) if ops.map_id != 0));
+        return Ok(table_id(folder)?.is_some());
     }
     let map = folder.join("map");
     if !map.exists() {

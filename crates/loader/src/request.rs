@@ -4,6 +4,8 @@ use crate::error::{Error, Result};
 use crate::names;
 use ccactl_abi::layout::NAME_LEN;
 use ccactl_abi::{Algorithm, Tunable};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt::TcpCongestion};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// One `load`.
@@ -19,12 +21,24 @@ pub struct LoadRequest {
     pub set: Vec<(String, String)>,
     /// Kernel name to register under instead of the registry's.
     pub as_name: Option<String>,
+    /// Overrule what applications choose themselves.
+    pub enforce: bool,
+    /// Put other code or tunables behind a kernel name that is in use.
+    pub replace: bool,
 }
 
 impl LoadRequest {
     /// A request for an existing cgroup with the defaults of the algorithm.
     pub fn new(algorithm: impl Into<String>, cgroup: impl Into<PathBuf>) -> Self {
-        Self { algorithm: algorithm.into(), cgroup: cgroup.into(), create: false, set: Vec::new(), as_name: None }
+        Self {
+            algorithm: algorithm.into(),
+            cgroup: cgroup.into(),
+            create: false,
+            set: Vec::new(),
+            as_name: None,
+            enforce: false,
+            replace: false,
+        }
     }
 
     /// Whether to make the cgroup when it is missing.
@@ -45,6 +59,20 @@ impl LoadRequest {
     #[must_use]
     pub fn as_name(mut self, name: impl Into<String>) -> Self {
         self.as_name = Some(name.into());
+        self
+    }
+
+    /// Whether to overrule what applications choose themselves.
+    #[must_use]
+    pub fn enforce(mut self, enforce: bool) -> Self {
+        self.enforce = enforce;
+        self
+    }
+
+    /// Whether other code or tunables may take the place of what a kernel name stands for.
+    #[must_use]
+    pub fn replace(mut self, replace: bool) -> Self {
+        self.replace = replace;
         self
     }
 
@@ -107,6 +135,14 @@ impl Choice {
         Ok(Self::Native { kernel_name: name.to_owned() })
     }
 
+    /// Asks the kernel for its own algorithm, when that is the choice.
+    pub(crate) fn check_native(&self) -> Result<()> {
+        match self {
+            Self::Native { kernel_name } => require_native(kernel_name),
+            Self::Registry { .. } => Ok(()),
+        }
+    }
+
     /// Name that sockets show.
     #[must_use]
     pub fn kernel_name(&self) -> &str {
@@ -130,6 +166,18 @@ pub(crate) fn available_natives() -> String {
     let mut names = names::registered().unwrap_or_default();
     names.retain(|name| Algorithm::by_kernel_name(name).is_none());
     names.join(", ")
+}
+
+/// Asks the kernel for one of its own algorithms the way an application does, which also loads its module. Programs
+/// cannot load modules later.
+pub(crate) fn require_native(name: &str) -> Result<()> {
+    let unknown = || Error::UnknownNative { name: name.to_owned(), available: available_natives() };
+    if name.is_empty() || name.len() >= NAME_LEN || Algorithm::by_kernel_name(name).is_some() {
+        return Err(unknown());
+    }
+    let probe = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)
+        .map_err(|errno| Error::Io { what: "cannot open a TCP socket".to_owned(), source: errno.into() })?;
+    setsockopt(&probe, TcpCongestion, &OsString::from(name)).map_err(|_| unknown())
 }
 
 fn parse_tunables(algorithm: &'static Algorithm, set: &[(String, String)]) -> Result<Vec<(&'static Tunable, i64)>> {

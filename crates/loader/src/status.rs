@@ -6,7 +6,7 @@ use crate::loader::Loader;
 use crate::policy::{self, Policies};
 use crate::struct_ops;
 use crate::time::rfc3339;
-use ccactl_abi::layout::{Policy, name_str};
+use ccactl_abi::layout::{CANARY_ALL, POLICY_ENFORCE, POLICY_LEAVING, POLICY_MOVING, Policy, name_str};
 use ccactl_abi::{Algorithm, Tunable};
 use std::path::PathBuf;
 
@@ -21,6 +21,23 @@ pub enum State {
     Detached,
     /// The algorithm is no longer registered.
     Unregistered,
+    /// Live sockets are on their way to the algorithm.
+    Moving,
+    /// The policy is being taken back.
+    Leaving,
+}
+
+/// The canary of a policy.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CanaryStatus {
+    /// Kernel name of what the share gets.
+    pub kernel_name: String,
+    /// Share of the sockets, 0 to 1.
+    pub share: f64,
+    /// Since when, RFC 3339 in UTC.
+    pub since: String,
+    /// Whether a ccactl watches it; otherwise the next change of any policy reverts it.
+    pub is_watched: bool,
 }
 
 /// One tunable of a loaded algorithm.
@@ -33,7 +50,7 @@ pub struct TunableSetting {
 }
 
 /// One policy.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PolicyStatus {
     /// Directory of the cgroup, unless it was removed.
     pub cgroup: Option<PathBuf>,
@@ -49,6 +66,10 @@ pub struct PolicyStatus {
     pub attached_since: String,
     /// Whether it works.
     pub state: State,
+    /// Whether what applications choose is overruled.
+    pub enforce: bool,
+    /// The canary, when there is one.
+    pub canary: Option<CanaryStatus>,
 }
 
 impl Loader {
@@ -82,6 +103,12 @@ impl Loader {
         }
     }
 
+    /// Whether another ccactl is changing something at this moment.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        crate::recover::is_locked(&self.paths.lock())
+    }
+
     fn policy_status(&self, id: u64, policy: &Policy, cgroup: Option<PathBuf>) -> Result<PolicyStatus> {
         let kernel_name = name_str(&policy.kernel_name).to_owned();
         let loaded = struct_ops::read(&self.paths, &kernel_name)?;
@@ -96,6 +123,10 @@ impl Loader {
             State::Detached
         } else if ours && loaded.is_none() {
             State::Unregistered
+        } else if policy.flags & POLICY_LEAVING != 0 {
+            State::Leaving
+        } else if policy.flags & POLICY_MOVING != 0 {
+            State::Moving
         } else {
             State::Active
         };
@@ -111,6 +142,23 @@ impl Loader {
         let tunables = row.map_or(&[][..], |row| row.tunables);
         let tunables = tunables.iter().map(|tunable| TunableSetting { tunable, raw: value_of(tunable) }).collect();
         let attached_since = rfc3339(policy.attached_unix_ns);
-        Ok(PolicyStatus { cgroup, cgroup_id: id, algorithm, kernel_name, tunables, attached_since, state })
+        let enforce = policy.flags & POLICY_ENFORCE != 0;
+        let canary = (policy.canary_name[0] != 0).then(|| CanaryStatus {
+            kernel_name: name_str(&policy.canary_name).to_owned(),
+            share: f64::from(policy.canary_share) / f64::from(CANARY_ALL),
+            since: rfc3339(policy.canary_unix_ns),
+            is_watched: self.is_watched(id),
+        });
+        Ok(PolicyStatus {
+            cgroup,
+            cgroup_id: id,
+            algorithm,
+            kernel_name,
+            tunables,
+            attached_since,
+            state,
+            enforce,
+            canary,
+        })
     }
 }

@@ -1,10 +1,12 @@
 //! Registered algorithms: `algorithms/KERNEL_NAME/{loaded,link}`.
 //!
 //! `loaded` is pinned before `link` (on old kernels `map`, see `registration`) and removed after it, so a link without
-//! its record never exists; a record without a link is what a killed process left and counts as nothing.
+//! its record never exists; a record without a link is what a killed process left and counts as nothing. While the code
+//! behind a name is replaced there is a second record, `loaded_new`; the one with the id of the registered table is true.
 
 use crate::bpffs;
 use crate::error::{Error, Result};
+use crate::fault;
 use crate::names;
 use crate::object::{self, Settings};
 use crate::paths::Paths;
@@ -14,10 +16,12 @@ use crate::time::unix_ns;
 use bytemuck::Zeroable;
 use ccactl_abi::layout::{Loaded, TunableValue, name_bytes, name_str};
 use ccactl_abi::{Algorithm, Tunable};
-use libbpf_rs::{MapCore, MapFlags, MapHandle, MapInfo, MapType};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, MapInfo, MapMut, MapType, Object};
+use siphasher::sip::SipHasher13;
 use std::fs;
+use std::hash::Hasher;
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -35,13 +39,23 @@ fn loaded_path(paths: &Paths, kernel_name: &str) -> PathBuf {
     paths.algorithm(kernel_name).join("loaded")
 }
 
-/// What was loaded under this name, when it is registered and ours.
-pub(crate) fn read(paths: &Paths, kernel_name: &str) -> Result<Option<Loaded>> {
-    if registration::is_live(&paths.algorithm(kernel_name))? { read_record(paths, kernel_name) } else { Ok(None) }
+fn replacing_path(paths: &Paths, kernel_name: &str) -> PathBuf {
+    paths.algorithm(kernel_name).join("loaded_new")
 }
 
-fn read_record(paths: &Paths, kernel_name: &str) -> Result<Option<Loaded>> {
-    let path = loaded_path(paths, kernel_name);
+/// What was loaded under this name, when it is registered and ours.
+pub(crate) fn read(paths: &Paths, kernel_name: &str) -> Result<Option<Loaded>> {
+    let folder = paths.algorithm(kernel_name);
+    if !registration::is_live(&folder)? {
+        return Ok(None);
+    }
+    let record = read_record(&loaded_path(paths, kernel_name))?;
+    let replacing = read_record(&replacing_path(paths, kernel_name))?;
+    let table_id = registration::table_id(&folder)?;
+    Ok(replacing.filter(|new| Some(new.struct_ops_map_id) == table_id).or(record))
+}
+
+fn read_record(path: &Path) -> Result<Option<Loaded>> {
     if !path.exists() {
         return Ok(None);
     }
@@ -51,47 +65,114 @@ fn read_record(paths: &Paths, kernel_name: &str) -> Result<Option<Loaded>> {
     Ok(bytes.and_then(|bytes| bytemuck::try_pod_read_unaligned(&bytes).ok()))
 }
 
-/// Registers an algorithm unless exactly that is registered already; says whether it did.
-pub(crate) fn ensure(paths: &Paths, kernel: Kernel, wanted: &Wanted<'_>) -> Result<bool> {
-    if let Some(loaded) = read(paths, wanted.kernel_name)? {
-        return if same(&loaded, wanted) {
-            Ok(false)
-        } else {
-            Err(Error::OtherTunables {
-                kernel_name: wanted.kernel_name.to_owned(),
-                loaded: describe(&loaded),
-                asked: describe_settings(wanted.algorithm.name, &explicit(wanted.tunables)),
-            })
-        };
+/// What [`ensure`] found and did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Registered {
+    /// Exactly that was registered already.
+    Already,
+    /// It was registered under a free name.
+    New,
+    /// Other code or other tunables had the name; new sockets get the new ones.
+    Replaced,
+}
+
+/// Registers an algorithm unless exactly that is registered already. `may_replace` says what happens when the name
+/// stands for something else.
+pub(crate) fn ensure(paths: &Paths, kernel: Kernel, wanted: &Wanted<'_>, may_replace: bool) -> Result<Registered> {
+    let name = wanted.kernel_name;
+    match read(paths, name)? {
+        Some(loaded) if same(&loaded, wanted) => {
+            settle(paths, name)?;
+            return Ok(Registered::Already);
+        }
+        Some(_) if may_replace => {
+            replace(paths, kernel, wanted)?;
+            return Ok(Registered::Replaced);
+        }
+        Some(loaded) => {
+            let kernel_name = name.to_owned();
+            let asked = describe_settings(wanted.algorithm.name, &explicit(wanted.tunables));
+            let loaded = describe(&loaded);
+            return Err(if loaded == asked {
+                Error::OtherCode { kernel_name, algorithm: wanted.algorithm.name }
+            } else {
+                Error::OtherTunables { kernel_name, loaded, asked }
+            });
+        }
+        None => {}
     }
-    remove(paths, wanted.kernel_name)?;
-    if !becomes_free(wanted.kernel_name)? {
-        return Err(Error::NameTaken { kernel_name: wanted.kernel_name.to_owned(), bpffs: paths.bpffs.clone() });
+    remove(paths, name)?;
+    if !becomes_free(name)? {
+        return Err(Error::NameTaken { kernel_name: name.to_owned(), bpffs: paths.bpffs.clone() });
     }
     register(paths, kernel, wanted)?;
-    Ok(true)
+    Ok(Registered::New)
 }
 
 fn register(paths: &Paths, kernel: Kernel, wanted: &Wanted<'_>) -> Result<()> {
     let name = wanted.kernel_name;
-    let trace_pin = paths.trace_map();
-    let settings = Settings {
-        algorithm: wanted.algorithm,
-        kernel_name: name,
-        tunables: wanted.tunables,
-        trace_pin: Some(&trace_pin),
-    };
-    let mut object = object::load(&settings, kernel)?;
-    let mut table = object
-        .maps_mut()
-        .find(|map| map.map_type() == MapType::StructOps)
-        .expect("the name was set in this very table");
-    let map_id = MapInfo::new(table.as_fd()).map_err(Error::bpf(format!("cannot look at {name}")))?.info.id;
-
+    let mut object = load_object(paths, kernel, wanted)?;
+    let (mut table, map_id) = table(&mut object, name)?;
     let folder = paths.algorithm(name);
     fs::create_dir_all(&folder).map_err(Error::io(format!("cannot make {}", folder.display())))?;
     pin_record(&record(wanted, map_id), &loaded_path(paths, name))?;
     registration::attach(kernel, &mut table, name, &folder)
+}
+
+/// Puts other code behind a registered name, in one step for new sockets; live ones keep the old code until they are
+/// moved.
+fn replace(paths: &Paths, kernel: Kernel, wanted: &Wanted<'_>) -> Result<()> {
+    let name = wanted.kernel_name;
+    settle(paths, name)?;
+    let mut object = load_object(paths, kernel, wanted)?;
+    let (mut table, map_id) = table(&mut object, name)?;
+    let pending = replacing_path(paths, name);
+    pin_record(&record(wanted, map_id), &pending)?;
+    fault::point("replacing");
+    if let Err(error) = registration::replace(kernel, &mut table, name, &paths.algorithm(name)) {
+        bpffs::remove_pin(&pending)?;
+        return Err(error);
+    }
+    fault::point("replaced");
+    settle(paths, name)
+}
+
+/// Ends a replacement, also one that a killed process has begun: the true record takes its place.
+fn settle(paths: &Paths, kernel_name: &str) -> Result<()> {
+    let pending = replacing_path(paths, kernel_name);
+    let Some(new) = read_record(&pending)? else { return Ok(()) };
+    if Some(new.struct_ops_map_id) == registration::table_id(&paths.algorithm(kernel_name))? {
+        write_record(&new, &loaded_path(paths, kernel_name))?;
+    }
+    bpffs::remove_pin(&pending)
+}
+
+fn load_object(paths: &Paths, kernel: Kernel, wanted: &Wanted<'_>) -> Result<Object> {
+    let trace_pin = paths.trace_map();
+    let settings = Settings {
+        algorithm: wanted.algorithm,
+        kernel_name: wanted.kernel_name,
+        tunables: wanted.tunables,
+        trace_pin: Some(&trace_pin),
+    };
+    object::load(&settings, kernel)
+}
+
+/// The struct_ops table of a loaded object, and its id.
+fn table<'a>(object: &'a mut Object, name: &str) -> Result<(MapMut<'a>, u32)> {
+    let table = object
+        .maps_mut()
+        .find(|map| map.map_type() == MapType::StructOps)
+        .expect("the name was set in this very table");
+    let map_id = MapInfo::new(table.as_fd()).map_err(Error::bpf(format!("cannot look at {name}")))?.info.id;
+    Ok((table, map_id))
+}
+
+/// Stable over releases of Rust and of ccactl.
+fn object_hash(algorithm: &Algorithm) -> u64 {
+    let mut hasher = SipHasher13::new();
+    hasher.write(algorithm.object());
+    hasher.finish()
 }
 
 fn record(wanted: &Wanted<'_>, struct_ops_map_id: u32) -> Loaded {
@@ -101,6 +182,7 @@ fn record(wanted: &Wanted<'_>, struct_ops_map_id: u32) -> Loaded {
         loaded_unix_ns: unix_ns(),
         struct_ops_map_id,
         n_tunables: wanted.tunables.len() as u32,
+        object_hash: object_hash(wanted.algorithm),
         ..Loaded::zeroed()
     };
     for (slot, (tunable, raw)) in loaded.tunables.iter_mut().zip(wanted.tunables) {
@@ -109,7 +191,7 @@ fn record(wanted: &Wanted<'_>, struct_ops_map_id: u32) -> Loaded {
     loaded
 }
 
-fn pin_record(loaded: &Loaded, path: &PathBuf) -> Result<()> {
+fn pin_record(loaded: &Loaded, path: &Path) -> Result<()> {
     let what = || format!("cannot pin {}", path.display());
     let opts = libbpf_sys::bpf_map_create_opts {
         sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
@@ -122,12 +204,19 @@ fn pin_record(loaded: &Loaded, path: &PathBuf) -> Result<()> {
     map.pin(path).map_err(Error::bpf(what()))
 }
 
+fn write_record(loaded: &Loaded, path: &Path) -> Result<()> {
+    let what = || format!("cannot write {}", path.display());
+    let map = MapHandle::from_pinned_path(path).map_err(Error::bpf(what()))?;
+    map.update(&KEY, bytemuck::bytes_of(loaded), MapFlags::ANY).map_err(Error::bpf(what()))
+}
+
 /// Unregisters an algorithm. Sockets that have it keep it until they are closed.
 pub(crate) fn remove(paths: &Paths, kernel_name: &str) -> Result<()> {
     let folder = paths.algorithm(kernel_name);
     let was_pinned = registration::is_pinned(&folder);
-    let table_id = read_record(paths, kernel_name)?.map(|loaded| loaded.struct_ops_map_id);
+    let table_id = read_record(&loaded_path(paths, kernel_name))?.map(|loaded| loaded.struct_ops_map_id);
     registration::release(&folder, kernel_name, table_id)?;
+    bpffs::remove_pin(&replacing_path(paths, kernel_name))?;
     bpffs::remove_pin(&loaded_path(paths, kernel_name))?;
     bpffs::remove_dir(&folder)?;
     if was_pinned && !becomes_free(kernel_name)? {
@@ -170,7 +259,9 @@ fn same(loaded: &Loaded, wanted: &Wanted<'_>) -> bool {
         values.sort_unstable();
         values
     };
-    name_str(&loaded.algorithm) == wanted.algorithm.name && names(&tunables(loaded)) == names(wanted.tunables)
+    name_str(&loaded.algorithm) == wanted.algorithm.name
+        && names(&tunables(loaded)) == names(wanted.tunables)
+        && loaded.object_hash == object_hash(wanted.algorithm)
 }
 
 fn describe(loaded: &Loaded) -> String {

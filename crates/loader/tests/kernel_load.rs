@@ -6,7 +6,7 @@ use ccactl_abi::layout::{POLICY_BEFORE_SYN, Policy};
 use ccactl_loader::cgroup;
 use ccactl_loader::{Change, Error, LoadRequest, Loader, State};
 use common::drops::{Drop, Loss};
-use common::net::{Connection, LOOPBACK, algorithm_of, in_own_netns};
+use common::net::{Connection, LOOPBACK, algorithm_of, choose, in_own_netns};
 use common::{Host, attached_programs, registered};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use nix::fcntl::{Flock, FlockArg};
@@ -50,15 +50,24 @@ fn unload_leaves_nothing() {
     assert_eq!(host.loader.status().unwrap(), []);
 }
 
+/// An application that chose one of ours by itself keeps it, and the kernel its name, until its socket is closed.
 #[test]
-fn unload_tells_when_open_sockets_keep_the_algorithm() {
+fn unload_tells_when_an_applications_socket_keeps_the_algorithm_and_the_next_call_collects_it() {
     let Some(host) = Host::new() else { return };
     let name = host.name("r");
     host.loader.load(&LoadRequest::new("reno", host.cgroup("a")).create(true).as_name(&name)).unwrap();
-    let connection = host.inside("a", || in_own_netns(|| Connection::over(LOOPBACK[0])));
+    let connection = in_own_netns(|| {
+        let connection = Connection::over(LOOPBACK[0]);
+        choose(&connection.active, &name);
+        connection
+    });
     let outcome = host.loader.unload(&host.cgroup("a")).unwrap().unwrap();
     assert!(outcome.still_in_use);
+    assert!(registered().contains(&name));
+    assert_eq!(host.loader.census().unwrap().elsewhere, [(name.clone(), 1)].into());
     connection.move_both_ways(100_000);
+    drop(connection);
+    host.loader.unload_all().unwrap();
     host.assert_no_leftovers();
 }
 

@@ -24,6 +24,13 @@ pub struct Args {
     /// Register under another kernel name, so that several versions stand side by side
     #[arg(long = "as", value_name = "NAME")]
     as_name: Option<String>,
+    /// Overrule what applications choose with setsockopt(TCP_CONGESTION), from the next connection on
+    #[arg(long)]
+    enforce: bool,
+    /// Put this code and these tunables behind the kernel name, for every cgroup that has it; live sockets keep the old
+    /// ones until `ccactl swap --existing` moves them
+    #[arg(long)]
+    replace: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -46,6 +53,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
         create: args.create,
         set: args.set,
         as_name: args.as_name,
+        enforce: args.enforce,
+        replace: args.replace,
     };
     request.parse()?;
     let loader = Loader::open()?;
@@ -55,6 +64,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
         let change = match outcome.change {
             Change::Attached => "attached",
             Change::Switched { .. } => "switched",
+            Change::Replaced => "replaced",
+            Change::Enforcement => "enforcement",
             Change::Unchanged => "unchanged",
         };
         output::json(&Row {
@@ -72,6 +83,13 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Change::Attached => println!("{cgroup}: new sockets get {name}; those already open keep theirs"),
         Change::Switched { from } => {
             println!("{cgroup}: new sockets get {name} instead of {from}; those already open keep theirs");
+        }
+        Change::Replaced => println!(
+            "{cgroup}: new sockets get the new {name}; `ccactl swap {} --existing` moves those already open",
+            outcome.algorithm
+        ),
+        Change::Enforcement => {
+            println!("{cgroup}: keeps {name}; what applications choose counts differently from now on")
         }
         Change::Unchanged => println!("{cgroup}: has {name} already, nothing changed"),
     }

@@ -29,6 +29,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
         create: false,
         set: args.set,
         as_name: args.as_name,
+        enforce: false,
+        replace: false,
     };
     request.parse()?;
     let (program, arguments) = args.command.split_first().expect("clap requires the command");

@@ -2,9 +2,10 @@
 
 use super::output;
 use anyhow::Result;
-use ccactl_loader::{Loader, PolicyStatus, State};
+use ccactl_loader::{Census, Loader, PolicyCensus, PolicyStatus, State};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
@@ -22,44 +23,91 @@ struct Row {
     algorithm: String,
     kernel_name: String,
     tunables: Map<String, Value>,
+    enforce: bool,
     attached_since: String,
     state: &'static str,
+    canary: Option<CanaryRow>,
+    sockets: SocketsRow,
+}
+
+#[derive(Serialize)]
+struct CanaryRow {
+    kernel_name: String,
+    share: f64,
+    since: String,
+    watched: bool,
+}
+
+/// Live sockets that the policy decides about, as read from the kernel now.
+#[derive(Default, Serialize)]
+struct SocketsRow {
+    total: u64,
+    /// With what the policy says.
+    as_policy: u64,
+    /// A swap would move them.
+    not_moved: u64,
+    /// Of these: the name of the policy, but older code.
+    old_code: u64,
+    application_chosen: u64,
+    route_locked: u64,
+    refused_by_algorithm: u64,
+    by_algorithm: BTreeMap<String, u64>,
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let loader = Loader::open()?;
+    let busy = loader.is_busy();
     let policies = loader.status()?;
-    let rows: Vec<Row> = policies.iter().map(|status| row(&loader, status)).collect();
+    let census = loader.census()?;
+    let rows: Vec<Row> = policies.iter().map(|status| row(&loader, status, &census)).collect();
     if args.json {
         output::json(&rows)?;
         return Ok(ExitCode::SUCCESS);
     }
     if rows.is_empty() {
         println!("no cgroup has a policy");
-        return Ok(ExitCode::SUCCESS);
+    } else {
+        print(&rows, &policies)?;
     }
-    let cells: Vec<[String; 6]> = rows
+    for row in &rows {
+        for remark in remarks(row, busy) {
+            println!("{remark}");
+        }
+    }
+    for (name, count) in &census.elsewhere {
+        println!("{count} sockets outside of every policy have {name}; it stays registered until the last is closed");
+    }
+    if census.noted > 0 {
+        println!(
+            "{} open sockets carry a note that ccactl gave them back what they had; the notes go with the sockets",
+            census.noted
+        );
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(rows: &[Row], policies: &[PolicyStatus]) -> Result<()> {
+    let cells: Vec<[String; 7]> = rows
         .iter()
-        .zip(&policies)
+        .zip(policies)
         .map(|(row, policy)| {
-            let cgroup = row.cgroup.clone().unwrap_or_else(|| format!("(id {})", row.cgroup_id));
             [
-                cgroup,
+                name_of(row),
                 row.algorithm.clone(),
                 row.kernel_name.clone(),
                 row.attached_since.clone(),
                 row.state.to_owned(),
+                format!("{}/{}", row.sockets.as_policy, row.sockets.total),
                 tunables_set(policy),
             ]
         })
         .collect();
-    output::table(["CGROUP", "ALGORITHM", "KERNEL NAME", "ATTACHED SINCE", "STATE", "TUNABLES"], &cells)?;
-    for row in &rows {
-        if let Some(remedy) = remedy(row) {
-            println!("{remedy}");
-        }
-    }
-    Ok(ExitCode::SUCCESS)
+    let header = ["CGROUP", "ALGORITHM", "KERNEL NAME", "ATTACHED SINCE", "STATE", "SOCKETS", "TUNABLES"];
+    output::table(header, &cells)
+}
+
+fn name_of(row: &Row) -> String {
+    row.cgroup.clone().unwrap_or_else(|| format!("(id {})", row.cgroup_id))
 }
 
 /// The tunables that differ from their defaults; some algorithms have dozens, and `--json` has them all.
@@ -73,7 +121,7 @@ fn tunables_set(policy: &PolicyStatus) -> String {
     if set.is_empty() { "defaults".to_owned() } else { set.join(" ") }
 }
 
-fn row(loader: &Loader, status: &PolicyStatus) -> Row {
+fn row(loader: &Loader, status: &PolicyStatus, census: &Census) -> Row {
     Row {
         cgroup: status.cgroup.as_ref().map(|path| loader.mount().display(path)),
         cgroup_id: status.cgroup_id,
@@ -84,21 +132,86 @@ fn row(loader: &Loader, status: &PolicyStatus) -> Row {
             .iter()
             .map(|setting| (setting.tunable.name.to_owned(), output::number(setting.tunable, setting.raw)))
             .collect(),
+        enforce: status.enforce,
         attached_since: status.attached_since.clone(),
         state: match status.state {
             State::Active => "active",
             State::CgroupRemoved => "cgroup-removed",
             State::Detached => "detached",
             State::Unregistered => "unregistered",
+            State::Moving => "moving",
+            State::Leaving => "leaving",
         },
+        canary: status.canary.as_ref().map(|canary| CanaryRow {
+            kernel_name: canary.kernel_name.clone(),
+            share: canary.share,
+            since: canary.since.clone(),
+            watched: canary.is_watched,
+        }),
+        sockets: census.policies.get(&status.cgroup_id).map(sockets).unwrap_or_default(),
     }
 }
 
-fn remedy(row: &Row) -> Option<String> {
-    let id = row.cgroup_id;
-    match row.state {
-        "active" => None,
-        "cgroup-removed" => Some(format!("cgroup {id} was removed: `ccactl unload --id {id}` clears its policy")),
-        state => Some(format!("cgroup {id} is {state}: the same `ccactl load` again repairs it")),
+fn sockets(census: &PolicyCensus) -> SocketsRow {
+    let counts = &census.counts;
+    SocketsRow {
+        total: counts.total(),
+        as_policy: counts.there,
+        not_moved: counts.moved,
+        old_code: census.old_code,
+        application_chosen: counts.application,
+        route_locked: counts.locked,
+        refused_by_algorithm: counts.refused,
+        by_algorithm: census.by_algorithm.clone(),
     }
+}
+
+/// What is worth knowing about a policy beyond its line, with what to do.
+fn remarks(row: &Row, busy: bool) -> Vec<String> {
+    let (id, cgroup) = (row.cgroup_id, name_of(row));
+    let mut remarks = Vec::new();
+    match row.state {
+        "active" => {}
+        "cgroup-removed" => {
+            remarks.push(format!("cgroup {id} was removed: `ccactl unload --id {id}`, or the next change, clears its policy"));
+        }
+        "moving" | "leaving" if busy => {
+            remarks.push(format!("{cgroup}: another ccactl is at work"));
+        }
+        "moving" => remarks.push(format!(
+            "{cgroup}: moving its live sockets was interrupted: the next change of any policy completes it, `ccactl \
+             rollback --cgroup {cgroup}` goes back"
+        )),
+        "leaving" => remarks.push(format!(
+            "{cgroup}: taking its policy back was interrupted: `ccactl unload --id {id}`, or the next change, completes it"
+        )),
+        state => remarks.push(format!("cgroup {id} is {state}: the same `ccactl load` again repairs it")),
+    }
+    if let Some(canary) = &row.canary {
+        let share = canary.share * 100.0;
+        let fate = if canary.watched {
+            "is being watched".to_owned()
+        } else {
+            format!(
+                "is watched by nobody any more: `ccactl rollback --cgroup {cgroup}` reverts it, as the next change of any \
+                 policy does"
+            )
+        };
+        remarks.push(format!(
+            "{cgroup}: a canary of {} on {share:.1} % since {} {fate}",
+            canary.kernel_name, canary.since
+        ));
+    }
+    if row.sockets.old_code > 0 {
+        remarks.push(format!(
+            "{cgroup}: {} live sockets run older code of {}: `ccactl swap {} --cgroup {cgroup} --existing` moves them",
+            row.sockets.old_code, row.kernel_name, row.algorithm
+        ));
+    }
+    if row.sockets.total > row.sockets.as_policy {
+        let by_algorithm: Vec<String> =
+            row.sockets.by_algorithm.iter().map(|(name, count)| format!("{count} × {name}")).collect();
+        remarks.push(format!("{cgroup}: live sockets have {}", by_algorithm.join(", ")));
+    }
+    remarks
 }

@@ -1,11 +1,11 @@
 //! `ccactl unload`
 
 use super::output;
+use super::sockets_view::{self, UnloadRow};
 use anyhow::{Context, Result};
-use ccactl_loader::{Loader, UnloadOutcome};
-use serde::Serialize;
+use ccactl_loader::{Loader, UnloadOptions, UnloadOutcome};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
@@ -20,6 +20,9 @@ pub struct Args {
     /// Every policy
     #[arg(long, group = "target")]
     all: bool,
+    /// Give live sockets this algorithm of the kernel's own instead of what they had before
+    #[arg(long, value_name = "NAME")]
+    restore_native: Option<String>,
     /// Remove the cgroup too, when it is empty
     #[arg(long, requires = "cgroup")]
     remove_cgroup: bool,
@@ -28,41 +31,44 @@ pub struct Args {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Row {
-    cgroup_id: u64,
-    kernel_name: String,
-    still_in_use: bool,
-}
-
 pub fn run(args: Args) -> Result<ExitCode> {
     let loader = Loader::open()?;
+    let options = UnloadOptions { restore_native: args.restore_native.clone() };
     let removed = match (&args.cgroup, args.id) {
-        (Some(path), _) => loader.unload(path)?.into_iter().collect(),
-        (None, Some(id)) => vec![loader.unload_id(id)?],
-        (None, None) => loader.unload_all()?,
+        (Some(path), _) => loader.unload_with(path, &options)?.into_iter().collect(),
+        (None, Some(id)) => vec![loader.unload_id_with(id, &options)?],
+        (None, None) => loader.unload_all_with(&options)?,
     };
     if let Some(path) = args.cgroup.as_ref().filter(|_| args.remove_cgroup) {
         let path = loader.mount().resolve(path)?;
         fs::remove_dir(&path).with_context(|| format!("cannot remove the cgroup {}", path.display()))?;
     }
+    let is_complete = removed.iter().all(UnloadOutcome::is_complete);
     if args.json {
-        let row = |UnloadOutcome { cgroup_id, kernel_name, still_in_use }| Row { cgroup_id, kernel_name, still_in_use };
-        output::json(&removed.into_iter().map(row).collect::<Vec<_>>())?;
-        return Ok(ExitCode::SUCCESS);
+        output::json(&removed.iter().map(UnloadRow::of).collect::<Vec<_>>())?;
+    } else {
+        print(&loader, args.cgroup.as_deref(), &removed)?;
     }
+    Ok(sockets_view::exit(is_complete))
+}
+
+fn print(loader: &Loader, cgroup: Option<&Path>, removed: &[UnloadOutcome]) -> Result<()> {
     if removed.is_empty() {
         println!("no policy to unload, nothing changed");
     }
-    for UnloadOutcome { cgroup_id, kernel_name, still_in_use } in removed {
-        let cgroup = match &args.cgroup {
+    for outcome in removed {
+        let cgroup = match cgroup {
             Some(path) => loader.mount().display(&loader.mount().locate(path)?),
-            None => format!("cgroup {cgroup_id}"),
+            None => format!("cgroup {}", outcome.cgroup_id),
         };
-        println!("{cgroup}: new sockets no longer get {kernel_name}");
-        if still_in_use {
-            println!("{kernel_name}: open sockets keep it, the kernel frees it with the last of them");
+        let name = &outcome.kernel_name;
+        println!("{cgroup}: new sockets no longer get {name}");
+        if outcome.counts.total() > 0 {
+            sockets_view::print_counts(&outcome.counts, false)?;
+        }
+        if outcome.still_in_use {
+            println!("{name} stays registered: another policy or a live socket has it");
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

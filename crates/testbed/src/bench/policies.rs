@@ -24,6 +24,8 @@ impl<'a> Policies<'a> {
                 create: false,
                 set: tunables(flow),
                 as_name: alias(flow)?,
+                enforce: false,
+                replace: false,
             })?;
             policies.cgroup_ids.push(outcome.cgroup_id);
             policies.kernel_names.push(outcome.kernel_name);

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Which policy decides about a socket, and what it wants. One set of rules for new sockets (attach.bpf.c) and for live
+ * ones (migrate.bpf.c), so that both always agree.
+ */
+#ifndef CCACTL_POLICY_BPF_H
+#define CCACTL_POLICY_BPF_H
+
+#include "algorithm_of.bpf.h"
+
+#define CCA_MAX_POLICIES 4096
+/* Cgroups deeper than this have no policy; Kubernetes nests them 6 to 8 deep. */
+#define CCA_MAX_LEVELS 64
+
+#define SOL_TCP        6
+#define TCP_CONGESTION 13
+
+/* Not preallocated: an update then replaces the element, and no program reads half of two policies. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, CCA_MAX_POLICIES);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(pinning, LIBBPF_PIN_BY_NAME);
+	__type(key, u64);
+	__type(value, struct cca_policy);
+} policies SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
+	__uint(pinning, LIBBPF_PIN_BY_NAME);
+	__type(key, int);
+	__type(value, struct cca_mark);
+} marks SEC(".maps");
+
+/* The nearest policies of a socket. */
+struct cca_nearest {
+	struct cca_policy *policy;  /* in force, or NULL */
+	struct cca_policy *leaving; /* nearer than that and being taken back, or NULL */
+	u64 policy_id;
+	u64 leaving_id;
+};
+
+/* Who decides: the policy in force, or the one that is leaving and gives back what was there before; 0 = nobody. */
+static __always_inline u64 cca_decider(const struct cca_nearest *nearest)
+{
+	return nearest->policy ? nearest->policy_id : nearest->leaving_id;
+}
+
+static __always_inline void cca_find_nearest(struct sock *sk, struct cca_nearest *nearest)
+{
+	struct cgroup *cgroup = sk->sk_cgrp_data.cgroup;
+	int level = cgroup->level;
+
+	__builtin_memset(nearest, 0, sizeof(*nearest));
+	for (int i = 0; i < CCA_MAX_LEVELS; i++) {
+		struct cgroup *ancestor = NULL;
+		struct cca_policy *policy;
+		u64 id;
+
+		if (level < 1)
+			return;
+		/* A variable index into a kernel array is beyond what the verifier follows: read it by address. */
+		bpf_probe_read_kernel(&ancestor, sizeof(ancestor), &cgroup->ancestors[level]);
+		level--;
+		id = BPF_CORE_READ(ancestor, kn, id);
+		policy = bpf_map_lookup_elem(&policies, &id);
+		if (!policy)
+			continue;
+		if (!(policy->flags & CCA_POLICY_LEAVING)) {
+			nearest->policy = policy;
+			nearest->policy_id = id;
+			return;
+		}
+		if (!nearest->leaving) {
+			nearest->leaving = policy;
+			nearest->leaving_id = id;
+		}
+	}
+}
+
+/*
+ * Whether a socket belongs to the share of a canary. Cookies are handed out one after the other, so the golden ratio
+ * spreads any run of them evenly; the same socket stays on the same side whenever it is asked.
+ */
+static __always_inline int cca_in_canary(const struct cca_policy *policy, u64 cookie)
+{
+	return policy->canary_name[0] && (cookie * 0x9e3779b97f4a7c15ULL) >> 48 < policy->canary_share;
+}
+
+/* The choice of a policy for a connection, as opposed to a listener, which only hands on. */
+static __always_inline const char *cca_choice(const struct cca_policy *policy, u64 cookie)
+{
+	return cca_in_canary(policy, cookie) ? policy->canary_name : policy->kernel_name;
+}
+
+/* Whether that choice negotiates ECN: it has to be there before the SYN, and serves no connection without ECN. */
+static __always_inline int cca_choice_needs_ecn(const struct cca_policy *policy, u64 cookie)
+{
+	u32 flag = cca_in_canary(policy, cookie) ? CCA_POLICY_CANARY_BEFORE_SYN : CCA_POLICY_BEFORE_SYN;
+
+	return !!(policy->flags & flag);
+}
+
+/* Meaningful once the connection is established. */
+static __always_inline int cca_has_ecn(struct tcp_sock *tp)
+{
+	return !!(tp->ecn_flags & (TCP_ECN_OK | TCP_ECN_ACCECN));
+}
+
+/* Has the application chosen? Our own setsockopt leaves the same bit, but also a mark with the name. */
+static __always_inline int cca_applications_choice(struct tcp_sock *tp, const struct cca_mark *mark,
+						   const char *current)
+{
+	if (!BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_setsockopt))
+		return 0;
+	return !mark || !cca_same_name(mark->kernel_name, current);
+}
+
+/* Notes our choice on a socket: `before` was there, `after` is there now. */
+static __always_inline void cca_note(struct cca_mark *mark, int is_new, u64 policy_id, const char *before,
+				     const char *after)
+{
+	/* A socket that has come to something else behind our back starts anew. */
+	if (is_new || !cca_same_name(mark->kernel_name, before))
+		__builtin_memcpy(mark->original, before, CCA_NAME_LEN);
+	__builtin_memcpy(mark->kernel_name, after, CCA_NAME_LEN);
+	mark->cgroup_id = policy_id;
+}
+
+#endif /* CCACTL_POLICY_BPF_H */

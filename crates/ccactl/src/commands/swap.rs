@@ -1,0 +1,74 @@
+//! `ccactl swap`
+
+use super::output;
+use super::sockets_view::{self, SwapRow};
+use anyhow::Result;
+use ccactl_loader::{LoadRequest, Loader, SwapRequest, SwapScope};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Algorithm: a name of `ccactl list`, or native:NAME for the kernel's own
+    #[arg(value_name = "ALGO")]
+    algorithm: String,
+    /// cgroup with a policy, relative to the cgroup2 mount (/bench) or absolute
+    #[arg(long, value_name = "PATH")]
+    cgroup: PathBuf,
+    /// Move live sockets only; new ones go on getting what they get
+    #[arg(long, conflicts_with = "new_only")]
+    existing: bool,
+    /// Switch new sockets only; live ones keep what they have
+    #[arg(long)]
+    new_only: bool,
+    /// Say how many sockets would move and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Move sockets too whose application has chosen with setsockopt(TCP_CONGESTION), now and in the future
+    #[arg(long)]
+    enforce: bool,
+    /// Set a tunable; `ccactl show ALGO` lists them
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = output::name_value)]
+    set: Vec<(String, String)>,
+    /// Register under another kernel name, so that several versions stand side by side
+    #[arg(long = "as", value_name = "NAME")]
+    as_name: Option<String>,
+    /// Put this code and these tunables behind the kernel name, for every cgroup that has it
+    #[arg(long)]
+    replace: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args) -> Result<ExitCode> {
+    let json = args.json;
+    let request = request(args);
+    request.load.parse()?;
+    let loader = Loader::open()?;
+    let outcome = loader.swap(&request)?;
+    if json {
+        output::json(&SwapRow::of(&loader, &outcome))?;
+    } else {
+        sockets_view::print_swap(&loader, &outcome)?;
+    }
+    Ok(sockets_view::exit(outcome.is_complete()))
+}
+
+fn request(args: Args) -> SwapRequest {
+    let scope = match (args.existing, args.new_only) {
+        (true, _) => SwapScope::ExistingOnly,
+        (_, true) => SwapScope::NewOnly,
+        _ => SwapScope::All,
+    };
+    let load = LoadRequest {
+        algorithm: args.algorithm,
+        cgroup: args.cgroup,
+        create: false,
+        set: args.set,
+        as_name: args.as_name,
+        enforce: args.enforce,
+        replace: args.replace,
+    };
+    SwapRequest { load, scope, dry_run: args.dry_run }
+}

@@ -1,0 +1,149 @@
+//! SIGKILL at every point of every operation: `status` stays true, connections live on, the next command works, and
+//! nothing is left in the end.
+
+use crate::host::{Host, eventually, registered};
+use crate::live::Live;
+use ccactl_loader::fault::POINTS;
+use nix::sys::signal::Signal;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::process::ExitStatusExt;
+use std::process::Stdio;
+
+/// An operation to be killed, on a cgroup that is at `first`.
+struct Operation {
+    name: &'static str,
+    args: Vec<String>,
+    /// Points that only other operations pass.
+    passes: &'static [&'static str],
+}
+
+fn operations(cgroup: &str, first: &str, second: &str) -> Vec<Operation> {
+    let args = |words: &[&str]| words.iter().map(ToString::to_string).collect();
+    vec![
+        Operation {
+            name: "load",
+            args: args(&["load", "cubic", "--cgroup", cgroup, "--as", second]),
+            passes: &["registered", "attached", "history", "policy", "collected"],
+        },
+        Operation {
+            name: "load --replace",
+            args: args(&["load", "cubic", "--cgroup", cgroup, "--as", first, "--replace"]),
+            passes: &["replacing", "replaced", "registered"],
+        },
+        Operation {
+            name: "swap",
+            args: args(&["swap", "cubic", "--cgroup", cgroup, "--as", second]),
+            passes: &["registered", "attached", "history", "policy", "moving", "moved", "settled", "collected"],
+        },
+        Operation {
+            name: "rollback",
+            args: args(&["rollback", "--cgroup", cgroup]),
+            passes: &["registered", "policy", "moving", "moved", "settled", "history-dropped", "collected"],
+        },
+        Operation {
+            name: "unload",
+            args: args(&["unload", "--cgroup", cgroup]),
+            passes: &["leaving", "moving", "given-back", "detached", "policy-removed", "collected"],
+        },
+    ]
+}
+
+#[test]
+fn a_kill_at_every_point_of_every_operation_is_made_good_by_the_next_call() {
+    let Some(host) = Host::with_root() else { return };
+    let cgroup = host.cgroup();
+    let [first, second, third] = ["a", "b", "c"].map(|suffix| format!("{}{suffix}", host.name()));
+    host.ok(&host.load_args(&third, &cgroup));
+    let mut live = Live::open(&host, 6);
+    let mut passed = BTreeSet::new();
+    for operation in operations(&cgroup, &first, &second) {
+        for point in operation.passes {
+            passed.insert(*point);
+            for next in ["again", "rollback", "unload"] {
+                let context = format!("{} killed at '{point}', then {next}", operation.name);
+                host.ok(&host.load_args(&third, &cgroup));
+                host.ok(&["swap", "reno", "--cgroup", &cgroup, "--as", &third]);
+                host.ok(&["swap", "reno", "--cgroup", &cgroup, "--as", &first]);
+                kill(&host, &operation, point, &context);
+                assert_status_is_true(&host, &live, &context);
+                live.move_bytes();
+                go_on(&host, &operation, next, &context);
+                assert_settled(&host, &live, next, &context);
+                live.move_bytes();
+            }
+        }
+    }
+    // Those of a canary have a test of their own.
+    let known: BTreeSet<&str> = POINTS.iter().copied().filter(|point| !point.starts_with("canary")).collect();
+    assert_eq!(passed, known, "each point is passed by an operation");
+    drop(live);
+    eventually("nothing is left", || {
+        host.ok(&["unload", "--all"]);
+        !host.bpffs().exists() && [&first, &second, &third].iter().all(|name| !registered(name))
+    });
+}
+
+fn kill(host: &Host, operation: &Operation, point: &str, context: &str) {
+    let args: Vec<&str> = operation.args.iter().map(String::as_str).collect();
+    let mut command = host.command(&args);
+    let status = command.env("CCACTL_FAULT", point).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+    assert_eq!(status.signal(), Some(Signal::SIGKILL as i32), "{context}: the point was not passed: {status:?}");
+}
+
+/// `status` counts what `getsockopt` shows.
+fn assert_status_is_true(host: &Host, live: &Live, context: &str) {
+    let status = host.json(&["status", "--json"]);
+    let real = live.by_algorithm();
+    let Some(row) = status.get(0) else {
+        assert!(real.keys().all(|name| !name.starts_with(&host.name())), "{context}: {real:?}");
+        return;
+    };
+    let told: BTreeMap<String, u64> = serde_json::from_value(row["sockets"]["by_algorithm"].clone()).unwrap();
+    if row["state"] == "leaving" {
+        // Sockets that have been given back are not the policy's any more.
+        assert!(told.iter().all(|(name, count)| real.get(name).is_some_and(|real| real >= count)), "{context}: {row}");
+    } else {
+        assert_eq!(told, real, "{context}: {row}");
+    }
+}
+
+/// The next command, which must succeed whatever the kill has left.
+fn go_on(host: &Host, operation: &Operation, next: &str, context: &str) {
+    let cgroup = host.cgroup();
+    let has_policy = |host: &Host| host.json(&["status", "--json"]).get(0).is_some();
+    let unload = ["unload", "--cgroup", &cgroup];
+    match next {
+        "unload" => drop(host.ok(&unload)),
+        // A rollback or an unload that was killed may have done its work, or leave it to the next one.
+        "rollback" if operation.name == "unload" => {
+            let output = host.ccactl(&["rollback", "--cgroup", &cgroup]);
+            let code = output.status.code();
+            assert!(matches!(code, Some(0 | 2)), "{context}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        "rollback" => drop(host.ok(&["rollback", "--cgroup", &cgroup])),
+        _ => {
+            let args: Vec<&str> = operation.args.iter().map(String::as_str).collect();
+            assert!(operation.name == "unload" || has_policy(host), "{context}");
+            host.ok(&args);
+        }
+    }
+}
+
+/// Policy and sockets agree, or there is neither.
+fn assert_settled(host: &Host, live: &Live, next: &str, context: &str) {
+    let status: Value = host.json(&["status", "--json"]);
+    let real = live.by_algorithm();
+    let Some(row) = status.get(0) else {
+        assert!(real.keys().all(|name| !name.starts_with(&host.name())), "{context}: {real:?}");
+        return;
+    };
+    assert_ne!(next, "unload", "{context}: {row}");
+    assert_eq!(row["state"], "active", "{context}");
+    // A load leaves live sockets alone; everything else takes them along.
+    if !context.starts_with("load") || next == "rollback" {
+        let name = row["kernel_name"].as_str().unwrap().to_owned();
+        assert_eq!(real, [(name, live.sockets())].into(), "{context}");
+        assert_eq!(row["sockets"]["as_policy"].as_u64(), Some(live.sockets()), "{context}");
+    }
+}

@@ -1,0 +1,106 @@
+//! swap, rollback and unload as a user sees them, and killed at every point: on the real kernel.
+
+#[path = "../cli_loader/host.rs"]
+#[allow(dead_code, reason = "shared with the tests of load")]
+mod host;
+mod killed;
+mod live;
+
+use ccactl_abi::exit;
+use host::{Host, failed, registered};
+use live::Live;
+use std::fs;
+
+/// Two kernel names of this test.
+fn names(host: &Host) -> [String; 2] {
+    ["a", "b"].map(|suffix| format!("{}{suffix}", host.name()))
+}
+
+#[test]
+fn a_swap_is_told_in_a_table_and_in_json_and_rolled_back() {
+    let Some(host) = Host::with_root() else { return };
+    let ([first, second], cgroup) = (names(&host), host.cgroup());
+    host.ok(&host.load_args(&first, &cgroup));
+    let mut live = Live::open(&host, 4);
+    let all = |name: &str| [(name.to_owned(), live.sockets())].into();
+
+    let rehearsal = host.json(&["swap", "cubic", "--cgroup", &cgroup, "--as", &second, "--dry-run", "--json"]);
+    assert_eq!((rehearsal["dry_run"].as_bool(), rehearsal["sockets"]["moved"].as_u64()), (Some(true), Some(10)));
+    assert_eq!(live.by_algorithm(), all(&first));
+
+    let text = host.ok(&["swap", "cubic", "--cgroup", &cgroup, "--as", &second]);
+    assert!(text.contains(&format!("{cgroup}: new sockets get {second} instead of {first}")), "{text}");
+    assert!(text.contains("read back: 10 of 10 have it"), "{text}");
+    assert_eq!(live.by_algorithm(), all(&second));
+    assert!(!registered(&first));
+
+    let row = host.json(&["status", "--json"])[0].clone();
+    assert_eq!((row["sockets"]["total"].as_u64(), row["sockets"]["as_policy"].as_u64()), (Some(10), Some(10)));
+    let back = host.json(&["rollback", "--cgroup", &cgroup, "--json"]);
+    assert_eq!(back["restored"]["kernel_name"], first.as_str());
+    assert_eq!(back["restored"]["verification"]["verified"], 10);
+    assert_eq!(live.by_algorithm(), all(&first));
+    live.move_bytes();
+    let gone = host.ok(&["rollback", "--cgroup", &cgroup]);
+    assert!(gone.contains("has none now"), "{gone}");
+    assert!(!live.by_algorithm().contains_key(&first));
+    failed(&host.ccactl(&["rollback", "--cgroup", &cgroup]), 2, &["has no policy yet", "ccactl load"]);
+}
+
+#[test]
+fn sockets_that_could_not_be_moved_give_exit_code_5_and_are_listed() {
+    let Some(host) = Host::with_root() else { return };
+    let ([first, second], cgroup) = (names(&host), host.cgroup());
+    host.ok(&host.load_args(&first, &cgroup));
+    let live = Live::open(&host, 2);
+    // Without ECN on the connections, dctcp has no use for them.
+    let output = host.ccactl(&["swap", "dctcp", "--cgroup", &cgroup, "--as", &second]);
+    assert_eq!(output.status.code(), Some(i32::from(exit::SOCKETS)));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("refused by the algorithm  4") && text.contains("refused-by-algorithm"), "{text}");
+    assert_eq!(live.by_algorithm(), [(first, 4), (second, 2)].into(), "both listeners moved");
+}
+
+#[test]
+fn bad_requests_name_the_object_and_change_nothing() {
+    let Some(host) = Host::with_root() else { return };
+    let ([first, second], cgroup) = (names(&host), host.cgroup());
+    fs::create_dir(host.directory()).unwrap();
+    let swap =
+        |algorithm: &str, extra: &[&str]| host.ccactl(&[&["swap", algorithm, "--cgroup", &cgroup][..], extra].concat());
+    failed(&swap("cubic", &["--as", &second]), 2, &[&cgroup, "has no policy yet", "ccactl load"]);
+    assert!(!host.bpffs().exists());
+    host.ok(&host.load_args(&first, &cgroup));
+    let before = host.json(&["status", "--json"]);
+    failed(&swap("cubik", &[]), 2, &["cubik", "nearest: cubic"]);
+    failed(&swap("native:none", &[]), 2, &["no algorithm 'none'"]);
+    failed(&swap("f-bbrv2", &["--set", "alpha=99"]), 2, &["alpha=99", "expected"]);
+    failed(&swap("reno", &["--as", &first, "--set", "beta=1"]), 2, &["beta"]);
+    failed(&host.ccactl(&["unload", "--cgroup", &cgroup, "--restore-native", "none"]), 2, &["no algorithm 'none'"]);
+    failed(&host.ccactl(&["swap", "cubic", "--cgroup", "/no-such"]), 2, &["no cgroup", "/no-such"]);
+    assert_eq!(host.json(&["status", "--json"]), before);
+}
+
+#[test]
+fn two_swaps_at_once_end_in_one_of_the_two_states() {
+    let Some(host) = Host::with_root() else { return };
+    let ([first, second], cgroup) = (names(&host), host.cgroup());
+    host.ok(&host.load_args(&first, &cgroup));
+    let mut live = Live::open(&host, 20);
+    for round in 0..5 {
+        let swap = |algorithm: &str, name: &str| {
+            host.command(&["swap", algorithm, "--cgroup", &cgroup, "--as", name])
+                .stdout(std::process::Stdio::null())
+                .spawn()
+                .unwrap()
+        };
+        let mut swaps = [swap("reno", &first), swap("cubic", &second)];
+        for swap in &mut swaps {
+            assert!(swap.wait().unwrap().success());
+        }
+        let policy = host.json(&["status", "--json"])[0]["kernel_name"].as_str().unwrap().to_owned();
+        assert!([&first, &second].contains(&&policy));
+        assert_eq!(live.by_algorithm(), [(policy, live.sockets())].into(), "round {round}");
+        live.move_bytes();
+    }
+}

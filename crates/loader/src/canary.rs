@@ -1,0 +1,207 @@
+//! A canary: a stable share of a cgroup's sockets, live and new, gets another algorithm, until it is promoted or reverted.
+
+use crate::change::kernel_name;
+use crate::error::{Error, Result};
+use crate::fault;
+use crate::loader::Loader;
+use crate::lock::Lock;
+use crate::outcome::SwapOutcome;
+use crate::policy::{self, Policies};
+use crate::recover::without_canary;
+use crate::request::Choice;
+use crate::swap::{SwapRequest, Target};
+use crate::time::unix_ns;
+use ccactl_abi::layout::{CANARY_ALL, POLICY_BEFORE_SYN, POLICY_CANARY_BEFORE_SYN, POLICY_ENFORCE, Policy, name_str};
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+use std::fs::{self, File};
+
+/// A canary that this process watches. Dropped without a decision, it is reverted.
+#[derive(Debug)]
+pub struct Canary<'a> {
+    loader: &'a Loader,
+    choice: Choice,
+    policy: Policy,
+    outcome: SwapOutcome,
+    is_decided: bool,
+    /// Tells others that somebody watches; the kernel releases it when the process dies.
+    _watch: Flock<File>,
+}
+
+impl Loader {
+    /// Starts a canary: `share` (0 < share < 1) of the sockets, chosen by a hash of their cookie, is moved now, and new
+    /// connections are divided the same way. Listeners stay; what they accept is divided.
+    ///
+    /// # Errors
+    /// [`Error::CanaryShare`], [`Error::CanaryIsBaseline`], [`Error::CanaryRunning`], and those of [`Loader::swap`].
+    pub fn start_canary(&self, request: &SwapRequest, share: f64) -> Result<Canary<'_>> {
+        let choice = request.load.parse()?;
+        choice.check_native()?;
+        let canary_share = parts(share)?;
+        self.mount.resolve(&request.load.cgroup)?;
+        let _lock = Lock::take(&self.paths)?;
+        self.prepare(&request.load.cgroup)?;
+        let target = self.target(&request.load.cgroup)?;
+        let name = kernel_name(&choice);
+        if name == target.before.kernel_name {
+            return Err(Error::CanaryIsBaseline { kernel_name: choice.kernel_name().to_owned() });
+        }
+        let watch = self.watch(&target, &choice)?;
+        self.ensure_registered(&choice, request.load.replace)?;
+        fault::point("registered");
+        policy::ensure_attached(&self.paths, target.id, &target.path)?;
+        let mut policy = without_canary(&target.before);
+        policy.canary_name = name;
+        policy.canary_share = canary_share;
+        policy.canary_unix_ns = unix_ns();
+        policy.flags |= if self.wants_syn(&choice)? { POLICY_CANARY_BEFORE_SYN } else { 0 };
+        policy.flags |= if request.load.enforce { POLICY_ENFORCE } else { 0 };
+
+        let outcome = self.outcome(&choice, &target, &policy);
+        let started = self.transition(target.id, Some(&target.path), &policy);
+        fault::point("canary-moved");
+        match started {
+            Ok(reconciled) => {
+                let outcome = outcome.with(&reconciled);
+                Ok(Canary { loader: self, choice, policy, outcome, is_decided: false, _watch: watch })
+            }
+            Err(error) => {
+                if let Err(error) = self.end_canary(&target) {
+                    tracing::warn!("undoing the canary: {error}");
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn watch(&self, target: &Target, choice: &Choice) -> Result<Flock<File>> {
+        let path = self.paths.canary_lock(target.id);
+        fs::create_dir_all(&self.paths.run).map_err(Error::io(format!("cannot make {}", self.paths.run.display())))?;
+        let file = File::create(&path).map_err(Error::io(format!("cannot open the lock {}", path.display())))?;
+        Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| match errno {
+            Errno::EWOULDBLOCK => {
+                let running = name_str(&target.before.canary_name);
+                let canary = if running.is_empty() { choice.kernel_name() } else { running }.to_owned();
+                Error::CanaryRunning { path: target.path.clone(), canary }
+            }
+            errno => Error::Io { what: format!("cannot lock {}", path.display()), source: errno.into() },
+        })
+    }
+}
+
+impl Canary<'_> {
+    /// What the start did.
+    #[must_use]
+    pub fn outcome(&self) -> &SwapOutcome {
+        &self.outcome
+    }
+
+    /// Kernel name of what the other sockets have.
+    #[must_use]
+    pub fn baseline_name(&self) -> &str {
+        name_str(&self.policy.kernel_name)
+    }
+
+    /// Kernel name of what the share has.
+    #[must_use]
+    pub fn canary_name(&self) -> &str {
+        name_str(&self.policy.canary_name)
+    }
+
+    /// Whether it is still running; somebody else may have rolled it back.
+    ///
+    /// # Errors
+    /// A pin that cannot be read.
+    pub fn is_current(&self) -> Result<bool> {
+        let policy = Policies::open(&self.loader.paths)?.map(|policies| policies.get(self.outcome.cgroup_id));
+        Ok(policy.transpose()?.flatten().is_some_and(|policy| {
+            policy.canary_name == self.policy.canary_name && policy.canary_unix_ns == self.policy.canary_unix_ns
+        }))
+    }
+
+    /// Gives all sockets the canary's algorithm and makes it the policy.
+    ///
+    /// # Errors
+    /// [`Error::CanaryGone`], and those of [`Loader::swap`].
+    pub fn promote(mut self) -> Result<SwapOutcome> {
+        self.is_decided = true;
+        let loader = self.loader;
+        let _lock = Lock::take(&loader.paths)?;
+        let target = self.running()?;
+        let mut policy = Policy {
+            kernel_name: self.policy.canary_name,
+            attached_unix_ns: unix_ns(),
+            ..without_canary(&self.policy)
+        };
+        policy.flags &= !POLICY_BEFORE_SYN;
+        policy.flags |= if loader.wants_syn(&self.choice)? { POLICY_BEFORE_SYN } else { 0 };
+        loader.remember(target.id, Some(&without_canary(&target.before)))?;
+        fault::point("history");
+        let outcome = loader.outcome(&self.choice, &target, &policy);
+        let result = loader.transition(target.id, Some(&target.path), &policy).map(|done| outcome.with(&done));
+        loader.collect_after("canary");
+        result
+    }
+
+    /// Gives all sockets back what the policy had before the canary.
+    ///
+    /// # Errors
+    /// [`Error::CanaryGone`], and those of [`Loader::swap`].
+    pub fn revert(mut self) -> Result<SwapOutcome> {
+        self.is_decided = true;
+        self.take_back()
+    }
+
+    fn take_back(&self) -> Result<SwapOutcome> {
+        let _lock = Lock::take(&self.loader.paths)?;
+        let target = self.running()?;
+        let result = self.loader.end_canary(&target);
+        self.loader.collect_after("canary");
+        result
+    }
+
+    fn running(&self) -> Result<Target> {
+        let gone = || Error::CanaryGone { path: self.outcome.cgroup.clone(), canary: self.canary_name().to_owned() };
+        if !self.is_current()? {
+            return Err(gone());
+        }
+        self.loader.target(&self.outcome.cgroup)
+    }
+}
+
+impl Drop for Canary<'_> {
+    fn drop(&mut self) {
+        if self.is_decided {
+            return;
+        }
+        match self.take_back() {
+            Ok(_) => tracing::warn!("the canary of {} was reverted: its watch ended early", self.canary_name()),
+            Err(Error::CanaryGone { .. }) => {}
+            Err(error) => tracing::warn!("reverting the canary of {}: {error}", self.canary_name()),
+        }
+    }
+}
+
+/// A share in the parts that the policy has.
+fn parts(share: f64) -> Result<u32> {
+    let parts = (share * f64::from(CANARY_ALL)).round();
+    if share.is_finite() && parts >= 1.0 && parts < f64::from(CANARY_ALL) {
+        Ok(parts as u32)
+    } else {
+        Err(Error::CanaryShare { share: share * 100.0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_more_than_nothing_and_less_than_all() {
+        assert_eq!(parts(0.1).unwrap(), 6554);
+        assert_eq!(parts(0.5).unwrap(), CANARY_ALL / 2);
+        for bad in [0.0, 1.0, -0.1, 1.5, 1e-9, f64::NAN, f64::INFINITY] {
+            assert!(matches!(parts(bad), Err(Error::CanaryShare { .. })), "{bad}");
+        }
+    }
+}

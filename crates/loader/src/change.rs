@@ -1,0 +1,160 @@
+//! What every change of a policy is made of: write the policy, bring the live sockets to it, clear the flag. The policy
+//! is the state; whoever finds the flag of a killed process reconciles again.
+
+use crate::error::Result;
+use crate::fault;
+use crate::history::{self, History};
+use crate::loader::Loader;
+use crate::migrate::{Migrator, Pass, Scope};
+use crate::names;
+use crate::object;
+use crate::policy::Policies;
+use crate::request::Choice;
+use crate::time::unix_ns;
+use bytemuck::Zeroable;
+use ccactl_abi::layout::{
+    MOVE_DUE, MOVE_FAILED, MOVE_LOCKED, MOVE_MOVED, MOVE_REFUSED, MOVE_THERE, NAME_LEN, POLICY_BEFORE_SYN,
+    POLICY_ENFORCE, POLICY_LIVE_ECN, POLICY_MOVING, Policy, Socket, name_bytes,
+};
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::Duration;
+
+/// A child of a listener that was cloned before its listener was moved, and put into the table after the iterator had
+/// passed, is found by the next pass. It takes a few microseconds to be born, so one repetition is enough; the others
+/// are for a host that is busy with more than that.
+const PASSES: u32 = 4;
+
+/// The live sockets of a cgroup after they were brought to their policy.
+#[derive(Debug, Default)]
+pub(crate) struct Reconciled {
+    /// Each socket once, with what became of it over all passes.
+    pub(crate) sockets: Vec<Socket>,
+    /// Sockets that are to have an algorithm by the policy, as read back by the last pass.
+    pub(crate) due: u64,
+    /// How many of them have it.
+    pub(crate) verified: u64,
+    pub(crate) namespaces: usize,
+    /// The first pass, which moves.
+    pub(crate) iteration: Duration,
+}
+
+impl Loader {
+    /// A policy for new sockets, made now.
+    pub(crate) fn policy_for(&self, choice: &Choice, enforce: bool, cgroup: &Path) -> Result<Policy> {
+        let mut flags = if self.wants_syn(choice)? { POLICY_BEFORE_SYN } else { 0 };
+        if enforce {
+            flags |= POLICY_ENFORCE;
+        }
+        Ok(Policy {
+            kernel_name: kernel_name(choice),
+            attached_unix_ns: unix_ns(),
+            level: self.mount.level(cgroup),
+            flags,
+            ..Policy::zeroed()
+        })
+    }
+
+    /// Whether an algorithm negotiates ECN, which the SYN carries.
+    pub(crate) fn wants_syn(&self, choice: &Choice) -> Result<bool> {
+        match choice {
+            Choice::Native { kernel_name } => Ok(names::native_negotiates_ecn(kernel_name)),
+            Choice::Registry { algorithm, .. } => object::negotiates_ecn(algorithm),
+        }
+    }
+
+    /// Notes what is in force before it is replaced.
+    pub(crate) fn remember(&self, id: u64, before: Option<&Policy>) -> Result<()> {
+        History::ensure(&self.paths, id)?.push(history::present(&self.paths, before)?)
+    }
+
+    /// Writes a policy and brings the live sockets of the cgroup to it.
+    pub(crate) fn transition(&self, id: u64, cgroup: Option<&Path>, policy: &Policy) -> Result<Reconciled> {
+        let policies = Policies::required(&self.paths)?;
+        policies.set(id, &Policy { flags: policy.flags | POLICY_MOVING, ..*policy })?;
+        fault::point("policy");
+        let reconciled = self.reconcile(id, policy.level, cgroup)?;
+        fault::point("moved");
+        policies.set(id, &settled(policy))?;
+        fault::point("settled");
+        Ok(reconciled)
+    }
+
+    /// Brings the live sockets of a cgroup to its policy as it stands, and reads each of them back.
+    pub(crate) fn reconcile(&self, id: u64, level: u32, cgroup: Option<&Path>) -> Result<Reconciled> {
+        let migrator = Migrator::load(&self.paths, Scope::Policy { id, level }, cgroup)?;
+        let mut result = Reconciled::default();
+        let mut sockets: HashMap<u64, Socket> = HashMap::new();
+        for number in 0..PASSES {
+            let moved = migrator.move_all()?;
+            if number == 0 {
+                result.iteration = moved.iteration;
+            }
+            merge(&mut sockets, &moved);
+            let seen = migrator.look()?;
+            result.namespaces = seen.namespaces;
+            result.verified = count(&seen, |socket| socket.result == MOVE_THERE);
+            result.due = result.verified + count(&seen, |socket| socket.result == MOVE_DUE);
+            let is_final = |socket: &Socket| matches!(socket.result, MOVE_REFUSED | MOVE_FAILED | MOVE_LOCKED);
+            let is_missed =
+                |socket: &Socket| socket.result == MOVE_DUE && !sockets.get(&socket.flow_id).is_some_and(is_final);
+            if !seen.sockets.iter().any(is_missed) {
+                break;
+            }
+        }
+        result.sockets = sockets.into_values().collect();
+        Ok(result)
+    }
+}
+
+/// The policy once its live sockets are moved.
+pub(crate) fn settled(policy: &Policy) -> Policy {
+    Policy { flags: policy.flags & !(POLICY_MOVING | POLICY_LIVE_ECN), live_name: [0; NAME_LEN], ..*policy }
+}
+
+/// The name of a choice, as the policy has it.
+pub(crate) fn kernel_name(choice: &Choice) -> [u8; NAME_LEN] {
+    name_bytes(choice.kernel_name()).expect("kernel names are checked when parsed")
+}
+
+fn count(pass: &Pass, wanted: impl Fn(&Socket) -> bool) -> u64 {
+    pass.sockets.iter().filter(|socket| wanted(socket)).count() as u64
+}
+
+/// A socket that was moved stays "moved" when a later pass finds it where it is to be.
+fn merge(sockets: &mut HashMap<u64, Socket>, pass: &Pass) {
+    for &socket in &pass.sockets {
+        sockets
+            .entry(socket.flow_id)
+            .and_modify(|known| {
+                if known.result != MOVE_MOVED || socket.result != MOVE_THERE {
+                    let before = known.before;
+                    *known = socket;
+                    known.before = before;
+                }
+            })
+            .or_insert(socket);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_pass_does_not_hide_that_a_socket_was_moved() {
+        let socket = |flow_id, result, before: &str| Socket {
+            flow_id,
+            result,
+            before: name_bytes(before).unwrap(),
+            ..Socket::zeroed()
+        };
+        let pass = |sockets| Pass { sockets, ..Pass::default() };
+        let mut merged = HashMap::new();
+        merge(&mut merged, &pass(vec![socket(1, MOVE_MOVED, "a"), socket(2, MOVE_THERE, "b")]));
+        merge(&mut merged, &pass(vec![socket(1, MOVE_THERE, "b"), socket(2, MOVE_MOVED, "a"), socket(3, 0, "c")]));
+        assert_eq!(merged[&1], socket(1, MOVE_MOVED, "a"));
+        assert_eq!(merged[&2], socket(2, MOVE_MOVED, "b"));
+        assert_eq!(merged.len(), 3);
+    }
+}

@@ -1,0 +1,169 @@
+//! What a killed ccactl left is completed or undone, and what nothing refers to is collected. Both run with the lock held
+//! before every change.
+
+use crate::bpffs;
+
+use crate::error::{Error, Result};
+use crate::fault;
+
+use crate::loader::Loader;
+use crate::migrate::{Migrator, Scope};
+use crate::policy::{self, Policies};
+use crate::struct_ops;
+use ccactl_abi::layout::{
+    NAME_LEN, POLICY_CANARY_BEFORE_SYN, POLICY_LEAVING, POLICY_MOVING, Policy, SOCKET_MARKED, Socket, name_str,
+};
+use nix::fcntl::{Flock, FlockArg};
+use std::collections::HashSet;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// What the operation that is about to begin decides itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Except {
+    /// Nothing.
+    Nothing,
+    /// What becomes of a canary of this cgroup.
+    Canary(u64),
+    /// Everything about this cgroup.
+    All(u64),
+}
+
+impl Loader {
+    /// Completes or undoes what killed processes left half done:
+    ///
+    /// - sockets on their way to a policy are brought there,
+    /// - a policy that is being taken back goes, and so does one whose cgroup was removed,
+    /// - a canary that nobody watches any more is reverted.
+    pub(crate) fn recover(&self, except: Except) -> Result<()> {
+        let policies = Policies::all(&self.paths)?;
+        for (id, policy) in &policies {
+            let is_own = except == Except::All(*id);
+            if is_own {
+                continue;
+            }
+            if self.is_orphaned(*id)? || policy.flags & POLICY_LEAVING != 0 {
+                tracing::info!("taking back the policy of cgroup {id}, which a killed ccactl or a removed cgroup left");
+                self.take_back(*id, policy)?;
+                continue;
+            }
+            let has_canary = policy.canary_name[0] != 0;
+            if has_canary && except != Except::Canary(*id) && !self.is_watched(*id) {
+                tracing::warn!("reverting the canary of cgroup {id}: the ccactl that watched it is gone");
+                self.transition(*id, self.path_of(*id).as_deref(), &without_canary(policy))?;
+            } else if policy.flags & POLICY_MOVING != 0 {
+                tracing::info!("completing the swap of cgroup {id} that was interrupted");
+                self.transition(*id, self.path_of(*id).as_deref(), policy)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the live sockets of a policy back and removes it. The policy goes last: until then the next call completes
+    /// this.
+    pub(crate) fn take_back(&self, id: u64, policy: &Policy) -> Result<crate::change::Reconciled> {
+        let policies = Policies::required(&self.paths)?;
+        let flags = (policy.flags | POLICY_LEAVING) & !POLICY_MOVING;
+        let live_name = if policy.flags & POLICY_LEAVING != 0 { policy.live_name } else { [0; NAME_LEN] };
+        policies.set(id, &Policy { flags, live_name, ..without_canary(policy) })?;
+        fault::point("leaving");
+        let reconciled = self.reconcile(id, policy.level, self.path_of(id).as_deref())?;
+        fault::point("given-back");
+        policy::detach(&self.paths, id)?;
+        fault::point("detached");
+        policies.remove(id)?;
+        fault::point("policy-removed");
+        policy::forget(&self.paths, id)?;
+        Ok(reconciled)
+    }
+
+    /// Removes what nothing refers to: programs and histories of cgroups without a policy, and algorithms that neither a
+    /// policy nor a live socket has. What is left of ccactl goes with the last of them; call it with the lock held.
+    pub(crate) fn collect_garbage(&self) -> Result<()> {
+        if !self.paths.bpffs.exists() {
+            return Ok(());
+        }
+        let policies = Policies::all(&self.paths)?;
+        for folder in bpffs::names(&self.paths.cgroups())? {
+            let id: Option<u64> = folder.parse().ok();
+            if let Some(id) = id.filter(|id| policies.iter().all(|(used, _)| used != id)) {
+                policy::forget(&self.paths, id)?;
+            }
+        }
+        let named: HashSet<&str> = policies.iter().flat_map(|(_, policy)| names_of(policy)).collect();
+        let mut unnamed = bpffs::names(&self.paths.algorithms())?;
+        unnamed.retain(|name| !named.contains(name.as_str()));
+        if unnamed.is_empty() && !policies.is_empty() {
+            return Ok(());
+        }
+        let sockets = self.touched_sockets()?;
+        for name in unnamed {
+            if sockets.iter().any(|socket| socket.table_id != 0 && name_str(&socket.after) == name) {
+                tracing::info!("{name} stays registered: live sockets have it");
+            } else {
+                struct_ops::remove(&self.paths, &name)?;
+            }
+        }
+        if !policies.is_empty() || !bpffs::names(&self.paths.algorithms())?.is_empty() {
+            return Ok(());
+        }
+        // The kernel cannot forget that we have set a socket's algorithm. As long as there is such a socket its mark
+        // has to stay, or a later policy would take our choice for the application's.
+        let has_marks = sockets.iter().any(|socket| socket.flags & SOCKET_MARKED != 0);
+        bpffs::remove_all(&self.paths, has_marks)
+    }
+
+    /// Every live socket of this host with a policy, a mark, or an algorithm in BPF.
+    pub(crate) fn touched_sockets(&self) -> Result<Vec<Socket>> {
+        if !self.paths.marks().exists() && bpffs::names(&self.paths.algorithms())?.is_empty() {
+            return Ok(Vec::new());
+        }
+        Ok(Migrator::load(&self.paths, Scope::All, None)?.look()?.sockets)
+    }
+
+    /// Whether the cgroup of a policy was removed; the kernel has detached its program then.
+    fn is_orphaned(&self, id: u64) -> Result<bool> {
+        Ok(!policy::is_attached(&self.paths, id)? && self.path_of(id).is_none())
+    }
+
+    pub(crate) fn path_of(&self, id: u64) -> Option<PathBuf> {
+        self.mount.find_ids(&[id]).pop().map(|(_, path)| path)
+    }
+
+    /// Whether some process watches the canary of a cgroup.
+    pub(crate) fn is_watched(&self, id: u64) -> bool {
+        is_locked(&self.paths.canary_lock(id))
+    }
+
+    pub(crate) fn refuse_during_canary(&self, id: u64, cgroup: &Path) -> Result<()> {
+        let policy = Policies::open(&self.paths)?.map(|policies| policies.get(id)).transpose()?.flatten();
+        match policy {
+            Some(policy) if policy.canary_name[0] != 0 && self.is_watched(id) => {
+                let canary = name_str(&policy.canary_name).to_owned();
+                Err(Error::CanaryRunning { path: cgroup.to_owned(), canary })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether some process holds a lock file.
+pub(crate) fn is_locked(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| Flock::lock(file, FlockArg::LockExclusiveNonblock).is_err())
+}
+
+/// The policy as it was before its canary.
+pub(crate) fn without_canary(policy: &Policy) -> Policy {
+    Policy {
+        canary_name: [0; NAME_LEN],
+        canary_share: 0,
+        canary_unix_ns: 0,
+        flags: policy.flags & !POLICY_CANARY_BEFORE_SYN,
+        ..*policy
+    }
+}
+
+/// The algorithms that a policy refers to.
+fn names_of(policy: &Policy) -> impl Iterator<Item = &str> {
+    [&policy.kernel_name, &policy.live_name, &policy.canary_name].into_iter().map(|name| name_str(name))
+}

@@ -1,0 +1,292 @@
+//! `swap` and `rollback`: the policy of a cgroup and its live sockets, together.
+
+use crate::cgroup;
+use crate::change::{Reconciled, kernel_name};
+use crate::error::{Error, Result};
+use crate::fault;
+use crate::history::{self, History};
+use crate::loader::Loader;
+use crate::lock::Lock;
+use crate::migrate::{Migrator, Scope};
+use crate::outcome::SwapOutcome;
+use crate::policy::{self, Policies};
+use crate::recover::{Except, without_canary};
+use crate::request::{Choice, LoadRequest};
+use crate::struct_ops;
+use crate::unload::UnloadOutcome;
+use ccactl_abi::layout::{NAME_LEN, POLICY_ENFORCE, POLICY_LEAVING, POLICY_LIVE_ECN, Past, Policy, name_str};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Which sockets a swap is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SwapScope {
+    /// New ones and live ones.
+    #[default]
+    All,
+    /// Live ones; new ones go on getting what they got.
+    ExistingOnly,
+    /// New ones; live ones keep what they have.
+    NewOnly,
+}
+
+/// One `swap`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SwapRequest {
+    /// Algorithm, tunables, name and cgroup. `create` has no meaning here.
+    pub load: LoadRequest,
+    /// Which sockets.
+    pub scope: SwapScope,
+    /// Say what would happen and change nothing.
+    pub dry_run: bool,
+}
+
+impl SwapRequest {
+    /// New and live sockets of a cgroup to an algorithm with its defaults.
+    pub fn new(algorithm: impl Into<String>, cgroup: impl Into<PathBuf>) -> Self {
+        Self::of(LoadRequest::new(algorithm, cgroup))
+    }
+
+    /// New and live sockets to what a load would give new ones.
+    #[must_use]
+    pub fn of(load: LoadRequest) -> Self {
+        Self { load, scope: SwapScope::All, dry_run: false }
+    }
+
+    /// Which sockets.
+    #[must_use]
+    pub fn scope(mut self, scope: SwapScope) -> Self {
+        self.scope = scope;
+        self
+    }
+
+    /// Whether only to say what would happen.
+    #[must_use]
+    pub fn dry_run(mut self, dry_run: bool) -> Self {
+        self.dry_run = dry_run;
+        self
+    }
+}
+
+/// Result of [`Loader::rollback`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RollbackOutcome {
+    /// The policy before is in force again.
+    Restored(SwapOutcome),
+    /// A canary was ended; the policy stays.
+    CanaryReverted(SwapOutcome),
+    /// There was no policy before, so there is none now.
+    Removed(UnloadOutcome),
+}
+
+/// The cgroup of an operation, its policy, and what is to be in force.
+pub(crate) struct Target {
+    pub(crate) id: u64,
+    pub(crate) path: PathBuf,
+    pub(crate) before: Policy,
+}
+
+impl Loader {
+    /// Moves a cgroup to another algorithm: its policy in one step, then its live sockets in every network namespace;
+    /// then each of them is read back. After an error the former policy is in force and the sockets are back.
+    ///
+    /// # Errors
+    /// [`Error::NoPolicy`], and those of [`Loader::load`]. Sockets that could not be moved are no error but part of the
+    /// outcome.
+    pub fn swap(&self, request: &SwapRequest) -> Result<SwapOutcome> {
+        let choice = request.load.parse()?;
+        choice.check_native()?;
+        self.mount.resolve(&request.load.cgroup)?;
+        let _lock = Lock::take(&self.paths)?;
+        if !request.dry_run {
+            self.prepare(&request.load.cgroup)?;
+        }
+        let target = self.target(&request.load.cgroup)?;
+        self.refuse_during_canary(target.id, &target.path)?;
+        let policy = self.swapped(&choice, request, &target)?;
+        if request.dry_run {
+            return self.rehearse(&choice, request, &target, &policy);
+        }
+
+        self.ensure_registered(&choice, request.load.replace)?;
+        fault::point("registered");
+        policy::ensure_attached(&self.paths, target.id, &target.path)?;
+        fault::point("attached");
+        let outcome = self.outcome(&choice, &target, &policy);
+        if outcome.policy_changed {
+            self.remember(target.id, Some(&target.before))?;
+            fault::point("history");
+        }
+        let result = if request.scope == SwapScope::NewOnly {
+            Policies::required(&self.paths)?.set(target.id, &policy).map(|()| outcome)
+        } else {
+            self.transition(target.id, Some(&target.path), &policy).map(|reconciled| outcome.with(&reconciled))
+        };
+        if result.is_err() {
+            self.go_back(&target);
+        }
+        self.collect_after("swap");
+        result
+    }
+
+    /// Goes back to the policy that was in force before the latest change, with all live sockets. A canary that is
+    /// running, or was left by a killed process, is what a rollback ends first.
+    ///
+    /// # Errors
+    /// [`Error::NoPolicy`], [`Error::NoHistory`], and those of [`Loader::swap`].
+    pub fn rollback(&self, cgroup: &Path) -> Result<RollbackOutcome> {
+        self.mount.resolve(cgroup)?;
+        let _lock = Lock::take(&self.paths)?;
+        self.prepare(cgroup)?;
+        let target = self.target(cgroup)?;
+        let result = if target.before.canary_name[0] != 0 {
+            self.end_canary(&target).map(RollbackOutcome::CanaryReverted)
+        } else {
+            self.restore(&target)
+        };
+        self.collect_after("rollback");
+        result
+    }
+
+    fn restore(&self, target: &Target) -> Result<RollbackOutcome> {
+        let no_history = || Error::NoHistory { path: target.path.clone() };
+        let history = History::open(&self.paths, target.id)?.ok_or_else(no_history)?;
+        let present = history::present(&self.paths, Some(&target.before))?;
+        let mut entries = history.entries()?.into_iter().peekable();
+        // What a killed change or rollback has left: it is in force already.
+        while let Some(stale) = entries.next_if(|past| history::is_same(past, &present)) {
+            history.drop_entry(stale.seq)?;
+        }
+        let past = entries.next().ok_or_else(no_history)?;
+        if history::is_none(&past) {
+            let reconciled = self.take_back(target.id, &target.before)?;
+            return Ok(RollbackOutcome::Removed(UnloadOutcome::new(target.id, &target.before, &reconciled)));
+        }
+        let choice = choice_of(&past);
+        choice.check_native()?;
+        // Under the same name it can only be other tunables.
+        let is_replaced = past.loaded.kernel_name == target.before.kernel_name;
+        self.ensure_registered(&choice, is_replaced)?;
+        fault::point("registered");
+        policy::ensure_attached(&self.paths, target.id, &target.path)?;
+        let policy = self.policy_for(&choice, past.flags & POLICY_ENFORCE != 0, &target.path)?;
+        let outcome = self.outcome(&choice, target, &policy);
+        let outcome = outcome.with(&self.transition(target.id, Some(&target.path), &policy)?);
+        history.drop_entry(past.seq)?;
+        fault::point("history-dropped");
+        Ok(RollbackOutcome::Restored(outcome))
+    }
+
+    /// Takes a canary back: the policy without it, for all sockets.
+    pub(crate) fn end_canary(&self, target: &Target) -> Result<SwapOutcome> {
+        let policy = without_canary(&target.before);
+        let choice = choice_of(&history::present(&self.paths, Some(&policy))?);
+        let outcome = self.outcome(&choice, target, &policy);
+        Ok(outcome.with(&self.transition(target.id, Some(&target.path), &policy)?))
+    }
+
+    /// What has to be in order before a change of a cgroup that has a policy.
+    pub(crate) fn prepare(&self, cgroup: &Path) -> Result<()> {
+        let id = cgroup::id(&self.mount.resolve(cgroup)?)?;
+        self.recover(Except::Canary(id))?;
+        self.collect_garbage()
+    }
+
+    /// The policy that a cgroup has now.
+    pub(crate) fn target(&self, cgroup: &Path) -> Result<Target> {
+        let path = self.mount.resolve(cgroup)?;
+        let id = cgroup::id(&path)?;
+        let policy = Policies::open(&self.paths)?.map(|policies| policies.get(id)).transpose()?.flatten();
+        match policy.filter(|policy| policy.flags & POLICY_LEAVING == 0) {
+            Some(before) => Ok(Target { id, path, before }),
+            None => Err(Error::NoPolicy { path }),
+        }
+    }
+
+    /// The policy after the swap.
+    fn swapped(&self, choice: &Choice, request: &SwapRequest, target: &Target) -> Result<Policy> {
+        let before = without_canary(&target.before);
+        if request.scope == SwapScope::ExistingOnly {
+            let name = kernel_name(choice);
+            let live_name = if name == before.kernel_name { [0; NAME_LEN] } else { name };
+            let enforce = if request.load.enforce { POLICY_ENFORCE } else { 0 };
+            let ecn = if self.wants_syn(choice)? { POLICY_LIVE_ECN } else { 0 };
+            return Ok(Policy { live_name, flags: before.flags | enforce | ecn, ..before });
+        }
+        let policy = self.policy_for(choice, request.load.enforce, &target.path)?;
+        let is_same = policy.kernel_name == before.kernel_name && policy.flags == before.flags;
+        Ok(if is_same { before } else { policy })
+    }
+
+    /// What the swap would do: the iterator only looks, with the new policy in place of the present one.
+    fn rehearse(
+        &self,
+        choice: &Choice,
+        request: &SwapRequest,
+        target: &Target,
+        policy: &Policy,
+    ) -> Result<SwapOutcome> {
+        let outcome = SwapOutcome { dry_run: true, ..self.outcome(choice, target, policy) };
+        if request.scope == SwapScope::NewOnly {
+            return Ok(outcome);
+        }
+        let mut policies = Policies::all(&self.paths)?;
+        for (id, present) in &mut policies {
+            if *id == target.id {
+                *present = *policy;
+            }
+        }
+        let scope = Scope::Policy { id: target.id, level: policy.level };
+        let pass = Migrator::rehearse(&self.paths, scope, Some(&target.path), &policies)?.look()?;
+        let seen = Reconciled {
+            sockets: pass.sockets,
+            namespaces: pass.namespaces,
+            iteration: pass.iteration,
+            ..Reconciled::default()
+        };
+        Ok(outcome.with(&seen))
+    }
+
+    pub(crate) fn outcome(&self, choice: &Choice, target: &Target, policy: &Policy) -> SwapOutcome {
+        let enforce = |policy: &Policy| policy.flags & POLICY_ENFORCE;
+        SwapOutcome {
+            algorithm: choice.algorithm_name(),
+            kernel_name: choice.kernel_name().to_owned(),
+            from: name_str(&target.before.kernel_name).to_owned(),
+            cgroup: target.path.clone(),
+            cgroup_id: target.id,
+            policy_changed: policy.kernel_name != target.before.kernel_name
+                || enforce(policy) != enforce(&target.before),
+            dry_run: false,
+            counts: crate::outcome::Counts::default(),
+            verification: None,
+            namespaces: 0,
+            iteration: Duration::ZERO,
+            left: Vec::new(),
+        }
+    }
+
+    /// Undoes a change that failed. Should this fail as well, the flag in the policy makes the next call do it.
+    fn go_back(&self, target: &Target) {
+        if let Err(error) = self.transition(target.id, Some(&target.path), &without_canary(&target.before)) {
+            tracing::warn!("undoing the swap of {}: {error}", target.path.display());
+        }
+    }
+
+    /// The change itself is done; what stays registered is no failure of it.
+    pub(crate) fn collect_after(&self, operation: &str) {
+        if let Err(error) = self.collect_garbage() {
+            tracing::warn!("after the {operation}: {error}");
+        }
+        fault::point("collected");
+    }
+}
+
+/// What an entry of the history had.
+pub(crate) fn choice_of(past: &Past) -> Choice {
+    let kernel_name = name_str(&past.loaded.kernel_name).to_owned();
+    match ccactl_abi::Algorithm::by_name(name_str(&past.loaded.algorithm)) {
+        Some(algorithm) => Choice::Registry { algorithm, kernel_name, tunables: struct_ops::tunables(&past.loaded) },
+        None => Choice::Native { kernel_name },
+    }
+}
