@@ -8,6 +8,7 @@ use crate::{Faults, Result};
 use ccactl_testbed::traffic::checked::Sample;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::process::Stdio;
@@ -49,9 +50,27 @@ pub struct Tally {
     pub mixed: u32,
 }
 
+/// A policy in `ccactl status --json`.
+#[derive(Debug, Deserialize)]
+struct Status {
+    cgroup_id: u64,
+    kernel_name: String,
+    state: String,
+    sockets: StatusSockets,
+}
+
+#[derive(Debug, Deserialize)]
+struct StatusSockets {
+    total: u64,
+    as_policy: u64,
+    by_algorithm: BTreeMap<String, u64>,
+}
+
 #[derive(Default)]
 pub struct Kills {
     pub by_action: BTreeMap<Action, Tally>,
+    /// What `status` called the policy after a kill, how often.
+    pub states: BTreeMap<String, u32>,
     pub sample: Sample,
     pub elapsed: Duration,
     pub faults: Faults,
@@ -67,6 +86,7 @@ pub fn run(world: &mut World, settings: &Settings) -> Result<Kills> {
         kills.by_action.insert(action, Tally { usual, ..Tally::default() });
     }
     for number in 1..=settings.kills {
+        world.go_on()?;
         let faults = one_kill(world, &mut random, &mut kills)?;
         kills.faults.extend(faults.into_iter().map(|fault| format!("kill {number}: {fault}")));
         if number % 10 == 0 || number == settings.kills {
@@ -107,11 +127,8 @@ fn failure(args: &[OsString], output: &std::process::Output) -> String {
 }
 
 fn one_kill(world: &mut World, random: &mut StdRng, kills: &mut Kills) -> Result<Faults> {
-    let action = match policy(world)? {
-        Some(_) => Action::ALL[random.random_range(0..Action::ALL.len())],
-        None => Action::Load,
-    };
-    let current = policy(world)?.unwrap_or_default();
+    let current = policy(world)?;
+    let action = if current.is_empty() { Action::Load } else { Action::ALL[random.random_range(0..Action::ALL.len())] };
     let algorithm = world.another(random, &current);
     let tally = kills.by_action.entry(action).or_default();
     let at = tally.usual.mul_f64(random.random_range(0.0..BEYOND));
@@ -126,7 +143,7 @@ fn one_kill(world: &mut World, random: &mut StdRng, kills: &mut Kills) -> Result
     let what = format!("{} to {algorithm} after {:.1} ms", action.name(), at.as_secs_f64() * 1e3);
     let sample = world.sample()?;
     let mut faults = sample.faults(world.sockets());
-    faults.extend(status_faults(world, &sample)?);
+    faults.extend(status_faults(world, &sample, &mut kills.states)?);
     tally.mixed += u32::from(sample.algorithms.len() > 1);
     faults.extend(next_command_faults(world, random)?);
     kills.sample = world.sample()?;
@@ -134,54 +151,66 @@ fn one_kill(world: &mut World, random: &mut StdRng, kills: &mut Kills) -> Result
     Ok(faults.into_iter().map(|fault| format!("{what}: {fault}")).collect())
 }
 
-/// Kernel name of the policy, as `ccactl status --json` says.
-fn policy(world: &World) -> Result<Option<String>> {
+/// What `ccactl status --json` says about the cgroup.
+fn status(world: &World) -> Result<Option<Status>> {
     let args = ["status".into(), "--json".into()];
     let output = world.ccactl(&args).output()?;
     if !output.status.success() {
         return Err(failure(&args, &output).into());
     }
-    let rows: serde_json::Value = serde_json::from_slice(&output.stdout)?;
-    let row = policies_of(&rows).iter().find(|row| row["cgroup_id"] == world.cgroup_id());
-    Ok(row.and_then(|row| row["kernel_name"].as_str()).map(str::to_owned))
+    let policies: Vec<Status> = serde_json::from_slice(&output.stdout)?;
+    Ok(policies.into_iter().find(|policy| policy.cgroup_id == world.cgroup_id()))
 }
 
-fn policies_of(status: &serde_json::Value) -> &[serde_json::Value] {
-    let list = status.as_array().or_else(|| status["policies"].as_array());
-    list.map_or(&[], Vec::as_slice)
+/// Kernel name of the policy; empty when there is none.
+fn policy(world: &World) -> Result<String> {
+    Ok(status(world)?.map_or_else(String::new, |status| status.kernel_name))
 }
 
 /// What `status` says of the live sockets against what their owner sees.
-fn status_faults(world: &World, sample: &Sample) -> Result<Faults> {
-    let census = world.loader.census()?;
-    let mut said: BTreeMap<String, u64> = census.elsewhere;
-    for (name, count) in census.policies.into_iter().flat_map(|(_, policy)| policy.by_algorithm) {
-        *said.entry(name).or_default() += count;
-    }
-    let ours = registered(&world.name_prefix());
+fn status_faults(world: &World, sample: &Sample, states: &mut BTreeMap<String, u32>) -> Result<Faults> {
+    let status = status(world)?;
+    let state = status.as_ref().map_or("no policy", |status| &status.state);
+    *states.entry(state.to_owned()).or_default() += 1;
     let mut faults = Faults::new();
-    for (name, count) in &sample.algorithms {
-        let is_native = !name.starts_with(&world.name_prefix());
-        let told = said.get(name).copied().unwrap_or(0);
-        // Sockets that have gone back to the kernel's own and have no policy are nobody's business.
-        if (told > 0 || !is_native) && !(*count..=count + world.listeners()).contains(&told) {
-            faults.push(format!("{count} sockets have {name}, the census says {told}"));
-        }
-        if !is_native && !ours.contains(name) {
+    let ours = registered(&world.name_prefix());
+    for (name, count) in sample.algorithms.iter().filter(|(name, _)| name.starts_with(&world.name_prefix())) {
+        if !ours.contains(name) {
             faults.push(format!("{count} sockets have {name}, which is not registered"));
         }
+        if status.is_none() {
+            faults.push(format!("status knows no policy, but {count} sockets have {name}"));
+        }
+    }
+    let Some(Status { state, sockets, .. }) = &status else { return Ok(faults) };
+    for (name, count) in &sample.algorithms {
+        let told = sockets.by_algorithm.get(name).copied().unwrap_or(0);
+        if !(*count..=count + world.listeners()).contains(&told) {
+            faults.push(format!("{count} sockets have {name}, status says {told}"));
+        }
+    }
+    if sockets.total != world.sockets() + world.listeners() {
+        faults.push(format!("status counts {} sockets of {}", sockets.total, world.sockets() + world.listeners()));
+    }
+    if state == "active" && sockets.as_policy != sockets.total {
+        faults.push(format!(
+            "status calls the policy active, but {} of {} sockets differ",
+            sockets.total - sockets.as_policy,
+            sockets.total
+        ));
     }
     Ok(faults)
 }
 
 /// A swap after the kill brings all sockets to one algorithm.
 fn next_command_faults(world: &mut World, random: &mut StdRng) -> Result<Faults> {
-    let algorithm = world.another(random, &policy(world)?.unwrap_or_default());
-    if policy(world)?.is_none() {
+    let current = policy(world)?;
+    let algorithm = world.another(random, &current);
+    if current.is_empty() {
         run_to_end(world, Action::Load, algorithm)?;
     }
     let mut swapped = run_to_end(world, Action::Swap, algorithm);
-    if swapped.is_err() && policy(world)?.is_none() {
+    if swapped.is_err() && policy(world)?.is_empty() {
         // The swap has completed the unload that was killed, and so found no policy.
         run_to_end(world, Action::Load, algorithm)?;
         swapped = run_to_end(world, Action::Swap, algorithm);
@@ -211,8 +240,8 @@ fn last_unload(world: &mut World, sample: &mut Sample) -> Result<Faults> {
     if let Some(name) = sample.algorithms.keys().find(|name| name.starts_with(&world.name_prefix())) {
         faults.push(format!("after the last unload sockets still have {name}: {:?}", sample.algorithms));
     }
-    if let Some(name) = policy(world)? {
-        faults.push(format!("after the last unload the policy is still {name}"));
+    if let Some(status) = status(world)? {
+        faults.push(format!("after the last unload there is still a policy: {status:?}"));
     }
     Ok(faults)
 }

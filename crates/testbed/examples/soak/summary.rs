@@ -46,7 +46,8 @@ pub fn markdown(settings: &Settings, swaps: &Swaps, kills: &Kills, ending: &Endi
             tally.mixed
         );
     }
-    text
+    let states: Vec<_> = kills.states.iter().map(|(state, count)| format!("{state} {count}")).collect();
+    text + &format!("\n`status` called the policy after the kills: {}.\n", states.join(", "))
 }
 
 /// States of the congestion machine other than the first.

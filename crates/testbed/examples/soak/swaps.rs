@@ -33,6 +33,7 @@ pub fn run(world: &mut World, settings: &Settings) -> Result<Swaps> {
     let started = Instant::now();
     let mut current = world.loader.load(&world.request(crate::world::ALGORITHMS[0]))?.kernel_name;
     for turn in 1..=settings.swaps {
+        world.go_on()?;
         let algorithm = world.another(&mut random, &current);
         let before = Instant::now();
         let outcome = world.loader.swap(&SwapRequest::of(world.request(algorithm)))?;

@@ -9,16 +9,19 @@ use ccactl_testbed::host::run_id::{PREFIX, RunId};
 use ccactl_testbed::traffic::checked::{Bottleneck, CheckedLoad, Finish, LoadOptions, Sample};
 use rand::Rng;
 use rand::rngs::StdRng;
+use signal_hook::consts::{SIGINT, SIGTERM};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tempfile::TempDir;
 
 /// Algorithms that take turns: loss, model and delay.
 pub const ALGORITHMS: [&str; 5] = ["cubic", "bbr", "bbrv2", "vegas", "f-bbrv2"];
 
 /// Payload of each connection in each direction, in bytes per second.
-const RATE_PER_CONNECTION: u64 = 10_000;
+const RATE_PER_CONNECTION: u64 = 5_000;
 /// What the links carry beyond the payload, so that queues build up and overflow now and then but data gets through.
 const LINK_OVER_PAYLOAD: f64 = 1.15;
 const BURST_BYTES: u32 = 64 * 1024;
@@ -34,6 +37,7 @@ pub struct World {
     _run: TempDir,
     program: PathBuf,
     tag: String,
+    interrupted: Arc<AtomicBool>,
 }
 
 /// After the last connection was closed.
@@ -69,8 +73,21 @@ impl World {
             }),
             seed: settings.seed,
         };
+        let interrupted = Arc::default();
+        for signal in [SIGINT, SIGTERM] {
+            signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
+        }
         let load = CheckedLoad::start(&program, id, &options, &cgroup)?;
-        Ok(Self { load, loader, cgroup, _parent: parent, _run: run, program, tag })
+        Ok(Self { load, loader, cgroup, _parent: parent, _run: run, program, tag, interrupted })
+    }
+
+    /// An error after SIGINT or SIGTERM, so that everything is removed on the way out.
+    pub fn go_on(&self) -> Result<()> {
+        if !self.interrupted.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.loader.unload_all()?;
+        Err("interrupted".into())
     }
 
     /// Sockets that are to be alive all the time.
