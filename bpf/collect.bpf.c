@@ -169,12 +169,15 @@ static __always_inline void fill_totals(struct cca_sample *row, struct tcp_sock 
 	row->delivered_ce_pkts = tp->delivered_ce;
 }
 
-/* Creates the socket's trace when it is the first to ask, which makes the algorithm publish from now on. */
-static __always_inline void fill_trace(struct cca_sample *row, struct sock *sk)
+/*
+ * Creates the socket's trace when it is the first to ask, which makes the algorithm publish from now on. What a
+ * predecessor has published is not the state of the algorithm that the row names.
+ */
+static __always_inline void fill_trace(struct cca_sample *row, struct sock *sk, const void *ops)
 {
 	struct cca_trace *trace = bpf_sk_storage_get(&cca_trace_map, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
 
-	if (!trace || !trace->updates)
+	if (!trace || !trace->updates || trace->publisher != (u32)(unsigned long)ops)
 		return;
 	__builtin_memcpy(&row->trace, trace, sizeof(row->trace));
 	row->flags |= CCA_FLAG_TRACE;
@@ -198,7 +201,7 @@ static __always_inline void submit(struct sock *sk, struct tcp_sock *tp, u64 now
 	fill_addresses(row, sk, tp);
 	fill_window(row, sk, tp);
 	fill_totals(row, tp);
-	fill_trace(row, sk);
+	fill_trace(row, sk, tp->inet_conn.icsk_ca_ops);
 	cca_algorithm_of(tp, row->algorithm);
 
 	/* A wake-up per row would cost more than the row. */

@@ -233,22 +233,24 @@ static __always_inline void decide(struct cca_socket *row, struct sock *sk, stru
 
 	int needs_ecn = find_wanted(row, nearest, mark);
 
-	if (!row->policy_id)
+	if (!row->policy_id) {
 		row->result = CCA_MOVE_UNCLAIMED;
-	else if (!is_enforced && nearest->policy && cca_applications_choice(tp, mark, row->before))
+	} else if (BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_dst_locked) && !has_wanted(row)) {
+		/* Before the application's choice: the child of a listener that we have set looks like one. */
+		row->result = CCA_MOVE_LOCKED;
+	} else if (!is_enforced && nearest->policy && cca_applications_choice(tp, mark, row->before)) {
 		row->result = CCA_MOVE_APPLICATION;
-	else if (has_wanted(row)) {
+	} else if (has_wanted(row)) {
 		row->result = CCA_MOVE_THERE;
 		if (is_move)
 			adopt(row, sk, mark);
-	} else if (BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_dst_locked))
-		row->result = CCA_MOVE_LOCKED;
-	else if (needs_ecn && !cca_has_ecn(tp))
+	} else if (needs_ecn && !cca_has_ecn(tp)) {
 		row->result = CCA_MOVE_REFUSED;
-	else if (!is_move)
+	} else if (!is_move) {
 		row->result = CCA_MOVE_DUE;
-	else
+	} else {
 		move(row, sk, tp, nearest, mark);
+	}
 }
 
 static __always_inline void fill(struct cca_socket *row, struct sock *sk, struct tcp_sock *tp)

@@ -22,6 +22,7 @@
  * half of the window, and essthresh rules again from the first ACK after it.
  */
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 
 #define ACA_BW_SHIFT      20            /* bandwidth in bytes/us << 20 */
 #define ACA_MAX_BW        (1ULL << 36)  /* 65536 bytes/us; times ACA_MAX_US it fits into 64 bits */
@@ -199,11 +200,8 @@ static __always_inline void aca_grow(struct sock *sk, u32 acked)
 	ca->phase = aca_phase(tp, ca);
 	if (!tcp_is_cwnd_limited(tp))
 		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start(tp, &acked))
+		return;
 	tcp_cong_avoid_ai(tp, tp->snd_cwnd, acked);
 }
 
@@ -212,6 +210,7 @@ CC_OP(void, aca_init, struct sock *sk)
 	const struct tcp_sock *tp = tcp_sk(sk);
 	struct aca *ca = inet_csk_ca(sk);
 
+	cc_take_over(sk);
 	*ca = (struct aca){
 	    .last_delivered = tp->delivered,
 	    .last_una = tp->snd_una,

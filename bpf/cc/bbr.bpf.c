@@ -19,6 +19,8 @@
  * init then throws away); where the kernel refuses to let BPF write tp->app_limited (before 6.4), samples are
  * discounted in PROBE_RTT and the round after by a private counter instead.
  *
+ * A connection that leaves BBR is handed over (cc_handover.bpf.h); the native module has no release.
+ *
  * And there is no min_tso_segs: the floor of a burst is net.ipv4.tcp_min_tso_segs, 2 packets, where native bbr has 1
  * below 1.2 Mbit/s and 2 above. The op is called for every transmission, and its result alone decides how large the
  * burst may become. A kernel that leaves out a program (one that was measured does so whenever process 1 happens to be
@@ -26,6 +28,7 @@
  */
 #include "cc.bpf.h"
 #include "bbr1_state.bpf.h"
+#include "cc_handover.bpf.h"
 
 static __always_inline void bbr_publish(struct sock *sk)
 {
@@ -402,6 +405,7 @@ CC_OP(void, bbr_init, struct sock *sk)
 	struct bbr *bbr = inet_csk_ca(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 
+	cc_take_over_paced(sk);
 	*bbr = (struct bbr){
 	    .min_rtt_us = tp->rtt_min.s[0].v,
 	    .min_rtt_stamp = cc_jiffies(),
@@ -415,6 +419,14 @@ CC_OP(void, bbr_init, struct sock *sk)
 	bbr_policer_reset(&bbr->policer, tp);
 	bbr_aggregation_init(&bbr->agg, tp->tcp_mstamp);
 	cc_need_pacing(sk);
+}
+
+CC_OP(void, bbr_release, struct sock *sk)
+{
+	const struct bbr *bbr = inet_csk_ca(sk);
+
+	if (bbr->initialized)
+		cc_hand_over_model(sk, bbr_bdp_pkts(bbr_bw(bbr), bbr->min_rtt_us, BBR_UNIT), bbr->full_bw_reached);
 }
 
 CC_CONG_CONTROL(bbr_cong_control, sk, ack, flag, rs)
@@ -500,6 +512,7 @@ CC_OP(u32, bbr_sndbuf_expand, struct sock *sk)
 
 CC_OPS(bpf_bbr) = {
     .init = (void *)bbr_init,
+    .release = (void *)bbr_release,
     .cong_control = (void *)bbr_cong_control,
     .ssthresh = (void *)bbr_ssthresh,
     .undo_cwnd = (void *)bbr_undo_cwnd,

@@ -24,6 +24,7 @@
  * may run before init.
  */
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 
 #define BIC_BETA_UNIT       1024U /* beta = 1.0 */
 #define BIC_B               4U    /* the search aims at a B-th of the distance; width of the plateau above Wmax */
@@ -121,11 +122,8 @@ static __always_inline void bic_grow(struct sock *sk, u32 acked)
 
 	if (!tcp_is_cwnd_limited(tp))
 		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start(tp, &acked))
+		return;
 	bic_update(ca, tp->snd_cwnd);
 	tcp_cong_avoid_ai(tp, ca->cnt, acked);
 }
@@ -153,6 +151,7 @@ static __always_inline void bic_reset(struct sock *sk)
 
 CC_OP(void, bic_init, struct sock *sk)
 {
+	cc_take_over(sk);
 	bic_reset(sk);
 	if (initial_ssthresh)
 		tcp_sk(sk)->snd_ssthresh = initial_ssthresh;

@@ -26,6 +26,7 @@
  * them, as natively.
  */
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 #include "exp.bpf.h"
 
 #define CDG_MAX_WINDOW   256        /* rounds */
@@ -374,6 +375,7 @@ static __always_inline void cdg_control(struct sock *sk, u32 ack, u32 acked)
 
 CC_OP(void, cdg_init, struct sock *sk)
 {
+	cc_take_over(sk);
 	if (window > 1)
 		cc_storage_create(cdg_gradients, sk);
 	cdg_reset(sk);

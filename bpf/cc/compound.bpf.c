@@ -22,6 +22,7 @@
  * leaves dwnd to whatever the kernel's window is; and the base RTT survives an idle time, as in the draft.
  */
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 #include "fixed.bpf.h"
 #include "vegas.bpf.h"
 
@@ -171,11 +172,8 @@ static __always_inline void compound_decide(struct tcp_sock *tp, struct compound
 
 static __always_inline void compound_grow(struct tcp_sock *tp, u32 acked)
 {
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start(tp, &acked))
+		return;
 	tcp_cong_avoid_ai(tp, tp->snd_cwnd, acked);
 }
 
@@ -198,8 +196,10 @@ CC_OP(void, compound_init, struct sock *sk)
 {
 	struct compound *c = inet_csk_ca(sk);
 
+	cc_take_over(sk);
 	*c = (struct compound){.gamma_milli = gamma * COMPOUND_MILLI, .prior_base_us = VEGAS_NO_RTT};
 	vegas_rtt_init(&c->rtt, tcp_sk(sk));
+	vegas_rtt_take_over(&c->rtt, tcp_sk(sk));
 }
 
 CC_OP(u32, compound_ssthresh, struct sock *sk)

@@ -30,6 +30,7 @@
 #include "cc.bpf.h"
 #include "cc_fallback.bpf.h"
 #include "cc_fraction.bpf.h"
+#include "cc_handover.bpf.h"
 #include "fixed.bpf.h"
 
 #define COPA_UNIT          1000U       /* tunables in thousandths */
@@ -77,6 +78,7 @@ struct copa {
 	u32 undo_inv_delta; /* before the last loss */
 	u32 undo_cwnd;      /* likewise */
 	u32 latest_us;      /* latest RTT */
+	u32 inherited_us;   /* RTTmin of the connection before it changed to Copa, 0 = none */
 	u32 velocity;
 	u32 same_rtts;       /* round trips in this direction, up to velocity_rtts */
 	u8 mode;             /* enum copa_mode */
@@ -171,7 +173,7 @@ static __always_inline void copa_take_rtt(const struct tcp_sock *tp, struct copa
 	c->latest_us = rtt_us;
 	if (!c->has_rtt) {
 		c->has_rtt = 1;
-		cc_window_reset(&c->min_rtt, coarse, ~rtt_us);
+		cc_window_reset(&c->min_rtt, coarse, ~(c->inherited_us ? min(c->inherited_us, rtt_us) : rtt_us));
 		cc_window_reset(&c->standing, now_us, ~rtt_us);
 		cc_window_reset(&c->max_rtt, now_us, rtt_us);
 		return;
@@ -363,6 +365,7 @@ CC_OP(void, copa_init, struct sock *sk)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct copa *c = cc_storage_create(copa_storage, sk);
 
+	cc_take_over_paced(sk);
 	if (!c) {
 		priv->presence = COPA_NO_MEMORY;
 		return;
@@ -373,6 +376,7 @@ CC_OP(void, copa_init, struct sock *sk)
 	    .inv_delta = copa_default_inv_delta(),
 	    .undo_inv_delta = copa_default_inv_delta(),
 	    .undo_cwnd = tp->snd_cwnd,
+	    .inherited_us = cc_inherited_min_rtt_us(tp),
 	};
 	copa_stand_still(tp, c);
 	tp->snd_ssthresh = TCP_INFINITE_SSTHRESH;
@@ -382,7 +386,10 @@ CC_OP(void, copa_init, struct sock *sk)
 CC_OP(void, copa_release, struct sock *sk)
 {
 	struct copa_priv *priv = inet_csk_ca(sk);
+	const struct copa *c = copa_get(sk);
 
+	if (c)
+		cc_hand_over_window(sk, c->mode != COPA_SLOW_START);
 	priv->presence = COPA_BEFORE_INIT;
 	cc_storage_delete(copa_storage, sk);
 }

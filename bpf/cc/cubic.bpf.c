@@ -17,6 +17,7 @@
  * used.
  */
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 #include "fixed.bpf.h"
 #include "hystart.bpf.h"
 
@@ -186,6 +187,7 @@ static __always_inline void cubic_grow(struct sock *sk, u32 acked)
 
 CC_OP(void, cubic_init, struct sock *sk)
 {
+	cc_take_over(sk);
 	cubic_reset(sk);
 	if (!hystart && initial_ssthresh)
 		tcp_sk(sk)->snd_ssthresh = initial_ssthresh;

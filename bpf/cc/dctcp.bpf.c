@@ -16,6 +16,7 @@
  * here. PLB (net/ipv4/tcp_plb.c) is not here: BPF cannot make the kernel choose another flow label.
  */
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 #include "ecn_echo.bpf.h"
 
 #define DCTCP_ALPHA_SHIFT 10 /* alpha = 1.0 is 1024 */
@@ -109,6 +110,7 @@ CC_OP(void, dctcp_init, struct sock *sk)
 {
 	struct dctcp *ca = inet_csk_ca(sk);
 
+	cc_take_over(sk);
 	*ca = (struct dctcp){
 	    .alpha = min(alpha_on_init, DCTCP_MAX_ALPHA),
 	    .initialized = 1,

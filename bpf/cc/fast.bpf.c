@@ -25,6 +25,7 @@
  * has become longer is never noticed.
  */
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 
 #define FAST_W_SHIFT     8          /* fraction bits of the window */
 #define FAST_RTT_SHIFT   10         /* fraction bits of the averaged RTT: eta may fall far below 1 */
@@ -246,7 +247,8 @@ CC_OP(void, fast_init, struct sock *sk)
 {
 	struct fast *ca = inet_csk_ca(sk);
 
-	*ca = (struct fast){0};
+	cc_take_over(sk);
+	*ca = (struct fast){.base_rtt_us = cc_inherited_min_rtt_us(tcp_sk(sk))};
 	fast_new_round(tcp_sk(sk), ca);
 }
 

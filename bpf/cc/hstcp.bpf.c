@@ -18,6 +18,7 @@
  * growth stops at the same window here, and the product has 64 bits for the windows that slow start can still reach.
  */
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 
 #define HSTCP_ROWS     73U
 #define HSTCP_B_SHIFT  8           /* b = 1.0 is 256 */
@@ -134,6 +135,7 @@ CC_OP(void, hstcp_init, struct sock *sk)
 {
 	struct hstcp *ca = inet_csk_ca(sk);
 
+	cc_take_over(sk);
 	ca->row = 0;
 }
 

@@ -18,6 +18,7 @@
  * kernel asks for ssthresh before it announces the state in which the copies are made.
  */
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 
 #define HTCP_UNIT         128U /* alpha, beta = 1.0 */
 #define HTCP_SHIFT        7
@@ -239,6 +240,7 @@ CC_OP(void, htcp_init, struct sock *sk)
 {
 	struct htcp *ca = inet_csk_ca(sk);
 
+	cc_take_over(sk);
 	*ca = (struct htcp){
 	    .alpha = HTCP_UNIT,
 	    .beta = beta_min,

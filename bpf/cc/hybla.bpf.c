@@ -12,11 +12,13 @@
  * As native hybla, step by step: rho in eighths from srtt, computed anew only when srtt falls below its minimum; the
  * window starts at rho packets, so at a single one on a path below 50 ms; growth per call, whatever the ACK covers
  * (delayed ACKs halve it); Reno's growth while the state is not Open; 2^rho by table for the eighths, with rho cut to
- * 16; a packet per window when the increase rounds to nothing. The module sets snd_cwnd_clamp to 65535 packets, which
- * BPF may not write: the window is cut to that after each call instead. The paper's pacing and initial bandwidth
- * estimate are not part of it; without pacing (fq, or another qdisc) a large rho sends large bursts.
+ * 16; a packet per window when the increase rounds to nothing. Unlike it, a connection that is underway keeps its
+ * window when it changes to Hybla: the module would set it to rho packets there too. The module sets snd_cwnd_clamp to
+ * 65535 packets, which BPF may not write: the window is cut to that after each call instead. The paper's pacing and
+ * initial bandwidth estimate are not part of it; without pacing (fq, or another qdisc) a large rho sends large bursts.
  */
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 
 #define HYBLA_RHO_SHIFT   3   /* rho in eighths */
 #define HYBLA_RHO_ONE     8U  /* rho = 1 */
@@ -150,9 +152,11 @@ CC_OP(void, hybla_init, struct sock *sk)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct hybla *ca = inet_csk_ca(sk);
 
+	cc_take_over(sk);
 	*ca = (struct hybla){.min_srtt = tp->srtt_us, .open = 1};
 	hybla_update_rho(sk);
-	tp->snd_cwnd = ca->rho >> HYBLA_RHO_SHIFT;
+	if (!cc_is_underway(tp))
+		tp->snd_cwnd = ca->rho >> HYBLA_RHO_SHIFT;
 }
 
 CC_OP(u32, hybla_ssthresh, struct sock *sk)

@@ -17,6 +17,7 @@
  * computed in 64.
  */
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 
 #define ILLINOIS_ALPHA_SHIFT  7                            /* alpha = 1 is 128 */
 #define ILLINOIS_ALPHA_BASE   (1U << ILLINOIS_ALPHA_SHIFT) /* Reno's increase */
@@ -172,6 +173,7 @@ CC_OP(void, illinois_init, struct sock *sk)
 {
 	struct illinois *ca = inet_csk_ca(sk);
 
+	cc_take_over(sk);
 	*ca = (struct illinois){0};
 	ca->alpha = alpha_max;
 	ca->beta = ILLINOIS_BETA_BASE;

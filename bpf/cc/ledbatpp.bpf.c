@@ -22,6 +22,7 @@
  */
 #include "cc.bpf.h"
 #include "cc_fraction.bpf.h"
+#include "cc_handover.bpf.h"
 
 #define LEDBATPP_MINUTE_US       (60 * USEC_PER_SEC) /* RFC 6817, section 4.1 */
 #define LEDBATPP_HISTORY         10                  /* BASE_HISTORY of RFC 6817, section 4.2 */
@@ -318,8 +319,13 @@ CC_OP(void, ledbatpp_init, struct sock *sk)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct ledbatpp *ca = inet_csk_ca(sk);
 
-	*ca = (struct ledbatpp){.minute_us = tp->tcp_mstamp};
-	if (init_cwnd && !tp->data_segs_out)
+	cc_take_over(sk);
+	*ca = (struct ledbatpp){
+	    .minute_us = tp->tcp_mstamp,
+	    .minute_min_us[0] = cc_inherited_min_rtt_us(tp),
+	    .base_us = cc_inherited_min_rtt_us(tp),
+	};
+	if (init_cwnd && !cc_is_underway(tp))
 		tp->snd_cwnd = min(tp->snd_cwnd, init_cwnd);
 }
 

@@ -25,6 +25,7 @@
  * Without timestamps both are plain Reno. Cwnd is cut in pkts_acked, as in the native module: in recovery as well.
  */
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 
 #define LP_TS_HZ               1000U      /* timestamps and our units of delay: ms */
 #define LP_OWD_SHIFT           3          /* smoothed owd in 1/8 ms */
@@ -198,6 +199,7 @@ CC_OP(void, lp_init, struct sock *sk)
 {
 	struct lp *lp = inet_csk_ca(sk);
 
+	cc_take_over(sk);
 	*lp = (struct lp){0};
 	lp->owd_min_ms = LP_NO_OWD;
 	lp->ready = 1;

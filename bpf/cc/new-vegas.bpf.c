@@ -17,6 +17,7 @@
  * needs a flow that uses its window, for the kernel does not take unused windows back from cong_control either.
  */
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 #include "cc_reduction.bpf.h"
 #include "vegas.bpf.h"
 
@@ -195,11 +196,22 @@ CC_OP(void, new_vegas_init, struct sock *sk)
 	struct new_vegas *nv = inet_csk_ca(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
 
+	cc_take_over_paced(sk);
 	*nv = (struct new_vegas){.last_una = tp->snd_una, .initialized = 1};
 	vegas_rtt_init(&nv->rtt, tp);
+	vegas_rtt_take_over(&nv->rtt, tp);
 	if (pacing)
 		cc_need_pacing(sk);
 	new_vegas_pace(sk);
+}
+
+/* Window and ssthresh are Reno's and Vegas'. */
+CC_OP(void, new_vegas_release, struct sock *sk)
+{
+	const struct new_vegas *nv = inet_csk_ca(sk);
+
+	if (nv->initialized)
+		cc_give_pacing_back(sk);
 }
 
 CC_CONG_CONTROL(new_vegas_cong_control, sk, ack, flag, rs)
@@ -272,6 +284,7 @@ CC_OP(u32, new_vegas_undo_cwnd, struct sock *sk)
 
 CC_OPS(new_vegas) = {
     .init = (void *)new_vegas_init,
+    .release = (void *)new_vegas_release,
     .cong_control = (void *)new_vegas_cong_control,
     .ssthresh = (void *)new_vegas_ssthresh,
     .pkts_acked = (void *)new_vegas_pkts_acked,

@@ -22,6 +22,7 @@
  * wrapping; ssthresh is at least 2. The "catch-up" of the native module is left out: nothing there ever starts it.
  */
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 
 #define NV_NO_RTT         0xffffffffU
 #define NV_RATE_UNIT      80000ULL /* one byte per us in units of 100 bit/s */
@@ -272,6 +273,7 @@ CC_OP(void, nv_init, struct sock *sk)
 {
 	struct nv *ca = inet_csk_ca(sk);
 
+	cc_take_over(sk);
 	*ca = (struct nv){0};
 	nv_restart(sk);
 	ca->may_grow = 1;
@@ -312,11 +314,8 @@ static __always_inline void nv_grow(struct sock *sk, u32 acked)
 
 	if (!tcp_is_cwnd_limited(tp) || !ca->may_grow)
 		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start(tp, &acked))
+		return;
 	/* Slower growth may be cwnd * 2^8; a count of 0 would be a division by zero in the kernel's function. */
 	if (ca->growth < 0)
 		cnt = (u64)tp->snd_cwnd << (-ca->growth & 31);

@@ -30,6 +30,7 @@
  * that is refused, this grows and halves as Reno.
  */
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 #include "ecn_echo.bpf.h"
 
 #define PRAGUE_ALPHA_BITS     24 /* alpha = 1.0 is 2^24 */
@@ -466,6 +467,7 @@ CC_OP(void, prague_init, struct sock *sk)
 {
 	struct prague *ca = inet_csk_ca(sk);
 
+	cc_take_over_paced(sk);
 	*ca = (struct prague){
 	    .alpha16 = alpha_from_one ? PRAGUE_MAX_ALPHA << PRAGUE_SHIFT_G : 0,
 	    .rate_Bps = PRAGUE_MIN_RATE,
@@ -474,6 +476,15 @@ CC_OP(void, prague_init, struct sock *sk)
 	    .initialized = 1,
 	};
 	cc_need_pacing(sk);
+}
+
+CC_OP(void, prague_release, struct sock *sk)
+{
+	const struct prague *ca = inet_csk_ca(sk);
+
+	/* ssthresh follows each reduction; after a timeout slow start goes on up to it. */
+	if (ca->initialized)
+		cc_hand_over_window(sk, 0);
 }
 
 CC_CONG_CONTROL(prague_main, sk, ack, flag, rs)
@@ -549,6 +560,7 @@ CC_OP(u32, prague_min_tso_segs, struct sock *sk)
 
 CC_OPS(bpf_prague) = {
     .init = (void *)prague_init,
+    .release = (void *)prague_release,
     .cong_control = (void *)prague_main,
     .ssthresh = (void *)prague_ssthresh,
     .set_state = (void *)prague_set_state,

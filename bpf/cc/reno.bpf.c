@@ -10,6 +10,7 @@
  * L = infinity), and a loss halves cwnd rather than FlightSize. Recovery itself (PRR, partial ACKs) is the kernel's.
  */
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 
 enum reno_mode {
 	RENO_SLOW_START,
@@ -24,6 +25,11 @@ static __always_inline void reno_publish(struct sock *sk)
 		return;
 	trace->mode = tcp_in_slow_start(tcp_sk(sk)) ? RENO_SLOW_START : RENO_AVOIDANCE;
 	cc_trace_done(trace);
+}
+
+CC_OP(void, reno_init, struct sock *sk)
+{
+	cc_take_over(sk);
 }
 
 CC_OP(u32, reno_ssthresh, struct sock *sk)
@@ -44,6 +50,7 @@ CC_OP(u32, reno_undo_cwnd, struct sock *sk)
 }
 
 CC_OPS(bpf_reno) = {
+    .init = (void *)reno_init,
     .ssthresh = (void *)reno_ssthresh,
     .cong_avoid = (void *)reno_cong_avoid,
     .undo_cwnd = (void *)reno_undo_cwnd,

@@ -15,6 +15,7 @@
  * rounded in favour of the window, recovery by PRR.
  */
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 
 #define SCALABLE_MIN_CWND 2U /* packets, RFC 5681 section 3.1 */
 
@@ -48,12 +49,14 @@ static __always_inline void scalable_grow(struct tcp_sock *tp, u32 acked)
 {
 	if (!tcp_is_cwnd_limited(tp))
 		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start(tp, &acked))
+		return;
 	tcp_cong_avoid_ai(tp, min(tp->snd_cwnd, ai_cnt), acked);
+}
+
+CC_OP(void, scalable_init, struct sock *sk)
+{
+	cc_take_over(sk);
 }
 
 CC_OP(u32, scalable_ssthresh, struct sock *sk)
@@ -76,6 +79,7 @@ CC_OP(u32, scalable_undo_cwnd, struct sock *sk)
 }
 
 CC_OPS(bpf_scalable) = {
+    .init = (void *)scalable_init,
     .ssthresh = (void *)scalable_ssthresh,
     .cong_avoid = (void *)scalable_cong_avoid,
     .undo_cwnd = (void *)scalable_undo_cwnd,

@@ -16,6 +16,7 @@
  * is counted in delivered packets over the smallest RTT of the round, the same RTT that diff comes from.
  */
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 #include "vegas.bpf.h"
 
 #define VEGAS_A_ALPHA_MIN 1U /* packets: alpha falls no further */
@@ -166,8 +167,10 @@ CC_OP(void, vegas_a_init, struct sock *sk)
 {
 	struct vegas_a *va = inet_csk_ca(sk);
 
+	cc_take_over(sk);
 	*va = (struct vegas_a){0};
 	vegas_a_restart(va, tcp_sk(sk));
+	vegas_rtt_take_over(&va->rtt, tcp_sk(sk));
 }
 
 CC_OP(u32, vegas_a_ssthresh, struct sock *sk)

@@ -13,6 +13,7 @@
  * cwnd grows by one per round. Unlike the module: the product in diff does not wrap (vegas.bpf.h).
  */
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 #include "vegas.bpf.h"
 
 CC_TUNABLE(u32, alpha, 2); /* packets: fewer queued, cwnd grows */
@@ -73,6 +74,7 @@ CC_OP(void, vegas_init, struct sock *sk)
 {
 	struct vegas *vegas = inet_csk_ca(sk);
 
+	cc_take_over(sk);
 	*vegas = (struct vegas){0};
 	vegas_rtt_init(&vegas->rtt, tcp_sk(sk));
 }

@@ -14,6 +14,7 @@
  * have wrapped). A timeout uses the same threshold as a loss; the paper halves.
  */
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 #include "vegas.bpf.h"
 
 #define VENO_UNIT 2U /* N and diff count halves of a packet */
@@ -115,11 +116,8 @@ static __always_inline void veno_grow_slowly(struct tcp_sock *tp, struct veno *v
 static __always_inline void veno_grow(struct tcp_sock *tp, struct veno *veno, u32 acked)
 {
 	veno_measure(veno, tp->snd_cwnd);
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start(tp, &acked))
+		return;
 	if (veno_is_congested(veno))
 		veno_grow_slowly(tp, veno, acked);
 	else
@@ -130,6 +128,7 @@ CC_OP(void, veno_init, struct sock *sk)
 {
 	struct veno *veno = inet_csk_ca(sk);
 
+	cc_take_over(sk);
 	*veno = (struct veno){0};
 	veno_restart(veno);
 }

@@ -19,6 +19,7 @@
  * length is judged with the RTT of this ACK, before with that of the one before. The native module changes with it.
  */
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 
 #define WESTWOOD_NO_RTT_S 20 /* RTT and RTTmin before the first sample, seconds: longer than any */
 #define WESTWOOD_MIN_CWND 2U /* packets */
@@ -127,6 +128,7 @@ CC_OP(void, westwood_init, struct sock *sk)
 {
 	struct westwood *ca = inet_csk_ca(sk);
 
+	cc_take_over(sk);
 	*ca = (struct westwood){
 	    .window_start = cc_jiffies(),
 	    .snd_una = tcp_sk(sk)->snd_una,

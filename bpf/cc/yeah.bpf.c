@@ -16,6 +16,7 @@
  * not write; nothing here overflows above it.
  */
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 #include "vegas.bpf.h"
 
 #define YEAH_SLOW_ROUNDS_MAX 0xffffffU /* the count stops there */
@@ -110,11 +111,8 @@ static __always_inline void yeah_grow(struct tcp_sock *tp, const struct yeah *ye
 {
 	u32 cwnd;
 
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
+	if (cc_slow_start(tp, &acked))
+		return;
 	cwnd = tp->snd_cwnd;
 	tcp_cong_avoid_ai(tp, yeah->slow_rounds ? cwnd : min(cwnd, ai_cnt), acked);
 }
@@ -123,6 +121,7 @@ CC_OP(void, yeah_init, struct sock *sk)
 {
 	struct yeah *yeah = inet_csk_ca(sk);
 
+	cc_take_over(sk);
 	*yeah = (struct yeah){.reno_count_pkts = VEGAS_MIN_CWND};
 	vegas_rtt_init(&yeah->rtt, tcp_sk(sk));
 }

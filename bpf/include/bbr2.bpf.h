@@ -18,6 +18,7 @@
 #include "bbr2_no_variant.bpf.h"
 #endif
 
+#include "cc_handover.bpf.h"
 #include "bbr2_ring.bpf.h"
 #include "bbr2_phases.bpf.h"
 #include "bbr2_control.bpf.h"
@@ -251,6 +252,7 @@ CC_OP(void, bbr2_init, struct sock *sk)
 	u32 min_rtt_us = tp->rtt_min.s[0].v;
 	struct bbr2_now now;
 
+	cc_take_over_paced(sk);
 	if (!b) {
 		priv->presence = BBR2_NO_MEMORY;
 		return;
@@ -267,7 +269,10 @@ CC_OP(void, bbr2_init, struct sock *sk)
 CC_OP(void, bbr2_release, struct sock *sk)
 {
 	struct bbr2_priv *priv = inet_csk_ca(sk);
+	const struct bbr2 *b = bbr2_get(sk);
 
+	if (b)
+		cc_hand_over_model(sk, bbr2_bdp(b, bbr2_bw(b), BBR2_UNIT), b->full_pipe);
 	priv->presence = BBR2_BEFORE_INIT;
 	cc_storage_delete(bbr2_storage, sk);
 }

@@ -92,10 +92,20 @@ static __always_inline long cc_hand_to_reno(struct sock *sk)
 	return bpf_setsockopt(sk, sol_tcp, tcp_congestion, name, sizeof(name));
 }
 
-/* The socket's trace, or NULL when nobody records it. */
-static __always_inline struct cca_trace *cc_trace(struct sock *sk)
+static __always_inline struct cca_trace *cc_trace_storage(struct sock *sk)
 {
 	return bpf_sk_storage_get(&cca_trace_map, sk, NULL, 0);
+}
+
+/* net.ipv4.tcp_pacing_{ss,ca}_ratio of the socket's namespace. */
+static __always_inline u32 cc_pacing_ss_percent(const struct sock *sk)
+{
+	return sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_pacing_ss_ratio;
+}
+
+static __always_inline u32 cc_pacing_ca_percent(const struct sock *sk)
+{
+	return sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_pacing_ca_ratio;
 }
 
 #endif /* CCA_HOST */
@@ -141,6 +151,15 @@ static __always_inline int tcp_in_slow_start(const struct tcp_sock *tp)
 	return tp->snd_cwnd < tp->snd_ssthresh;
 }
 
+/* Slow start, up to ssthresh: true when it takes all that was acknowledged, otherwise *acked is what avoidance gets. */
+static __always_inline int cc_slow_start(struct tcp_sock *tp, u32 *acked)
+{
+	if (!tcp_in_slow_start(tp))
+		return 0;
+	*acked = tcp_slow_start(tp, *acked);
+	return !*acked;
+}
+
 /* enum tcp_ca_state */
 static __always_inline u8 cc_ca_state(const struct sock *sk)
 {
@@ -182,6 +201,19 @@ static __always_inline u32 cc_us_to_jiffies(u32 us)
 	u32 jiffy_us = USEC_PER_SEC / HZ;
 
 	return ((u64)us + jiffy_us - 1) / jiffy_us;
+}
+
+/*
+ * The socket's trace, or NULL when nobody records it. The trace names whom it is from: when the kernel's own algorithm
+ * has taken over, it publishes nothing, and what is there no longer says anything about the socket.
+ */
+static __always_inline struct cca_trace *cc_trace(struct sock *sk)
+{
+	struct cca_trace *trace = cc_trace_storage(sk);
+
+	if (trace)
+		trace->publisher = (u32)(unsigned long)inet_csk(sk)->icsk_ca_ops;
+	return trace;
 }
 
 /*

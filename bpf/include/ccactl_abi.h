@@ -30,7 +30,7 @@ struct cca_trace {
 	unsigned int pacing_gain_milli; /* gain x 1000 */
 	unsigned int cwnd_gain_milli;   /* gain x 1000 */
 	unsigned int updates;           /* how often the algorithm has published; 0 = never */
-	unsigned int pad;
+	unsigned int publisher;         /* low half of the address of its struct tcp_congestion_ops */
 };
 
 enum cca_event {

@@ -60,8 +60,14 @@ struct ns_common {
 	unsigned int inum;
 };
 
+struct netns_ipv4 {
+	int sysctl_tcp_pacing_ss_ratio; /* percent */
+	int sysctl_tcp_pacing_ca_ratio;
+};
+
 struct net {
 	struct ns_common ns;
+	struct netns_ipv4 ipv4;
 };
 
 typedef struct {

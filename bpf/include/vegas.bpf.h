@@ -14,6 +14,7 @@
 #define CCACTL_VEGAS_BPF_H
 
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 
 #define VEGAS_NO_RTT      0x7fffffffU /* no sample */
 #define VEGAS_MIN_SAMPLES 3           /* of a round: with fewer, all of them may come from delayed ACKs */
@@ -47,6 +48,18 @@ static __always_inline void vegas_rtt_init(struct vegas_rtt *v, const struct tcp
 {
 	*v = (struct vegas_rtt){.base_rtt_us = VEGAS_NO_RTT};
 	vegas_enable(v, tp);
+}
+
+/*
+ * For the init() of those that have no native module to agree with: in mid-connection a predecessor may have a queue
+ * standing, which samples from now on would take for part of the base RTT and keep.
+ */
+static __always_inline void vegas_rtt_take_over(struct vegas_rtt *v, const struct tcp_sock *tp)
+{
+	u32 min_rtt_us = cc_inherited_min_rtt_us(tp);
+
+	if (min_rtt_us && min_rtt_us < VEGAS_NO_RTT)
+		v->base_rtt_us = min_rtt_us + 1;
 }
 
 static __always_inline void vegas_rtt_set_state(struct vegas_rtt *v, const struct tcp_sock *tp, u8 new_state)

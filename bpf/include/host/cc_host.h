@@ -80,6 +80,13 @@ void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked);
 
 #define HZ (cc_host_current->hz)
 
+static __always_inline struct cca_trace *cc_trace_storage(struct sock *sk)
+{
+	struct cc_host_sock *hs = (struct cc_host_sock *)sk;
+
+	return hs->recording ? &hs->trace : NULL;
+}
+
 #ifdef CCA_UNIT
 
 /* Tunables of this file, last one first. */
@@ -156,11 +163,17 @@ static __always_inline long cc_hand_to_reno(struct sock *sk)
 	return -1;
 }
 
-static __always_inline struct cca_trace *cc_trace(struct sock *sk)
+/* The kernel's defaults. */
+static __always_inline u32 cc_pacing_ss_percent(const struct sock *sk)
 {
-	struct cc_host_sock *hs = (struct cc_host_sock *)sk;
+	(void)sk;
+	return 200;
+}
 
-	return hs->recording ? &hs->trace : NULL;
+static __always_inline u32 cc_pacing_ca_percent(const struct sock *sk)
+{
+	(void)sk;
+	return 120;
 }
 
 static __always_inline int cc_set_app_limited(struct tcp_sock *tp, u32 value)

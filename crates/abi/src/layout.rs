@@ -67,8 +67,8 @@ pub struct Trace {
     pub cwnd_gain_milli: u32,
     /// How often the algorithm has published; 0 = never.
     pub updates: u32,
-    /// Explicit padding.
-    pub pad: u32,
+    /// Which algorithm has published: the low half of the address of its ops table. For the recorder alone.
+    pub publisher: u32,
 }
 
 /// One row of a recording as it comes from the ring buffer (`struct cca_sample`).

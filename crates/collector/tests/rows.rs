@@ -211,7 +211,7 @@ fn full_trace() -> Trace {
         pacing_gain_milli: 2885,
         cwnd_gain_milli: 2000,
         updates: 1,
-        pad: 0,
+        publisher: 0,
     }
 }
 

@@ -37,12 +37,16 @@ impl Loader {
     /// - a canary that nobody watches any more is reverted.
     pub(crate) fn recover(&self, except: Except) -> Result<()> {
         let policies = Policies::all(&self.paths)?;
+        let ids: Vec<u64> = policies.iter().map(|(id, _)| *id).collect();
+        // A removed cgroup stays in the kernel, program and all, as long as one of its sockets is open.
+        let present = self.mount.find_ids(&ids);
         for (id, policy) in &policies {
             let is_own = except == Except::All(*id);
             if is_own {
                 continue;
             }
-            if self.is_orphaned(*id)? || policy.flags & POLICY_LEAVING != 0 {
+            let is_removed = present.iter().all(|(found, _)| found != id);
+            if is_removed || policy.flags & POLICY_LEAVING != 0 {
                 tracing::info!("taking back the policy of cgroup {id}, which a killed ccactl or a removed cgroup left");
                 self.take_back(*id, policy)?;
                 continue;
@@ -119,11 +123,6 @@ impl Loader {
             return Ok(Vec::new());
         }
         Ok(Migrator::load(&self.paths, Scope::All, None)?.look()?.sockets)
-    }
-
-    /// Whether the cgroup of a policy was removed; the kernel has detached its program then.
-    fn is_orphaned(&self, id: u64) -> Result<bool> {
-        Ok(!policy::is_attached(&self.paths, id)? && self.path_of(id).is_none())
     }
 
     pub(crate) fn path_of(&self, id: u64) -> Option<PathBuf> {

@@ -16,7 +16,7 @@ pub enum SocketOutcome {
     Due,
     /// Has what its application chose with `setsockopt(TCP_CONGESTION)`.
     Application,
-    /// Its route fixes the algorithm (`ip route … congctl NAME lock`).
+    /// Its route fixes the algorithm (`ip route … congctl lock NAME`).
     Locked,
     /// The algorithm does not serve it: dctcp and prague need ECN, and the connection has none.
     Refused,

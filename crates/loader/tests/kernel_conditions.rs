@@ -8,8 +8,7 @@ use ccactl_abi::{Algorithm, Family, test_every_algorithm};
 use common::Host;
 use common::callbacks::{Callbacks, count_runs};
 use common::drops::{Drop, Loss};
-use common::net::{Connection, LOOPBACK, algorithm_of, choose, in_own_netns, one_way, tcp_info};
-use std::fs;
+use common::net::{Connection, LOOPBACK, algorithm_of, ask_for_ecn, choose, in_own_netns, one_way, tcp_info};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
@@ -25,12 +24,6 @@ fn assert_sane(end: &TcpStream, name: &str) {
     assert_eq!(algorithm_of(end), name);
     let info = tcp_info(end);
     assert!((1..1 << 24).contains(&info.tcpi_snd_cwnd), "cwnd {}", info.tcpi_snd_cwnd);
-}
-
-/// Of the namespace of this thread only: connections ask for ECN whatever the algorithm. Algorithms that depend on it
-/// hand a socket without it to reno, so where they are to be found afterwards, it has to be there.
-fn ask_for_ecn() {
-    fs::write("/proc/sys/net/ipv4/tcp_ecn", "1").unwrap();
 }
 
 /// The callback that every ACK reaches, one way or the other.

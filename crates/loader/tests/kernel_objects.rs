@@ -5,30 +5,14 @@ mod common;
 
 use ccactl_abi::ALGORITHMS;
 use ccactl_loader::Error;
-use common::{Host, registered};
-use std::fs;
-use std::path::Path;
-use std::process::{self, Command};
+use common::{Host, compile, registered};
+use std::process;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Compiles `objects/toy.bpf.c` with one mistake, as the build compiles the algorithms.
+/// `objects/toy.bpf.c` with one mistake.
 fn toy(mistake: Option<&str>) -> Vec<u8> {
-    let folder = tempfile::tempdir().unwrap();
-    fs::create_dir(folder.path().join("bpf")).unwrap();
-    for (name, text) in libbpf_sys::API_HEADERS {
-        fs::write(folder.path().join("bpf").join(name), text).unwrap();
-    }
-    let object = folder.path().join("toy.bpf.o");
-    let clang = std::env::var("CLANG").unwrap_or_else(|_| "clang".to_owned());
-    let mut command = Command::new(&clang);
-    command.args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-std=gnu11", "-D__TARGET_ARCH_x86"]);
-    command.args(mistake.map(|mistake| format!("-D{mistake}")));
-    command.arg("-I").arg(folder.path()).arg("-c");
-    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/objects/toy.bpf.c"));
-    let status = command.arg("-o").arg(&object).status().unwrap_or_else(|error| panic!("{clang}: {error}"));
-    assert!(status.success());
-    fs::read(object).unwrap()
+    compile("toy.bpf.c", mistake.as_slice())
 }
 
 /// The error of an object with this mistake; asserts what holds for all of them.

@@ -57,6 +57,7 @@ pub enum Error {
 pub struct Socket {
     hs: Box<HostSock>,
     unit: Unit,
+    checked: bool,
     overrides: Vec<(UnitTunable, i64)>,
     start_jiffies: u32,
 }
@@ -101,7 +102,7 @@ impl Socket {
         hs.random_state = 1;
         // SAFETY: the bytes that it forbids are members that nobody reads or writes.
         unsafe { cc_host_guard(&raw mut *hs) };
-        let mut socket = Socket { hs, unit, overrides: Vec::new(), start_jiffies: 0 };
+        let mut socket = Socket { hs, unit, checked, overrides: Vec::new(), start_jiffies: 0 };
         socket.set_time_us(START_US);
         Ok(socket)
     }
@@ -271,6 +272,21 @@ impl Socket {
             // SAFETY: the callback gets the socket that it expects; the same holds for all calls below.
             self.call(|hs| unsafe { op(hs) });
         }
+    }
+
+    /// Changes to another algorithm as `setsockopt(TCP_CONGESTION)` does (`tcp_reinit_congestion_control()`): `release` of
+    /// the old one, the private area cleared, `init` of the new one. Its tunables have their defaults.
+    ///
+    /// # Errors
+    /// [`Error::UnknownAlgorithm`]; the socket then keeps its algorithm.
+    pub fn swap(&mut self, algorithm: &str) -> Result<(), Error> {
+        let unit =
+            Unit::by_name(algorithm, self.checked).ok_or_else(|| Error::UnknownAlgorithm(algorithm.to_owned()))?;
+        self.release();
+        self.unit = unit;
+        self.overrides.clear();
+        self.init();
+        Ok(())
     }
 
     /// Makes an error on purpose, one of `bpf/include/host/cc_host_faults.c`: for the test that the sanitizers work.

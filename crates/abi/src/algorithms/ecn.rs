@@ -27,7 +27,7 @@ pub(super) const ROWS: &[Algorithm] = &[
         family: Family::Ecn,
         summary: "DCTCP made fit for unequal round trips: fractional window, growth as if every path took 25 ms, paced.",
         reference: "draft-briscoe-iccrg-prague-congestion-control; RFC 9331; tcp_prague.c 0.7 of the L4S tree",
-        hooks: &["init", "cong_control", "ssthresh", "set_state", "cwnd_event", "undo_cwnd", "min_tso_segs"],
+        hooks: &["init", "release", "cong_control", "ssthresh", "set_state", "cwnd_event", "undo_cwnd", "min_tso_segs"],
         tunables: &[
             int(
                 "rtt_target_us",

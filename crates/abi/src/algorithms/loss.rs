@@ -11,7 +11,7 @@ pub(super) const ROWS: &[Algorithm] = &[
         family: Family::Loss,
         summary: "Additive increase, halving on loss: the baseline of every comparison.",
         reference: "RFC 5681, RFC 6582; net/ipv4/tcp_cong.c",
-        hooks: &["ssthresh", "cong_avoid", "undo_cwnd"],
+        hooks: &["init", "ssthresh", "cong_avoid", "undo_cwnd"],
         tunables: &[],
         modes: &["slow-start", "avoidance"],
         v0: None,
@@ -175,7 +175,7 @@ pub(super) const ROWS: &[Algorithm] = &[
         family: Family::Loss,
         summary: "Grows by 1 % per round trip and gives up an eighth on loss, so recovery takes the same time at any rate.",
         reference: "Kelly 2003; net/ipv4/tcp_scalable.c",
-        hooks: &["ssthresh", "cong_avoid", "undo_cwnd"],
+        hooks: &["init", "ssthresh", "cong_avoid", "undo_cwnd"],
         tunables: &[
             int(
                 "ai_cnt",

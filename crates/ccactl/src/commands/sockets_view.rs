@@ -170,7 +170,7 @@ pub fn print_counts(counts: &Counts, dry_run: bool) -> Result<()> {
     };
     add("already there", counts.there, "");
     add("application-chosen", counts.application, "left alone; --enforce moves them");
-    add("route-locked", counts.locked, "`ip route … congctl NAME lock` fixes them");
+    add("route-locked", counts.locked, "`ip route … congctl lock NAME` fixes them");
     add("refused by the algorithm", counts.refused, "it needs ECN, which the connection has not negotiated");
     for (errno, count) in &counts.failed {
         add(&format!("failed: {}", errno_name(*errno)), *count, Errno::from_raw(*errno).desc());

@@ -74,7 +74,7 @@ fn bad_requests_name_the_object_and_change_nothing() {
     let before = host.json(&["status", "--json"]);
     failed(&swap("cubik", &[]), 2, &["cubik", "nearest: cubic"]);
     failed(&swap("native:none", &[]), 2, &["no algorithm 'none'"]);
-    failed(&swap("f-bbrv2", &["--set", "alpha=99"]), 2, &["alpha=99", "expected"]);
+    failed(&swap("f-bbrv2", &["--set", "alpha=999999"]), 2, &["alpha=999999", "expected"]);
     failed(&swap("reno", &["--as", &first, "--set", "beta=1"]), 2, &["beta"]);
     failed(&host.ccactl(&["unload", "--cgroup", &cgroup, "--restore-native", "none"]), 2, &["no algorithm 'none'"]);
     failed(&host.ccactl(&["swap", "cubic", "--cgroup", "/no-such"]), 2, &["no cgroup", "/no-such"]);

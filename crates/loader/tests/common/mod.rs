@@ -5,6 +5,7 @@
 pub mod callbacks;
 pub mod drops;
 pub mod net;
+pub mod state;
 
 use ccactl_abi::Algorithm;
 use ccactl_loader::{LoadRequest, Loader, Paths};
@@ -12,7 +13,7 @@ use nix::unistd::geteuid;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process;
+use std::process::{self, Command};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -165,6 +166,26 @@ fn remove_cgroup(directory: &Path) {
         std::thread::sleep(Duration::from_millis(10));
     }
     eprintln!("clean-up: {} stays", directory.display());
+}
+
+/// Compiles `tests/objects/FILE`, as the build compiles the algorithms, with these names defined.
+pub fn compile(file: &str, defined: &[&str]) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("bpf")).unwrap();
+    for (name, text) in libbpf_sys::API_HEADERS {
+        fs::write(folder.path().join("bpf").join(name), text).unwrap();
+    }
+    let object = folder.path().join("object.bpf.o");
+    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let clang = env::var("CLANG").unwrap_or_else(|_| "clang".to_owned());
+    let mut command = Command::new(&clang);
+    command.args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-std=gnu11", "-D__TARGET_ARCH_x86"]);
+    command.args(defined.iter().map(|name| format!("-D{name}")));
+    command.arg("-I").arg(folder.path()).arg("-I").arg(crate_folder.join("../../bpf/include"));
+    command.arg("-c").arg(crate_folder.join("tests/objects").join(file)).arg("-o").arg(&object);
+    let status = command.status().unwrap_or_else(|error| panic!("{clang}: {error}"));
+    assert!(status.success(), "{clang} on {file}");
+    fs::read(object).unwrap()
 }
 
 /// Every congestion control that the kernel knows now.

@@ -39,6 +39,12 @@ fn loopback_up() {
     assert_eq!(ret, 0, "setting lo up: {}", std::io::Error::last_os_error());
 }
 
+/// Of the namespace of this thread only: connections ask for ECN whatever the algorithm. Algorithms that depend on it
+/// hand a socket without it to reno, so where they are to be found afterwards, it has to be there.
+pub fn ask_for_ecn() {
+    std::fs::write("/proc/sys/net/ipv4/tcp_ecn", "1").unwrap();
+}
+
 /// The algorithm of a socket, as `ss -ti` shows it.
 pub fn algorithm_of(socket: &impl AsFd) -> String {
     let name = getsockopt(&socket, TcpCongestion).unwrap();
