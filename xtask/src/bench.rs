@@ -1,4 +1,4 @@
-//! `cargo xtask bench algorithms`: what each algorithm costs, as the table of `docs/performance.md`.
+//! `cargo xtask bench NAME`: what each algorithm costs, and how long a swap takes, as the tables of `docs/performance.md`.
 
 use crate::error::Result;
 use crate::setup::{self, Scope};
@@ -12,4 +12,9 @@ pub fn algorithms(args: &[&str]) -> Result {
     shell::run(shell::cargo().args(["build", "--release", "--workspace", "--example", "cost"]))?;
     heading("bench");
     shell::run(shell::program(shell::target_dir().join("release/examples/cost")).args(args))
+}
+
+/// Builds `ccactl` and runs `crates/testbed/examples/swap_time`.
+pub fn swap(args: &[&str]) -> Result {
+    crate::soak::with_ccactl("swap_time", "bench", args)
 }

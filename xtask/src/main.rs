@@ -10,6 +10,7 @@ mod lint;
 mod measure;
 mod setup;
 mod shell;
+mod soak;
 mod test;
 
 use error::{Error, Result};
@@ -30,6 +31,12 @@ Usage: cargo xtask COMMAND
   bench algorithms [--only NAME,…] [--pairs N]
                         setup, build, then size and time of every algorithm's programs and its throughput over loopback
                         beside the kernel's own (root, an idle machine); 6 when a twin is slower than its native one
+  bench swap [--repeats N] [--connections N,…]
+                        setup, build, then the time of a swap with up to 50 000 connections (root, an idle machine); 6
+                        when the iteration over 10 000 connections takes 100 ms or more
+  soak [--quick] [--seed N] [--connections N] [--swaps N] [--kills N]
+                        setup, build, then 200 swaps and 50 kills of ccactl under 2 000 connections on which every byte
+                        is checked (root; five minutes); the section of docs/reliability.md
   lint [--deny]         fmt, clippy, rustdoc, clang-format, generated text, cargo-deny (--deny installs it)
   gen [--check]         Write the algorithm table of README.md from the registry; --check only compares
 ";
@@ -61,6 +68,8 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         ("test", ["--sudo", "--", args @ ..]) => test::run(true, args)?,
         ("measure", args @ [_, ..]) => measure::run(args)?,
         ("bench", ["algorithms", args @ ..]) => bench::algorithms(args)?,
+        ("bench", ["swap", args @ ..]) => bench::swap(args)?,
+        ("soak", args) => soak::run(args)?,
         ("lint", []) => lint::run(false)?,
         ("lint", ["--deny"]) => lint::run(true)?,
         ("gen", []) => generate::run(false)?,

@@ -1,6 +1,7 @@
 //! `ccactl __flow`: the built-in traffic of `bench`, started by it inside namespace and cgroup.
 
 use anyhow::Result;
+use ccactl_testbed::traffic::checked::EndOptions;
 use ccactl_testbed::traffic::{self, RatePlan, ReceiveOptions, SendOptions, UdpSendOptions};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
@@ -53,6 +54,16 @@ enum End {
         #[arg(required = true, value_parser = pair::<u64, u64>)]
         steps: Vec<(u64, u64)>,
     },
+    /// One end of many connections on which every byte is checked
+    Checked {
+        /// What to do, JSON
+        #[arg(value_parser = checked_options)]
+        options: EndOptions,
+    },
+}
+
+fn checked_options(text: &str) -> Result<EndOptions, serde_json::Error> {
+    serde_json::from_str(text)
 }
 
 fn pair<A: FromStr, B: FromStr>(text: &str) -> Result<(A, B), String> {
@@ -73,6 +84,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
             let plan = RatePlan::new(steps, stop_ns, packet_bytes);
             traffic::udp::send(UdpSendOptions { to, payload_bytes, plan })?;
         }
+        End::Checked { options } => traffic::checked::end::run(options)?,
     }
     Ok(ExitCode::SUCCESS)
 }

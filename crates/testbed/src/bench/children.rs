@@ -6,93 +6,17 @@ use crate::error::{Error, Result};
 use crate::host::cgroup::Cgroup;
 use crate::host::netns::Netns;
 use crate::host::process::Process;
+use crate::host::talker::Talker;
 use crate::link::Nanos;
 use crate::scenario::{FlowSpec, LinkSpec, Scenario, UdpSpec};
-use crate::traffic::{FIRST_PORT, READY, ReceiveReport, SendReport, UdpCount, UdpSendReport};
+use crate::traffic::{FIRST_PORT, ReceiveReport, SendReport, UdpCount, UdpSendReport};
 use ccactl_abi::{Algorithm, Family};
-use serde::de::DeserializeOwned;
-use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::process::{Command, Stdio};
 use std::time::Duration;
-
-/// How long a child may take to say that it is ready, or to report after its stop. Wide: a loaded machine
-/// must not look like a fault.
-const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 
 /// IPv4 without options, and UDP.
 const UDP_HEADER_BYTES: u32 = 20 + 8;
-
-/// A built-in end of a flow.
-struct Talker {
-    name: String,
-    process: Process,
-    stdin: Option<ChildStdin>,
-    lines: Receiver<String>,
-}
-
-impl Talker {
-    fn start(name: &str, command: &mut Command, netns: &Netns, cgroup: Option<&Cgroup>) -> Result<Self> {
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut process = Process::spawn(command, netns, cgroup)?;
-        let stdin = process.stdin();
-        let lines = read_lines(process.stdout().expect("the output is piped"));
-        Ok(Talker { name: name.to_owned(), process, stdin, lines })
-    }
-
-    fn fault(&self, message: impl Into<String>) -> Error {
-        Error::Flow { flow: self.name.clone(), message: message.into() }
-    }
-
-    fn line(&mut self) -> Result<String> {
-        self.lines.recv_timeout(ANSWER_WITHIN).map_err(|error| match error {
-            RecvTimeoutError::Timeout => self
-                .fault(format!("expected an answer of its process within {} s, found none", ANSWER_WITHIN.as_secs())),
-            RecvTimeoutError::Disconnected => {
-                let status = self.process.try_wait().ok().flatten();
-                let status = status.map_or_else(|| "it closed its output".to_owned(), |status| status.to_string());
-                self.fault(format!("expected an answer of its process, found that it has ended ({status})"))
-            }
-        })
-    }
-
-    fn wait_ready(&mut self) -> Result<()> {
-        let line = self.line()?;
-        if line == READY { Ok(()) } else { Err(self.fault(format!("expected {READY:?}, found {line:?}"))) }
-    }
-
-    fn go(&mut self, t0: Nanos) -> Result<()> {
-        let stdin = self.stdin.as_mut().expect("closed only at the end");
-        writeln!(stdin, "go {t0}").map_err(Error::system(format!("start the traffic of {}", self.name)))
-    }
-
-    fn check_running(&mut self) -> Result<()> {
-        let ended = self.process.try_wait().map_err(Error::system("wait for a sender"))?;
-        match ended.filter(|status| !status.success()) {
-            None => Ok(()),
-            Some(status) => Err(self.fault(format!("expected its sender to run until its stop, found: {status}"))),
-        }
-    }
-
-    fn report<T: DeserializeOwned>(&mut self) -> Result<T> {
-        let line = self.line()?;
-        serde_json::from_str(&line).map_err(|_| self.fault(format!("expected a report in JSON, found {line:?}")))
-    }
-}
-
-/// Lines of a child, read by a thread that ends with the child's output.
-fn read_lines(stdout: ChildStdout) -> Receiver<String> {
-    let (send, receive) = channel();
-    std::thread::spawn(move || {
-        for line in BufReader::new(stdout).lines().map_while(io::Result::ok) {
-            if send.send(line).is_err() {
-                return;
-            }
-        }
-    });
-    receive
-}
 
 /// A flow whose process the scenario names.
 struct Foreign {
@@ -202,7 +126,7 @@ impl Children {
         // Commands are killed here; what they have sent is still on its way for an instant.
         drop(self.senders);
         drop(self.udp);
-        drop(self.receiver.stdin.take());
+        self.receiver.hang_up();
         let received: ReceiveReport = self.receiver.report()?;
         let udp = udp_sent.into_iter().zip(received.udp).collect();
         Ok(Reports { sent, received_bytes: received.received_bytes, udp })

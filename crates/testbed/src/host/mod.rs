@@ -3,8 +3,11 @@
 
 pub mod cgroup;
 pub mod clean;
+mod netlink;
 pub mod netns;
 pub mod process;
 pub mod qdisc;
 pub mod run_id;
+pub(crate) mod talker;
 pub mod tun;
+pub mod veth;

@@ -1,9 +1,10 @@
-//! Built-in traffic: bulk transfers over TCP and paced UDP. Both ends are child processes of a bench, started as `ccactl __flow …`.
+//! Built-in traffic: bulk transfers over TCP, paced UDP, and checked streams on thousands of connections. Both ends are child processes of a bench, started as `ccactl __flow …`.
 //!
 //! A child says `ready` on its standard output, waits for `go T0` on its standard input (`CLOCK_MONOTONIC` in
 //! ns, to which all its times are relative) and, at the end, prints one line of JSON. A receiver ends when its
-//! standard input does.
+//! standard input does. [`checked`] has words of its own.
 
+pub mod checked;
 pub mod receiver;
 pub mod sender;
 pub mod udp;
@@ -33,6 +34,19 @@ type Commands = UnboundedReceiver<String>;
 /// A thread of its own reads standard input: a read of it cannot be cancelled.
 fn commands() -> Commands {
     let (send, receive) = unbounded_channel();
+    std::thread::spawn(move || {
+        for line in io::stdin().lock().lines().map_while(io::Result::ok) {
+            if send.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receive
+}
+
+/// The same for an end that has no runtime.
+fn line_reader() -> std::sync::mpsc::Receiver<String> {
+    let (send, receive) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         for line in io::stdin().lock().lines().map_while(io::Result::ok) {
             if send.send(line).is_err() {

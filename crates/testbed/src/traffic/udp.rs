@@ -1,12 +1,12 @@
 //! The sending end of UDP background traffic: evenly paced packets at a rate that changes in steps.
 
-use super::{READY, say};
+use super::{READY, line_reader, say};
 use crate::clock;
 use crate::link::Nanos;
 use serde::{Deserialize, Serialize};
-use std::io::{self, BufRead};
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
 /// How often a pause looks whether the bench is still there.
@@ -84,7 +84,7 @@ impl Iterator for RatePlan {
 /// # Errors
 /// When the socket cannot be used or the bench is gone.
 pub fn send(options: UdpSendOptions) -> io::Result<()> {
-    let commands = commands();
+    let commands = line_reader();
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
     socket.connect(options.to)?;
     // Without it the kernel may deliver each wake-up 50 us late, half a packet at 100 Mbit/s.
@@ -104,18 +104,6 @@ pub fn send(options: UdpSendOptions) -> io::Result<()> {
     // The bench closes its end when it has everything.
     while commands.recv().is_ok() {}
     Ok(())
-}
-
-fn commands() -> Receiver<String> {
-    let (send, receive) = channel();
-    std::thread::spawn(move || {
-        for line in io::stdin().lock().lines().map_while(io::Result::ok) {
-            if send.send(line).is_err() {
-                return;
-            }
-        }
-    });
-    receive
 }
 
 fn start(commands: &Receiver<String>) -> io::Result<Nanos> {

@@ -1,0 +1,168 @@
+//! How long one swap takes with many live connections: `cargo xtask bench swap`. Prints the Markdown table of
+//! `docs/performance.md`; ends with 6 when the goal is missed.
+
+use ccactl_loader::{LoadRequest, Loader, Paths, SwapRequest};
+use ccactl_testbed::host::cgroup::Cgroup;
+use ccactl_testbed::host::run_id::{PREFIX, RunId};
+use ccactl_testbed::traffic::checked::{CheckedLoad, LoadOptions};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+const USAGE: &str = "usage: swap_time [--repeats N] [--connections N,…]";
+/// Moved back and forth between these.
+const ALGORITHMS: [&str; 2] = ["cubic", "bbrv2"];
+/// Connections and namespace pairs of each row.
+const ROWS: [(u32, usize); 6] = [(0, 1), (1_000, 1), (10_000, 1), (50_000, 1), (1_000, 10), (10_000, 10)];
+/// Of the iteration, at [`GOAL_CONNECTIONS`] connections.
+const GOAL: Duration = Duration::from_millis(100);
+const GOAL_CONNECTIONS: u32 = 10_000;
+
+type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
+
+struct Settings {
+    repeats: u32,
+    connections: Vec<u32>,
+}
+
+/// Of all repeats of one row.
+#[derive(Default)]
+struct Times {
+    sockets: u64,
+    namespaces: usize,
+    iterations: Vec<Duration>,
+    calls: Vec<Duration>,
+    commands: Vec<Duration>,
+}
+
+fn main() -> ExitCode {
+    let Some(settings) = settings() else {
+        eprintln!("swap_time: {USAGE}");
+        return ExitCode::from(ccactl_abi::exit::USAGE);
+    };
+    match run(&settings) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(ccactl_abi::exit::THRESHOLD),
+        Err(error) => {
+            eprintln!("swap_time: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn settings() -> Option<Settings> {
+    let mut settings = Settings { repeats: 20, connections: Vec::new() };
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--repeats" => settings.repeats = args.next()?.parse().ok().filter(|repeats| *repeats > 0)?,
+            "--connections" => {
+                settings.connections =
+                    args.next()?.split(',').map(|count| count.parse().ok()).collect::<Option<_>>()?;
+            }
+            _ => return None,
+        }
+    }
+    Some(settings)
+}
+
+/// Whether the goal was reached.
+fn run(settings: &Settings) -> Result<bool> {
+    println!(
+        "| connections | namespaces | sockets moved | iteration | per socket | `Loader::swap` | `ccactl swap` |\n\
+         |---|---|---|---|---|---|---|"
+    );
+    let mut reached = true;
+    for (connections, pairs) in ROWS {
+        if !settings.connections.is_empty() && !settings.connections.contains(&connections) {
+            continue;
+        }
+        let mut times = measure(connections, pairs, settings.repeats)?;
+        let iteration = median(&mut times.iterations);
+        let per_socket = if times.sockets == 0 {
+            "—".to_owned()
+        } else {
+            format!("{:.2} µs", iteration.as_secs_f64() * 1e6 / times.sockets as f64)
+        };
+        println!(
+            "| {connections} | {} | {} | {} | {per_socket} | {} | {} |",
+            times.namespaces,
+            times.sockets,
+            spread(&mut times.iterations),
+            spread(&mut times.calls),
+            spread(&mut times.commands),
+        );
+        reached &= connections != GOAL_CONNECTIONS || iteration < GOAL;
+    }
+    Ok(reached)
+}
+
+fn measure(connections: u32, pairs: usize, repeats: u32) -> Result<Times> {
+    let program = std::env::var_os("CCACTL").map(PathBuf::from).ok_or("CCACTL is not set: `cargo xtask bench` does")?;
+    let id = RunId::new();
+    let tag = format!("b{:x}", std::process::id());
+    let run = tempfile::tempdir()?;
+    let bpffs = PathBuf::from(format!("/sys/fs/bpf/ccactl-bench-{tag}"));
+    let loader = Loader::with_paths(Paths { bpffs, run: run.path().to_owned(), ..Paths::default() })?;
+    // Names by which `ccactl bench clean` finds what a killed bench leaves.
+    let parent = Cgroup::create(loader.mount().path().join(format!("{PREFIX}-bench-{id}")))?;
+    let cgroup = Cgroup::create(parent.path().join("load"))?;
+    let options = LoadOptions {
+        connections,
+        pairs,
+        opening_bytes: 1000,
+        rate_bytes_per_s: 0,
+        bottleneck: None,
+        seed: u64::from(std::process::id()),
+    };
+    let mut load = CheckedLoad::start(&program, id, &options, &cgroup)?;
+    let request = |turn: u32| {
+        let place = turn as usize % ALGORITHMS.len();
+        LoadRequest::new(ALGORITHMS[place], cgroup.path()).as_name(format!("{tag}_{place}"))
+    };
+    loader.load(&request(0))?;
+    // Once for each algorithm without the clock: the first swap moves sockets that have the host's default.
+    loader.swap(&SwapRequest::of(request(0)))?;
+    let mut times = Times::default();
+    for turn in 1..=repeats {
+        let before = Instant::now();
+        let outcome = loader.swap(&SwapRequest::of(request(turn)))?;
+        times.calls.push(before.elapsed());
+        if !outcome.is_complete() || outcome.counts.moved < load.sockets() {
+            return Err(format!("{:?}, {:?}", outcome.counts, outcome.verification).into());
+        }
+        times.iterations.push(outcome.iteration);
+        (times.sockets, times.namespaces) = (outcome.counts.moved, outcome.namespaces);
+    }
+    for turn in repeats + 1..=2 * repeats {
+        times.commands.push(command(&program, &loader, &request(turn))?);
+    }
+    let faults = load.faults()?;
+    loader.unload(cgroup.path())?;
+    let faults = [faults, load.finish()?.faults].concat();
+    loader.unload_all()?;
+    if faults.is_empty() { Ok(times) } else { Err(faults.join("; ").into()) }
+}
+
+/// The same from the shell's side: the process, its libraries, the programs that it loads.
+fn command(program: &PathBuf, loader: &Loader, request: &LoadRequest) -> Result<Duration> {
+    let mut command = Command::new(program);
+    let paths = loader.paths();
+    command.env("CCACTL_BPFFS", &paths.bpffs).env("CCACTL_RUN", &paths.run).stdin(Stdio::null()).stdout(Stdio::null());
+    command.args(["swap", &request.algorithm, "--as"]).args(&request.as_name).arg("--cgroup").arg(&request.cgroup);
+    let before = Instant::now();
+    let status = command.status()?;
+    let elapsed = before.elapsed();
+    if status.success() { Ok(elapsed) } else { Err(format!("`ccactl swap` failed: {status}").into()) }
+}
+
+fn median(values: &mut [Duration]) -> Duration {
+    values.sort();
+    values[values.len() / 2]
+}
+
+fn spread(values: &mut [Duration]) -> String {
+    let middle = median(values);
+    let millis = |value: Duration| format!("{:.1}", value.as_secs_f64() * 1e3);
+    format!("{} ms ({} … {})", millis(middle), millis(values[0]), millis(values[values.len() - 1]))
+}
