@@ -147,21 +147,15 @@ struct Step {
 impl Step {
     /// Packets delivered between two times, as if at a steady rate during the step.
     fn delivered_between(&self, from_us: u64, to_us: u64) -> f64 {
+        let Some(start_us) = self.from_us else { return 0.0 };
         let pkts = self.delivered_pkts as f64;
-        match self.from_us {
-            None => 0.0,
-            Some(start_us) if start_us >= self.to_us => {
-                if (from_us..=to_us).contains(&self.to_us) {
-                    pkts
-                } else {
-                    0.0
-                }
-            }
-            Some(start_us) => {
-                let inside_us = to_us.min(self.to_us).saturating_sub(from_us.max(start_us));
-                pkts * inside_us as f64 / (self.to_us - start_us) as f64
-            }
+        if start_us >= self.to_us {
+            // Two rows at one time.
+            let is_inside = (from_us..=to_us).contains(&self.to_us);
+            return if is_inside { pkts } else { 0.0 };
         }
+        let inside_us = to_us.min(self.to_us).saturating_sub(from_us.max(start_us));
+        pkts * inside_us as f64 / (self.to_us - start_us) as f64
     }
 }
 

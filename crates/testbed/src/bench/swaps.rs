@@ -59,6 +59,7 @@ struct Task {
 
 /// The swaps of a run; dropped, those that are still to come are left out.
 pub struct Swaps {
+    planned: usize,
     done: Vec<SwapResult>,
     /// Ends with the thread.
     results: Receiver<Result<SwapResult>>,
@@ -71,6 +72,7 @@ impl Swaps {
     /// Carries out the swaps of a run that begins at `t0`.
     pub fn start(scenario: &Scenario, cgroups: &[Cgroup], t0: Nanos) -> Result<Swaps> {
         let tasks = tasks(scenario, cgroups)?;
+        let planned = tasks.len();
         let loader = Loader::open()?;
         let (go_on, wait) = channel::<()>();
         let (send, results) = channel();
@@ -89,7 +91,7 @@ impl Swaps {
         };
         let thread = std::thread::Builder::new().name("swaps".to_owned()).spawn(work);
         let thread = thread.map_err(Error::system("start the thread of the swaps"))?;
-        Ok(Swaps { done: Vec::new(), results, go_on: Some(go_on), thread: Some(thread) })
+        Ok(Swaps { planned, done: Vec::new(), results, go_on: Some(go_on), thread: Some(thread) })
     }
 
     /// An error as soon as a swap has failed; to be called every few hundredths of a second.
@@ -104,6 +106,9 @@ impl Swaps {
     pub fn finish(mut self) -> Result<Vec<SwapResult>> {
         for result in self.results.iter() {
             self.done.push(result?);
+        }
+        if self.done.len() < self.planned {
+            return Err(Error::Panicked("the thread of the swaps"));
         }
         Ok(std::mem::take(&mut self.done))
     }
