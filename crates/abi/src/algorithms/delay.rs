@@ -50,16 +50,7 @@ pub(super) const ROWS: &[Algorithm] = &[
         family: Family::Delay,
         summary: "Vegas for long paths: slow start paced and in pairs, then large steps that shrink. An own reading.",
         reference: "Sing, Soh 2005, TCP New Vegas; from a description, without the paper's formulas",
-        hooks: &[
-            "init",
-            "release",
-            "cong_control",
-            "ssthresh",
-            "pkts_acked",
-            "set_state",
-            "cwnd_event",
-            "undo_cwnd",
-        ],
+        hooks: &["init", "release", "cong_control", "ssthresh", "pkts_acked", "set_state", "cwnd_event", "undo_cwnd"],
         tunables: &[
             int("alpha", "packets", 2, (0, 1_000_000), "with fewer packets queued the window grows", TCP_VEGAS),
             int("beta", "packets", 4, (0, 1_000_000), "with more packets queued the window shrinks", TCP_VEGAS),

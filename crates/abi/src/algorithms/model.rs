@@ -13,7 +13,16 @@ pub(super) const ROWS: &[Algorithm] = &[
         family: Family::Model,
         summary: "Paces at the measured bottleneck bandwidth and keeps up to two bandwidth-delay products in flight (version 1).",
         reference: "Cardwell et al., ACM Queue 14(5), 2016; net/ipv4/tcp_bbr.c",
-        hooks: &["init", "release", "cong_control", "ssthresh", "undo_cwnd", "set_state", "cwnd_event", "sndbuf_expand"],
+        hooks: &[
+            "init",
+            "release",
+            "cong_control",
+            "ssthresh",
+            "undo_cwnd",
+            "set_state",
+            "cwnd_event",
+            "sndbuf_expand",
+        ],
         tunables: &[
             gain(
                 "startup_gain",
