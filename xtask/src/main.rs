@@ -24,7 +24,7 @@ Usage: cargo xtask COMMAND
   test [--sudo] [-- ARGS…]
                         setup, then `cargo test --release` on the workspace, ARGS handed to cargo test;
                         --sudo starts the test binaries as root
-  measure fidelity|fairness|loss|catalogue|figures|invariants
+  measure fidelity|fairness|loss|catalogue|figures|invariants|swaps
           [--dir DIR] [--only NAME,…] [--quick] [--tables-only]
                         setup, build, then the experiments behind the tables and figures of docs/ (root, a quiet
                         machine); invariants ends with 6 when one does not hold

@@ -1,5 +1,7 @@
 //! Exit codes of the `ccactl` binary, which library errors choose for themselves.
 
+/// Done.
+pub const OK: u8 = 0;
 /// Any failure that has no code of its own.
 pub const FAILURE: u8 = 1;
 /// Bad input: an argument, a scenario, a recording.

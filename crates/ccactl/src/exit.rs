@@ -8,8 +8,13 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
         let loader = cause.downcast_ref::<ccactl_loader::Error>().map(ccactl_loader::Error::exit_code);
         let collector = || cause.downcast_ref::<ccactl_collector::Error>().map(ccactl_collector::Error::exit_code);
         let report = || cause.downcast_ref::<ccactl_report::Error>().map(ccactl_report::Error::exit_code);
+        let rollout = || cause.downcast_ref::<ccactl_rollout::Error>().map(ccactl_rollout::Error::exit_code);
         let testbed = || cause.downcast_ref::<ccactl_testbed::Error>().map(ccactl_testbed::Error::exit_code);
-        loader.or_else(collector).or_else(report).or_else(testbed)
+        let fleet = || {
+            let file = cause.downcast_ref::<ccactl_fleet::FileError>().map(ccactl_fleet::FileError::exit_code);
+            file.or_else(|| cause.downcast_ref::<ccactl_fleet::Error>().map(ccactl_fleet::Error::exit_code))
+        };
+        loader.or_else(collector).or_else(report).or_else(rollout).or_else(testbed).or_else(fleet)
     };
     error.chain().find_map(code).unwrap_or(exit::FAILURE)
 }

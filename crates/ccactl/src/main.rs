@@ -32,6 +32,10 @@ enum Command {
     Status(commands::status::Args),
     /// Run a command in a transient cgroup with an algorithm
     Run(commands::run::Args),
+    /// Give the cgroups of a policy file the algorithms that it says, once or for good
+    Apply(commands::apply::Args),
+    /// Show where this host differs from a policy file; ends with 0 when it does not, 1 when it does, else more
+    Diff(commands::diff::Args),
     /// Say for each algorithm, or for an object file, whether this kernel loads it, or why not
     Probe(commands::probe::Args),
     /// Record the sockets of a cgroup, namespace or port
@@ -50,7 +54,7 @@ enum Command {
 impl Command {
     /// Whether nothing but output is lost when the reader goes away, as in `ccactl list | head`.
     fn only_prints(&self) -> bool {
-        matches!(self, Command::List(_) | Command::Show(_) | Command::Status(_))
+        matches!(self, Command::List(_) | Command::Show(_) | Command::Status(_) | Command::Diff(_))
     }
 }
 
@@ -80,6 +84,8 @@ fn main() -> ExitCode {
         Command::Show(args) => commands::show::run(args),
         Command::Status(args) => commands::status::run(args),
         Command::Run(args) => commands::run::run(args),
+        Command::Apply(args) => commands::apply::run(args),
+        Command::Diff(args) => commands::diff::run(args),
         Command::Probe(args) => commands::probe::run(args),
         Command::Record(args) => commands::record::run(args),
         Command::Report(args) => commands::report::run(args),

@@ -1,6 +1,7 @@
 //! From the ring buffer to the writer's channel, and the figures that a progress line shows.
 
 use crate::clock::Clock;
+use crate::options::Tap;
 use crate::probe::{self, Probe, Ring};
 use crate::recorder::{Phase, Progress};
 use crate::writer::Message;
@@ -23,6 +24,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 pub(crate) struct Feed {
     ring: AsyncFd<Ring>,
     sender: mpsc::Sender<Message>,
+    tap: Option<Tap>,
     chunk: Vec<Sample>,
     flows: Flows,
     rows: u64,
@@ -34,10 +36,10 @@ pub(crate) struct Feed {
 struct WriterGone;
 
 impl Feed {
-    pub(crate) fn new(ring: AsyncFd<Ring>, sender: mpsc::Sender<Message>) -> Feed {
+    pub(crate) fn new(ring: AsyncFd<Ring>, sender: mpsc::Sender<Message>, tap: Option<Tap>) -> Feed {
         let now = Instant::now();
         let chunk = Vec::with_capacity(CHUNK_ROWS);
-        Feed { ring, sender, chunk, flows: Flows::default(), rows: 0, sent: now, flushed: now }
+        Feed { ring, sender, tap, chunk, flows: Flows::default(), rows: 0, sent: now, flushed: now }
     }
 
     /// Moves rows until told to stop, until `deadline`, or until the writer is gone.
@@ -116,6 +118,9 @@ impl Feed {
     }
 
     async fn send_chunk(&mut self) -> Result<(), WriterGone> {
+        if let Some(tap) = &self.tap {
+            tap(&self.chunk);
+        }
         self.rows += self.chunk.len() as u64;
         let rows = std::mem::replace(&mut self.chunk, Vec::with_capacity(CHUNK_ROWS));
         self.sender.send(Message::Rows(rows)).await.map_err(|_| WriterGone)

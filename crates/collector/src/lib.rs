@@ -30,7 +30,7 @@ pub use error::{Error, Result};
 pub use host::HostPaths;
 pub use metadata::{KnownAlgorithm, SCHEMA_VERSION};
 pub use netns::netns_inode;
-pub use options::{CgroupFilter, Every, Output, RecordOptions, Resolver};
+pub use options::{CgroupFilter, Every, Output, RecordOptions, Resolver, Tap};
 pub use output::partial_path;
 pub use parquet_file::convert_stream;
 pub use probe::Drops;

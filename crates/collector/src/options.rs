@@ -3,7 +3,7 @@
 use crate::host::HostPaths;
 use crate::metadata::KnownAlgorithm;
 use crate::units::{UnitError, parse_duration};
-use ccactl_abi::layout::{self, RecordConfig};
+use ccactl_abi::layout::{self, RecordConfig, Sample};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -71,6 +71,11 @@ pub enum Output {
 /// Finds out what stands behind a kernel name that appears in a row.
 pub type Resolver = Arc<dyn Fn(&str) -> Option<KnownAlgorithm> + Send + Sync>;
 
+/// Is shown every row on its way to the file, in the order in which the ring gave them: by socket in order of time,
+/// across sockets nearly so. It runs on the recorder's thread, 50 ms after the kernel at the latest, so it must be quick:
+/// while it works nobody empties the ring.
+pub type Tap = Arc<dyn Fn(&[Sample]) + Send + Sync>;
+
 /// Everything that a recording is asked to do.
 #[derive(Clone)]
 pub struct RecordOptions {
@@ -96,6 +101,8 @@ pub struct RecordOptions {
     pub loaded: Vec<KnownAlgorithm>,
     /// Asked once per kernel name that is not in `loaded`.
     pub resolve: Resolver,
+    /// For somebody who acts on the rows while they are recorded.
+    pub tap: Option<Tap>,
     /// Where ccactl keeps its pins and locks.
     pub paths: HostPaths,
 }
@@ -123,6 +130,7 @@ impl RecordOptions {
             metadata: BTreeMap::new(),
             loaded: Vec::new(),
             resolve: Arc::new(KnownAlgorithm::from_registry),
+            tap: None,
             paths: HostPaths::from_env(),
         }
     }

@@ -131,7 +131,7 @@ impl Recording {
         let (sender, receiver) = mpsc::channel(CHUNKS_IN_FLIGHT);
         let writer = spawn_blocking(move || writer.run(receiver));
 
-        let mut feed = Feed::new(ring, sender);
+        let mut feed = Feed::new(ring, sender, options.tap.clone());
         let mut meter = Meter::new(attached, progress);
         let deadline = options.duration.map(|duration| attached + duration);
         feed.pump(&probe, stop, deadline, &mut meter).await;

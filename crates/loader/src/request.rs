@@ -135,8 +135,11 @@ impl Choice {
         Ok(Self::Native { kernel_name: name.to_owned() })
     }
 
-    /// Asks the kernel for its own algorithm, when that is the choice.
-    pub(crate) fn check_native(&self) -> Result<()> {
+    /// Asks the kernel for its own algorithm, when that is the choice; its module is loaded.
+    ///
+    /// # Errors
+    /// [`Error::UnknownNative`].
+    pub fn check_native(&self) -> Result<()> {
         match self {
             Self::Native { kernel_name } => require_native(kernel_name),
             Self::Registry { .. } => Ok(()),

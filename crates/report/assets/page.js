@@ -63,6 +63,7 @@
   function draw(root, charts) {
     const group = { plots: [], hidden: new Set(), full: charts.window_s, busy: false };
     const look = styles(charts.flows);
+    const mark = marks(group, charts, look, true);
     const ms = (s) => `${+(s * 1000).toPrecision(3)} ms`;
     const extremes = `smallest and largest value of every ${ms(charts.sample_bucket_s)}`;
     const lines = [
@@ -82,7 +83,7 @@
         points: { show: false },
         value: (_, v) => (v == null ? "–" : `${v.toFixed(line.digits)} ${line.unit}`),
       }));
-      add(group, place, HEIGHT_PX, data, series, {}, { y: { range } });
+      add(group, place, HEIGHT_PX, data, series, { hooks: { draw: [mark] } }, { y: { range } });
     };
     const fromZero = (_, min, max) => [Math.min(0, min ?? 0), max > 0 ? max * 1.05 : 1];
     for (const line of lines) plot(`${line.title} [${line.unit}]`, line, (flow) => flow[line.key], fromZero);
@@ -151,6 +152,50 @@
     return u;
   }
 
+  // ---- swaps: a line where a flow was given another algorithm, in the colour and with the name of that one ------------------
+
+  function marks(group, charts, look, named) {
+    const several = charts.flows.length > 1;
+    return (u) => {
+      const { ctx, bbox } = u;
+      const ratio = devicePixelRatio || 1;
+      const [min, max] = [u.scales.x.min, u.scales.x.max];
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+      ctx.clip();
+      ctx.font = `${11 * ratio}px system-ui, sans-serif`;
+      ctx.textBaseline = "bottom";
+      ctx.textAlign = "right";
+      ctx.lineWidth = ratio;
+      charts.flows.forEach((flow, i) => {
+        if (group.hidden.has(i)) return;
+        let lastLabel = -Infinity;
+        for (const swap of flow.swaps) {
+          if (swap.at_s < min || swap.at_s > max) continue;
+          const x = Math.round(u.valToPos(swap.at_s, "x", true)) + 0.5;
+          ctx.strokeStyle = ctx.fillStyle = legible(swap.color);
+          ctx.setLineDash(look[i].dash.map((px) => px * ratio));
+          ctx.globalAlpha = 0.75;
+          ctx.beginPath();
+          ctx.moveTo(x, bbox.top);
+          ctx.lineTo(x, bbox.top + bbox.height);
+          ctx.stroke();
+          // Names stand along the lines; where the lines are too close, zooming in shows them.
+          if (!named || x - lastLabel < 13 * ratio) continue;
+          lastLabel = x;
+          ctx.globalAlpha = 1;
+          ctx.save();
+          ctx.translate(x + 13 * ratio, bbox.top + bbox.height - 3 * ratio);
+          ctx.rotate(Math.PI / 2);
+          ctx.fillText(several ? `${flow.name}: ${swap.to}` : swap.to, 0, 0);
+          ctx.restore();
+        }
+      });
+      ctx.restore();
+    };
+  }
+
   // ---- phases -------------------------------------------------------------------------------------------------
 
   function phases(root, group, charts, look) {
@@ -205,7 +250,7 @@
     const more = {
       noLegend: true,
       yAxis: { values: () => [], grid: { show: false }, ticks: { show: false } },
-      hooks: { draw: [paint], setCursor: [tell] },
+      hooks: { draw: [paint, marks(group, charts, look, false)], setCursor: [tell] },
     };
     add(group, parts, PHASE_ROW_PX * rows + PHASE_AXIS_PX, data, series, more, { y: { range: () => [0, rows] } });
     const names = document.createElement("p");

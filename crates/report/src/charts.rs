@@ -16,8 +16,8 @@ use crate::columns::{FlowKey, counts, flow_keys, i64s, texts};
 use crate::fold::{Agg, Fold};
 use crate::measure::inner;
 use crate::measure::intervals::{Intervals, PerInterval};
-use crate::recording::Recording;
-use crate::summary::{FlowSummary, RecordingSummary};
+use crate::recording::{Recording, ValueInfo};
+use crate::summary::{AlgorithmChange, FlowSummary, RecordingSummary};
 use crate::{Error, Options, labels, steps};
 
 const US_PER_S: f64 = 1e6;
@@ -74,6 +74,19 @@ pub struct FlowCharts {
     pub inner: Vec<InnerChart>,
     /// Start, end (seconds) and index of each phase.
     pub phases: Vec<(f64, f64, usize)>,
+    /// When the flow was given another algorithm.
+    pub swaps: Vec<SwapMark>,
+}
+
+/// A change of algorithm, to be marked in the charts.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SwapMark {
+    /// Seconds since the start of the recording.
+    pub at_s: f64,
+    /// Algorithm from then on.
+    pub to: String,
+    /// Its `#rrggbb`.
+    pub color: String,
 }
 
 /// One value of an algorithm's inner state over time.
@@ -131,7 +144,7 @@ pub fn charts(recording: &Recording, summary: &RecordingSummary, options: &Optio
                 rate: rate_series(&rates, key, flow, widths.rate_us),
                 rtt: sample_series(rtt.remove(&key).unwrap_or_default(), widths.sample_us, 1e3),
                 cwnd: sample_series(cwnd.remove(&key).unwrap_or_default(), widths.sample_us, 1.0),
-                inner: labels::inner_labels(recording.metadata(), &flow.kernel_name)
+                inner: inner_labels(recording, flow)
                     .into_iter()
                     .zip(&mut inner)
                     .filter_map(|(label, values)| Some((label?, values.remove(&key)?)))
@@ -141,6 +154,7 @@ pub fn charts(recording: &Recording, summary: &RecordingSummary, options: &Optio
                         doc: label.doc,
                     })
                     .collect(),
+                swaps: flow.changes.iter().map(swap_mark).collect(),
                 phases: phase_spans(phases.remove(&key).unwrap_or_default(), flow, widths.phase_us, &mut modes),
             }
         })
@@ -160,6 +174,17 @@ fn drawn_flows(summary: &RecordingSummary) -> Vec<&FlowSummary> {
     by_bytes.truncate(MAX_FLOWS);
     by_bytes.sort_unstable();
     by_bytes.into_iter().map(|i| &summary.flows[i]).collect()
+}
+
+/// The free values mean something else with every algorithm: a flow that changed its own has only those that all name alike.
+fn inner_labels(recording: &Recording, flow: &FlowSummary) -> [Option<ValueInfo>; 4] {
+    let [bandwidth, min_rtt, v0, v1] = labels::inner_labels(recording.metadata(), &flow.kernel_name);
+    let kept = flow.changes.is_empty();
+    [bandwidth, min_rtt, v0.filter(|_| kept), v1.filter(|_| kept)]
+}
+
+fn swap_mark(change: &AlgorithmChange) -> SwapMark {
+    SwapMark { at_s: change.at_s, to: change.to.clone(), color: change.color.clone() }
 }
 
 fn color(summary: &RecordingSummary, flow: &FlowSummary) -> String {

@@ -35,6 +35,9 @@ const TICKS: usize = 6;
 const INK: RGBColor = RGBColor(0x80, 0x80, 0x80);
 const GRID_OPACITY: f64 = 0.3;
 const LINE_WIDTH: u32 = 3;
+const MARK_WIDTH: u32 = 1;
+/// More names than this do not fit into the title.
+const MAX_NAMES: usize = 4;
 /// Free space above the largest value.
 const HEADROOM: f64 = 1.06;
 
@@ -60,7 +63,8 @@ pub fn write(path: &Path, recording: &Recording, summary: &RecordingSummary, opt
 /// `cubic · 100 Mbit/s, 10 ms, buffer 2 BDP`
 fn title(summary: &RecordingSummary) -> String {
     let names: Vec<&str> = summary.algorithms.iter().map(|algorithm| algorithm.algorithm.as_str()).collect();
-    let mut title = names.join(" and ");
+    // A tour through many algorithms is told by its marks.
+    let mut title = if names.len() > MAX_NAMES { format!("{} algorithms", names.len()) } else { names.join(" and ") };
     if let Some(link) = &summary.link {
         let rtt = link.base_rtt_us.map(|us| format!(", {} ms", plain(us / 1e3))).unwrap_or_default();
         let buffer = link.buffer_bdp.map(|bdp| format!(", buffer {} BDP", plain(bdp))).unwrap_or_default();
@@ -125,6 +129,10 @@ fn panel(
         .x_desc("time [s]")
         .y_desc(unit)
         .draw()?;
+    for mark in charts.flows.iter().flat_map(|flow| &flow.swaps) {
+        let line = [(mark.at_s, 0.0), (mark.at_s, top)];
+        chart.draw_series(LineSeries::new(line, color::parse(&mark.color).stroke_width(MARK_WIDTH)))?;
+    }
     let columns = (WIDTH as i32 - LEFT - 2 * RIGHT) as u32 / COLUMN_WIDTH;
     for flow in &charts.flows {
         let color = color::parse(&flow.color);
@@ -150,8 +158,12 @@ fn panel(
 
 /// Adds what the writer of the SVG has no word for: a title for screen readers, and lighter lines on dark backgrounds.
 fn describe(svg: &str, charts: &Charts, title: &str) -> String {
-    let mut colors: Vec<RGBColor> = charts.flows.iter().map(|flow| color::parse(&flow.color)).collect();
-    colors.dedup();
+    let marks = charts.flows.iter().flat_map(|flow| &flow.swaps).map(|mark| &mark.color);
+    let flows = charts.flows.iter().map(|flow| &flow.color);
+    let mut hexes: Vec<&String> = flows.chain(marks).collect();
+    hexes.sort_unstable();
+    hexes.dedup();
+    let colors: Vec<RGBColor> = hexes.into_iter().map(|hex| color::parse(hex)).collect();
     let lighter: String = colors
         .iter()
         .filter_map(|&dark| {
@@ -185,6 +197,7 @@ mod tests {
             cwnd: series,
             inner: Vec::new(),
             phases: Vec::new(),
+            swaps: Vec::new(),
         }
     }
 
@@ -211,6 +224,16 @@ mod tests {
         assert!(svg.contains("<title>cwnd and RTT over time: &lt;veno&gt;</title>"), "{}", &svg[..400]);
         assert!(svg.contains("[stroke=\"#332288\"]{stroke:#"), "{}", &svg[..400]);
         assert!(!svg.contains("<veno>"));
+    }
+
+    #[test]
+    fn a_swap_is_a_line_in_both_panels_and_is_lightened_as_lines_are() {
+        let mut charts = charts(100);
+        let lines = |charts: &Charts| draw(charts, "x", (0.0, 30.0)).matches("stroke=\"#882255\"").count();
+        assert_eq!(lines(&charts), 0);
+        let to = "bbr".to_owned();
+        charts.flows[0].swaps = vec![crate::charts::SwapMark { at_s: 3.0, to, color: "#882255".to_owned() }];
+        assert_eq!(lines(&charts), 3, "one in each panel, and the rule for dark backgrounds");
     }
 
     #[test]

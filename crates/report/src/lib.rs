@@ -31,6 +31,6 @@ pub use options::Options;
 pub use recording::{AlgorithmInfo, Extent, FlowInfo, Link, Metadata, Recording, SCHEMA_VERSION, ValueInfo, open_all};
 pub use summarize::summarize;
 pub use summary::{
-    AlgorithmChange, AlgorithmSummary, Estimate, Fairness, FlowSummary, InnerValue, LinkSummary, Measures, PhaseShare,
-    RecordingSummary, RepeatedAlgorithm, Repeats, Summary,
+    AlgorithmChange, AlgorithmSummary, ChangeSide, Estimate, Fairness, FlowSummary, InnerValue, LinkSummary, Measures,
+    PhaseShare, RecordingSummary, RepeatedAlgorithm, Repeats, SocketState, Summary,
 };

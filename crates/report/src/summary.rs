@@ -55,7 +55,12 @@ pub struct RecordingSummary {
 impl RecordingSummary {
     /// Whether the figures per algorithm say anything that those per flow do not.
     pub(crate) fn algorithms_differ_from_flows(&self) -> bool {
-        self.algorithms.iter().any(|algorithm| algorithm.flows > 1) || self.flows.iter().any(|f| !f.changes.is_empty())
+        self.algorithms.iter().any(|algorithm| algorithm.flows > 1) || self.changes().next().is_some()
+    }
+
+    /// Every change of algorithm, flow by flow.
+    pub(crate) fn changes(&self) -> impl Iterator<Item = (&FlowSummary, &AlgorithmChange)> {
+        self.flows.iter().flat_map(|flow| flow.changes.iter().map(move |change| (flow, change)))
     }
 }
 
@@ -158,7 +163,7 @@ pub struct PhaseShare {
 pub struct FlowSummary {
     /// Name of the scenario, or algorithm and addresses.
     pub name: String,
-    /// Algorithms in the order in which they ran, joined by an arrow.
+    /// Algorithms in the order in which they ran, joined by an arrow; of many only the first and the last.
     pub algorithm: String,
     /// Kernel name of the algorithm that ran first.
     pub kernel_name: String,
@@ -188,12 +193,54 @@ pub struct FlowSummary {
 /// A live flow was given another algorithm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AlgorithmChange {
-    /// Seconds since the start of the recording.
+    /// First row with the new algorithm, seconds since the start of the recording.
     pub at_s: f64,
     /// Before.
     pub from: String,
     /// After.
     pub to: String,
+    /// Kernel name of the new algorithm.
+    pub to_kernel_name: String,
+    /// `#rrggbb` of the new algorithm.
+    pub color: String,
+    /// The second before it, and the state that the old algorithm left.
+    pub before: ChangeSide,
+    /// The second after it, and the state that the new algorithm began with.
+    pub after: ChangeSide,
+    /// Goodput in the slowest 100 ms of the second after it.
+    pub lowest_goodput_bps: Option<f64>,
+    /// How far that is below the goodput of the second before: 0 for not at all, 1 for a standstill, negative when even
+    /// the slowest window was faster.
+    pub dip_ratio: Option<f64>,
+    /// One RTT after the change; `null` when the next change or the end came first.
+    pub one_rtt_later: Option<SocketState>,
+}
+
+/// One side of a change. It is shorter than a second when the flow began or ended, or changed once more.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChangeSide {
+    /// Its length.
+    pub span_s: f64,
+    /// Payload delivered per second.
+    pub goodput_bps: Option<f64>,
+    /// Packets retransmitted.
+    pub retrans_pkts: u64,
+    /// Mean of the RTT samples.
+    pub rtt_mean_us: Option<f64>,
+    /// The row next to the change.
+    #[serde(flatten)]
+    pub state: SocketState,
+}
+
+/// What a socket is allowed to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SocketState {
+    /// Congestion window.
+    pub cwnd_pkts: Option<u64>,
+    /// Slow-start threshold; `null` is infinite.
+    pub ssthresh_pkts: Option<u64>,
+    /// Pacing rate; `null` is unlimited.
+    pub pacing_rate_bps: Option<u64>,
 }
 
 /// All flows of one algorithm, each for the time for which it ran that algorithm.

@@ -322,3 +322,125 @@ fn an_impossible_udp_source_is_refused_with_line_and_field() {
         assert!(error.starts_with(&start) && error.contains(word), "{to}: expected {start}…{word}, found {error}");
     }
 }
+
+/// The flows of [`GOOD`] with a tour of the first and lines at the end.
+fn with_swaps(tour: &str, lines: &str) -> String {
+    format!("{}{lines}", GOOD.replacen("algorithm = \"reno\"", &format!("algorithm = \"reno\"\n{tour}"), 1))
+}
+
+const SWAP: &str = r#"[[swap]]
+at = "5s"
+flow = "two"
+algorithm = "f-bbrv2"
+set = { alpha = 1.3 }
+as = "mine"
+"#;
+
+fn stops(scenario: &Scenario) -> Vec<(&str, String, &str)> {
+    scenario.swaps.iter().map(|swap| (swap.flow.as_str(), swap.at.to_string(), swap.algorithm.as_str())).collect()
+}
+
+#[test]
+fn swaps_and_tours_become_one_list_in_the_order_of_time() {
+    let tour = "tour = { every = \"2s\", through = [\"cubic\", \"native:bbr\", \"cubic\"] }";
+    let scenario = parse(&with_swaps(tour, SWAP)).unwrap();
+    let expected =
+        [("one", "2s", "cubic"), ("one", "4s", "native:bbr"), ("two", "5s", "f-bbrv2"), ("one", "6s", "cubic")];
+    assert_eq!(stops(&scenario), expected.map(|(flow, at, name)| (flow, at.to_owned(), name)));
+    let single = &scenario.swaps[2];
+    assert_eq!((single.alias.as_deref(), single.set["alpha"].as_str()), (Some("mine"), "1.3"));
+    assert_eq!(parse(&scenario.to_toml()).unwrap(), scenario, "a tour is written out");
+    assert!(parse(GOOD).unwrap().swaps.is_empty());
+}
+
+#[test]
+fn a_tour_through_all_goes_through_the_registry_from_its_start_on() {
+    let tour = "tour = { from = \"100ms\", every = \"200ms\", through = \"all\" }";
+    let scenario = parse(&with_swaps(tour, "").replace("algorithm = \"reno\"", "algorithm = \"bbr\"")).unwrap();
+    let names: Vec<&str> = scenario.swaps.iter().map(|swap| swap.algorithm.as_str()).collect();
+    assert_eq!(names, ccactl_abi::ALGORITHMS.iter().map(|algorithm| algorithm.name).collect::<Vec<_>>());
+    let last_ns = 100_000_000 + 200_000_000 * (names.len() as u64 - 1);
+    assert_eq!((scenario.swaps[0].at.ns, scenario.swaps.last().unwrap().at.ns), (100_000_000, last_ns));
+}
+
+#[test]
+fn swaps_after_the_end_of_a_shortened_run_are_left_out() {
+    let tour = "tour = { every = \"3s\", through = [\"cubic\", \"bbr\", \"vegas\"] }";
+    let text = with_swaps(tour, "");
+    let short: Override = "duration=6s".parse().unwrap();
+    assert_eq!(parse(&text).unwrap().swaps.len(), 3);
+    let shortened = Scenario::parse_with("mine.toml", &text, &[short]).unwrap();
+    assert_eq!(stops(&shortened), [("one", "3s".to_owned(), "cubic")], "the one at 6 s is at the end");
+    let faster: Override = "flow[one].tour.every=1s".parse().unwrap();
+    let faster = Scenario::parse_with("mine.toml", &text, &[faster]).unwrap();
+    assert_eq!(faster.swaps.last().unwrap().at, Span::from_secs(3));
+}
+
+#[test]
+fn an_impossible_swap_is_refused_with_line_and_field() {
+    let cases = [
+        ("flow = \"two\"", "flow = \"three\"", 14, "swap[0].flow", "(one, two), found \"three\""),
+        ("flow = \"two\"", "", 12, "swap[0].flow", "missing"),
+        ("at = \"5s\"", "at = 5", 13, "swap[0].at", "found 5"),
+        ("at = \"5s\"", "at = \"0s\"", 13, "swap[0].at", "after the start of the flow"),
+        ("at = \"5s\"", "at = \"5s\"\nstart = \"1s\"", 14, "swap[0].start", "unknown field"),
+        ("f-bbrv2", "f-bbrv22", 15, "swap[0].algorithm", "f-bbrv2"),
+        ("alpha = 1.3", "alpha = 1000", 16, "swap[0].set.alpha", "out of range"),
+        ("as = \"mine\"", "as = \"cubic\"", 17, "swap[0].as", "of the kernel itself"),
+    ];
+    for (from, to, line, field, word) in cases {
+        let error = parse(&format!("{GOOD}{}", SWAP.replacen(from, to, 1))).expect_err(to).to_string();
+        let start = format!("dir/mine.toml:{line}: {field}: ");
+        assert!(error.starts_with(&start) && error.contains(word), "{to}: expected {start}…{word}, found {error}");
+    }
+}
+
+#[test]
+fn swaps_of_one_flow_come_one_after_the_other_and_change_something() {
+    let again =
+        |lines: &str| parse(&format!("{GOOD}{SWAP}{}", SWAP.replace("at = \"5s\"", lines))).unwrap_err().to_string();
+    let error = again("at = \"5s\"");
+    assert!(
+        error.starts_with("dir/mine.toml:19: swap[1].at: expected a time after") && error.contains("(5s)"),
+        "{error}"
+    );
+    let error = again("at = \"6s\"");
+    assert!(error.contains("swap[1].algorithm: expected another algorithm than the flow has at 6s"), "{error}");
+    let other = SWAP.replace("at = \"5s\"", "at = \"6s\"").replace("1.3", "1.4");
+    let error = parse(&format!("{GOOD}{SWAP}{other}")).unwrap_err().to_string();
+    assert!(error.contains("swap[1].as: expected one algorithm with one set of tunables per name"), "{error}");
+    let other = other.replace("as = \"mine\"\n", "");
+    assert!(parse(&format!("{GOOD}{SWAP}{other}")).is_ok(), "other tunables are another algorithm");
+    let late = SWAP.replace("flow = \"two\"", "flow = \"one\"");
+    let text = with_swaps("stop = \"4s\"", &late);
+    let error = parse(&text).unwrap_err().to_string();
+    assert!(error.contains("swap[0].at: expected a time before the stop of the flow (4s), found 5s"), "{error}");
+}
+
+#[test]
+fn an_impossible_tour_is_refused_with_line_and_field() {
+    let cases = [
+        ("tour = { every = \"1s\" }", "flow[0].tour.through", "missing"),
+        ("tour = { through = \"all\" }", "flow[0].tour.every", "missing"),
+        (
+            "tour = { every = \"1s\", through = \"most\" }",
+            "flow[0].tour.through",
+            "\"all\" or an array of algorithms, found \"most\"",
+        ),
+        ("tour = { every = \"1s\", through = [] }", "flow[0].tour.through", "an empty array"),
+        ("tour = { every = \"1s\", through = [\"cubc\"] }", "flow[0].tour.through", "cubic"),
+        (
+            "tour = { every = \"1s\", through = [\"reno\"] }",
+            "flow[0].tour.through",
+            "another algorithm than the flow has at 1s already, found reno",
+        ),
+        ("tour = { every = \"0s\", through = [\"cubic\"] }", "flow[0].tour.every", "after the start"),
+        ("tour = { from = \"0s\", every = \"1s\", through = [\"cubic\"] }", "flow[0].tour.from", "after the start"),
+        ("tour = { at = \"1s\" }", "flow[0].tour.at", "unknown field"),
+    ];
+    for (tour, field, word) in cases {
+        let error = parse(&with_swaps(tour, "")).expect_err(tour).to_string();
+        let start = format!("dir/mine.toml:9: {field}: ");
+        assert!(error.starts_with(&start) && error.contains(word), "{tour}: expected {start}…{word}, found {error}");
+    }
+}

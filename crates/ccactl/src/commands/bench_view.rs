@@ -80,9 +80,10 @@ fn note(run: &RunResult) -> String {
         marked => format!(", {marked} marked"),
     };
     let udp: String = run.udp.iter().map(udp_note).collect();
+    let swaps = swaps_note(run).map(|note| format!(" {note}.")).unwrap_or_default();
     format!(
         "Run {}: {verdict}. Emulator: lateness p50 {:.3}, p99 {:.3}, max {:.1} ms{rate}; {} of {} packets dropped by the \
-         full buffer, {} lost at random{marked}.{udp}",
+         full buffer, {} lost at random{marked}.{udp}{swaps}",
         run.run,
         late.p50_us / 1000.0,
         late.p99_us / 1000.0,
@@ -104,6 +105,17 @@ fn marked_line(result: &BenchResult) -> String {
         format!("{} {percent:.1} %", flow.name)
     });
     format!("packets marked: {}", shares.collect::<Vec<_>>().join(", "))
+}
+
+/// What became of the swaps of one run: how many, how long the slowest took, and which algorithms did not take the flow.
+fn swaps_note(run: &RunResult) -> Option<String> {
+    let slowest_s = run.swaps.iter().map(|swap| swap.ended_s - swap.started_s).reduce(f64::max)?;
+    let mut note = format!("{} swaps, the slowest took {:.1} ms", run.swaps.len(), slowest_s * 1000.0);
+    for swap in run.swaps.iter().filter(|swap| swap.refused > 0) {
+        let (flow, algorithm, now) = (&swap.flow, &swap.algorithm, &swap.now);
+        note.push_str(&format!("; {algorithm} refused {flow}, which has no ECN and keeps {now}"));
+    }
+    Some(note)
 }
 
 fn udp_note(udp: &UdpResult) -> String {
@@ -150,6 +162,7 @@ pub fn print(scenario: &Scenario, result: &BenchResult, folder: &Path) -> Result
         println!("{}", marked_line(result));
     }
     for run in result.runs.iter().filter(|run| run.valid) {
+        swaps_note(run).iter().for_each(|note| println!("run {}: {note}", run.run));
         run.udp.iter().for_each(|udp| println!("run {}:{}", run.run, udp_note(udp)));
     }
     for missed in &result.missed_thresholds {

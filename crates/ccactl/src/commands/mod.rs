@@ -1,7 +1,11 @@
 //! One file per subcommand: parse, call the library, print. No logic of their own.
+pub mod apply;
 pub mod bench;
 pub mod bench_view;
+pub mod canary;
+pub mod canary_view;
 pub mod demo;
+pub mod diff;
 pub mod flow;
 pub mod list;
 pub mod load;

@@ -13,6 +13,15 @@ pub fn json(value: &impl Serialize) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Prints a value as one line of JSON, for those who read a stream.
+pub fn json_line(value: &impl Serialize) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    serde_json::to_writer(&mut out, value)?;
+    writeln!(out)?;
+    out.flush()?;
+    Ok(())
+}
+
 /// Parses `NAME=VALUE`.
 pub fn name_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {

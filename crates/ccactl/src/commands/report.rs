@@ -26,7 +26,7 @@ pub struct Args {
     /// Print JSON instead of the table (keys: docs/metrics.md)
     #[arg(long)]
     json: bool,
-    /// Write one line per flow and algorithm; `-` prints them instead of the table
+    /// Write one line per flow, algorithm and swap; `-` prints them instead of the table
     #[arg(long, value_name = "OUT|-")]
     csv: Option<PathBuf>,
     /// Leave out what came before this second of the recording (cuts the warm-up)

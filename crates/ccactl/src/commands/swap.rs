@@ -1,9 +1,10 @@
 //! `ccactl swap`
 
-use super::output;
 use super::sockets_view::{self, SwapRow};
+use super::{canary, output};
 use anyhow::Result;
 use ccactl_loader::{LoadRequest, Loader, SwapRequest, SwapScope};
+use ccactl_rollout::canary::CanaryRequest;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -36,6 +37,8 @@ pub struct Args {
     /// Put this code and these tunables behind the kernel name, for every cgroup that has it
     #[arg(long)]
     replace: bool,
+    #[command(flatten)]
+    canary: canary::Args,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -43,9 +46,12 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let json = args.json;
-    let request = request(args);
+    let (request, guarded) = requests(args)?;
     request.load.parse()?;
     let loader = Loader::open()?;
+    if let Some(guarded) = guarded {
+        return canary::run(&loader, &guarded, json);
+    }
     let outcome = loader.swap(&request)?;
     if json {
         output::json(&SwapRow::of(&loader, &outcome))?;
@@ -55,7 +61,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(sockets_view::exit(outcome.is_complete()))
 }
 
-fn request(args: Args) -> SwapRequest {
+/// The swap, and the guarded one that it is to be, if so asked.
+fn requests(args: Args) -> Result<(SwapRequest, Option<CanaryRequest>)> {
     let scope = match (args.existing, args.new_only) {
         (true, _) => SwapScope::ExistingOnly,
         (_, true) => SwapScope::NewOnly,
@@ -70,5 +77,7 @@ fn request(args: Args) -> SwapRequest {
         enforce: args.enforce,
         replace: args.replace,
     };
-    SwapRequest { load, scope, dry_run: args.dry_run }
+    let swap = SwapRequest { load, scope, dry_run: args.dry_run };
+    let guarded = args.canary.request(&swap)?;
+    Ok((swap, guarded))
 }

@@ -44,6 +44,13 @@ impl Drop for Running {
     }
 }
 
+/// A bench that is to end by itself: how, what it said, and what it left.
+pub fn run_to_its_end(host: &Host, bench: &Bench) -> (ExitStatus, String, Vec<String>) {
+    let mut running = Running::spawn(host, bench);
+    let (status, stderr) = running.end();
+    (status, stderr, leftovers::of(host, running.pid()))
+}
+
 /// A bench of two flows in the middle of a run that would last a minute.
 fn start(host: &Host, bench: &Bench) -> Running {
     let mut running = Running::spawn(host, bench);
@@ -116,9 +123,8 @@ fn clean_removes_what_a_killed_bench_left_and_nothing_of_a_living_one() {
 fn a_sender_that_fails_is_named_and_leaves_nothing() {
     let Some(host) = Host::with_root() else { return };
     let bench = Bench::new("60s", &flow("broken", "native:reno", "command = [\"false\"]"));
-    let mut running = Running::spawn(&host, &bench);
-    let (status, stderr) = running.end();
+    let (status, stderr, left) = run_to_its_end(&host, &bench);
     assert_eq!(status.code(), Some(1), "{stderr}");
     assert!(stderr.contains("flow broken: expected its command"), "{stderr}");
-    assert_eq!(leftovers::of(&host, running.pid()), Vec::<String>::new());
+    assert_eq!(left, Vec::<String>::new());
 }

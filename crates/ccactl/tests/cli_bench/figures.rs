@@ -8,7 +8,7 @@ use std::fs;
 use std::process::{Output, Stdio};
 
 /// Runs a bench to its end; gives its JSON, exit code and what it left.
-fn run(host: &Host, bench: &Bench) -> (Value, Output, Vec<String>) {
+pub fn run(host: &Host, bench: &Bench) -> (Value, Output, Vec<String>) {
     let args = bench.args();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let child = host.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -20,7 +20,7 @@ fn run(host: &Host, bench: &Bench) -> (Value, Output, Vec<String>) {
 }
 
 /// The last attempt of the first run, valid or not.
-fn last_run(result: &Value) -> &Value {
+pub fn last_run(result: &Value) -> &Value {
     result["runs"].as_array().unwrap().last().unwrap()
 }
 

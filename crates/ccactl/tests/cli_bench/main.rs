@@ -11,3 +11,4 @@ mod figures;
 mod input;
 mod leftovers;
 mod scenario;
+mod swaps;

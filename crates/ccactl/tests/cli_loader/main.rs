@@ -1,7 +1,12 @@
-//! load, unload, list, show, status, run and probe as a user sees them: output, messages, exit codes, leftovers.
+//! apply, diff, load, unload, list, show, status, run and probe as a user sees them: output, messages, exit codes, leftovers.
 
+mod apply;
+mod apply_live;
+mod canary;
+mod fleet;
 mod host;
 mod input;
 mod lifecycle;
 mod missing;
 mod run;
+mod service;

@@ -2,8 +2,8 @@
 
 use super::escape::text;
 use crate::charts::{Charts, MAX_FLOWS};
-use crate::render::table;
-use crate::summary::{Measures, RecordingSummary, Summary};
+use crate::render::{swaps as table_swaps, table};
+use crate::summary::{RecordingSummary, Summary};
 
 /// Heading and unit of each figure, in the order of [`table::cells`].
 const FIGURES: [(&str, &str); 12] = [
@@ -45,6 +45,7 @@ pub fn recording(index: usize, recording: &RecordingSummary, charts: &Charts) ->
     out.push_str(&figures(recording));
     out.push_str(&notes(recording, charts));
     out.push_str(&format!("<div data-charts=\"{index}\"></div>\n"));
+    out.push_str(&swaps(recording));
     if let Some(scenario) = &recording.scenario {
         out.push_str(&format!("<details>\n<summary>Scenario</summary>\n<pre>{}</pre>\n</details>\n", text(scenario)));
     }
@@ -57,18 +58,41 @@ fn figures(recording: &RecordingSummary) -> String {
     out.push_str("<tbody>\n");
     for flow in recording.flows.iter().take(MAX_ROWS) {
         let color = recording.algorithms.iter().find(|a| a.kernel_name == flow.kernel_name).map(|a| a.color.as_str());
-        out.push_str(&row(&flow.name, &flow.algorithm, color, &flow.measures));
+        out.push_str(&row(&flow.name, &flow.algorithm, color, &table::cells(&flow.measures), &FIGURES));
     }
     out.push_str("</tbody>\n");
     if recording.algorithms_differ_from_flows() {
         out.push_str("<tbody>\n");
         for algorithm in &recording.algorithms {
             let name = table::flow_count(algorithm);
-            out.push_str(&row(&name, &algorithm.algorithm, Some(&algorithm.color), &algorithm.measures));
+            let cells = table::cells(&algorithm.measures);
+            out.push_str(&row(&name, &algorithm.algorithm, Some(&algorithm.color), &cells, &FIGURES));
         }
         out.push_str("</tbody>\n");
     }
     out.push_str("</table></div>\n");
+    out
+}
+
+/// What each change of algorithm did; nothing when there are none.
+fn swaps(recording: &RecordingSummary) -> String {
+    let changes: Vec<_> = recording.changes().collect();
+    if changes.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from("<h3>Swaps</h3>\n");
+    out.push_str(&head(&["Flow", "Algorithm"], &table_swaps::FIGURES));
+    out.push_str("<tbody>\n");
+    for (flow, change) in changes.iter().take(table::MAX_SWAPS) {
+        let name = format!("{} → {}", change.from, change.to);
+        let cells = table_swaps::cells(change);
+        out.push_str(&row(&flow.name, &name, Some(&change.color), &cells, &table_swaps::FIGURES));
+    }
+    out.push_str("</tbody>\n</table></div>\n");
+    if changes.len() > table::MAX_SWAPS {
+        let (shown, all) = (table::MAX_SWAPS, changes.len());
+        out.push_str(&format!("<p class=\"soft\">The table shows {shown} of {all} swaps.</p>\n"));
+    }
     out
 }
 
@@ -85,12 +109,6 @@ fn notes(recording: &RecordingSummary, charts: &Charts) -> String {
     for flow in recording.flows.iter().take(MAX_ROWS).filter(|flow| !flow.measures.inner_state.is_empty()) {
         let line = format!("Inner state of {}: {}", flow.name, table::inner_state(&flow.measures));
         out.push_str(&format!("<p class=\"phase-list\">{}</p>\n", text(&line)));
-    }
-    for flow in &recording.flows {
-        for change in &flow.changes {
-            let line = format!("{}: {} → {} at {:.1} s", flow.name, change.from, change.to, change.at_s);
-            out.push_str(&format!("<p>{}</p>\n", text(&line)));
-        }
     }
     let flows = recording.flows.len();
     if flows > MAX_ROWS {
@@ -110,11 +128,11 @@ fn head(names: &[&str], figures: &[(&str, &str)]) -> String {
     out
 }
 
-fn row(name: &str, algorithm: &str, color: Option<&str>, measures: &Measures) -> String {
+fn row(name: &str, algorithm: &str, color: Option<&str>, cells: &[String], figures: &[(&str, &str)]) -> String {
     let key =
         color.map(|color| format!("<i class=\"key\" style=\"background:{}\"></i>", text(color))).unwrap_or_default();
     let mut out = format!("<tr><td class=\"name\">{}</td><td class=\"name\">{key}{}</td>", text(name), text(algorithm));
-    out.extend(table::cells(measures).iter().zip(FIGURES).map(|(cell, figure)| cell_html(cell, figure)));
+    out.extend(cells.iter().zip(figures).map(|(cell, figure)| cell_html(cell, *figure)));
     out.push_str("</tr>\n");
     out
 }

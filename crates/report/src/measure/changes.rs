@@ -17,11 +17,15 @@ pub struct Change {
     pub to: String,
 }
 
-/// Changes among the steps of a batch. What happened before the first data does not count.
+/// Whether a step ends with another algorithm than it began with. What happened before the first data does not count.
+pub fn changed() -> Expr {
+    col("prev_bytes_sent").gt(lit(0)).and(col("algorithm").neq(col("prev_algorithm")))
+}
+
+/// Changes among the steps of a batch.
 pub fn find(steps: &DataFrame) -> PolarsResult<Vec<Change>> {
-    let changed = col("prev_bytes_sent").gt(lit(0)).and(col("algorithm").neq(col("prev_algorithm")));
     let wanted = ["netns", "flow_id", "t_us", "prev_algorithm", "algorithm"].map(col);
-    let found = steps.clone().lazy().filter(changed).select(wanted).collect()?;
+    let found = steps.clone().lazy().filter(changed()).select(wanted).collect()?;
     let columns =
         (flow_keys(&found)?, counts(&found, "t_us")?, texts(&found, "prev_algorithm")?, texts(&found, "algorithm")?);
     let (flows, times, from, to) = columns;

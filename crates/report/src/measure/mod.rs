@@ -5,4 +5,5 @@ pub mod inner;
 pub mod intervals;
 pub mod phases;
 pub mod rtt;
+pub mod swaps;
 pub mod totals;

@@ -9,7 +9,7 @@ use crate::Error;
 /// Columns as they are read: name, type to which they are cast.
 ///
 /// Counters become signed, so that a difference of two is one subtraction.
-pub const COLUMNS: [(&str, DataType); 23] = [
+pub const COLUMNS: [(&str, DataType); 25] = [
     ("t_us", DataType::Int64),
     ("netns", DataType::UInt32),
     ("flow_id", DataType::UInt64),
@@ -25,6 +25,8 @@ pub const COLUMNS: [(&str, DataType); 23] = [
     ("trace_v0", DataType::Int64),
     ("trace_v1", DataType::Int64),
     ("cwnd_pkts", DataType::Int64),
+    ("ssthresh_pkts", DataType::Int64),
+    ("pacing_rate_bps", DataType::Int64),
     ("rtt_us", DataType::Int64),
     ("bytes_acked", DataType::Int64),
     ("bytes_sent", DataType::Int64),

@@ -2,6 +2,7 @@
 
 mod csv;
 mod format;
+pub(crate) mod swaps;
 pub(crate) mod table;
 
 pub use csv::csv;

@@ -1,12 +1,15 @@
 //! The table on a terminal.
 
 use super::format::{bytes, grouped, index, mbit_per_s, millis, number, percent, significant};
+use super::swaps;
 use crate::summary::{
     AlgorithmSummary, Estimate, FlowSummary, InnerValue, LinkSummary, Measures, RecordingSummary, Repeats, Summary,
 };
 
 /// Flows beyond this number are only counted; JSON and CSV have them all.
 const MAX_FLOWS: usize = 40;
+/// The same for changes of algorithm.
+pub(crate) const MAX_SWAPS: usize = 100;
 /// Phases shorter than this share of the time are left out of the line.
 const MIN_PHASE_SHARE: f64 = 0.0005;
 
@@ -93,10 +96,29 @@ fn recording_text(recording: &RecordingSummary) -> String {
     for flow in recording.flows.iter().take(MAX_FLOWS).filter(|flow| !flow.measures.inner_state.is_empty()) {
         text.push_str(&format!("  inner state of {}: {}\n", flow.name, inner_state(&flow.measures)));
     }
-    for (flow, change) in recording.flows.iter().flat_map(|flow| flow.changes.iter().map(move |change| (flow, change)))
-    {
-        let (from, to) = (&change.from, &change.to);
-        text.push_str(&format!("  {}: {from} → {to} at {} s\n", flow.name, significant(change.at_s)));
+    text.push_str(&swaps_text(recording));
+    text
+}
+
+/// Changes of algorithm with what they did; nothing when there are none.
+fn swaps_text(recording: &RecordingSummary) -> String {
+    let changes: Vec<_> = recording.changes().collect();
+    if changes.is_empty() {
+        return String::new();
+    }
+    let figures = |of: fn(&(&str, &str)) -> String| swaps::FIGURES.iter().map(of);
+    let mut rows = vec![
+        ["swaps".to_owned(), "algorithm".to_owned()].into_iter().chain(figures(|f| f.0.to_owned())).collect(),
+        [String::new(), String::new()].into_iter().chain(figures(|f| f.1.to_owned())).collect(),
+    ];
+    rows.extend(changes.iter().take(MAX_SWAPS).map(|(flow, change)| {
+        let mut row = vec![flow.name.clone(), format!("{} → {}", change.from, change.to)];
+        row.extend(swaps::cells(change));
+        row
+    }));
+    let mut text = format!("\n{}", aligned(&rows));
+    if changes.len() > MAX_SWAPS {
+        text.push_str(&format!("  … and {} more swaps (--json and --csv have all)\n", changes.len() - MAX_SWAPS));
     }
     text
 }

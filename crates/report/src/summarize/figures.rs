@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use super::fold::{Flow, Part};
-use super::{BITS_PER_BYTE, US_PER_S};
+use super::{BITS_PER_BYTE, US_PER_S, swaps};
 use crate::labels::{self, Algorithms};
 use crate::measure::inner::InnerState;
 use crate::measure::phases::PhaseTimes;
 use crate::measure::totals::Totals;
 use crate::recording::Metadata;
 use crate::stats::Histogram;
-use crate::summary::{AlgorithmChange, AlgorithmSummary, FlowSummary, InnerValue, Measures, PhaseShare};
+use crate::summary::{AlgorithmSummary, FlowSummary, InnerValue, Measures, PhaseShare};
 
 /// One summary per flow.
 pub fn flow_summaries(metadata: &Metadata, flows: &[Flow], algorithms: &Algorithms) -> Vec<FlowSummary> {
@@ -30,15 +30,7 @@ pub fn flow_summaries(metadata: &Metadata, flows: &[Flow], algorithms: &Algorith
                 name,
                 algorithm,
                 kernel_name: flow.parts[0].totals.kernel_name.clone(),
-                changes: flow
-                    .changes
-                    .iter()
-                    .map(|change| AlgorithmChange {
-                        at_s: change.at_us as f64 / US_PER_S,
-                        from: algorithms.name(&change.from),
-                        to: algorithms.name(&change.to),
-                    })
-                    .collect(),
+                changes: swaps::changes(metadata, flow, algorithms),
                 flow_id: flow.key.flow_id,
                 netns: flow.key.netns,
                 cgroup_id: ends.cgroup_id,
@@ -53,10 +45,19 @@ pub fn flow_summaries(metadata: &Metadata, flows: &[Flow], algorithms: &Algorith
         .collect()
 }
 
+/// A flow that went through more algorithms than this is known by the first and the last of them.
+const LONGEST_CHAIN: usize = 4;
+
 fn algorithm_chain(flow: &Flow, algorithms: &Algorithms) -> String {
-    let first = flow.changes.first().map_or(&flow.parts[0].totals.kernel_name, |change| &change.from);
-    let later = flow.changes.iter().map(|change| &change.to);
-    std::iter::once(first).chain(later).map(|name| algorithms.name(name)).collect::<Vec<_>>().join(" → ")
+    let first = flow.swaps.first().map_or(&flow.parts[0].totals.kernel_name, |swap| &swap.change.from);
+    let later = flow.swaps.iter().map(|swap| &swap.change.to);
+    let names: Vec<String> = std::iter::once(first).chain(later).map(|name| algorithms.name(name)).collect();
+    match names.as_slice() {
+        [first, between @ .., last] if names.len() > LONGEST_CHAIN => {
+            format!("{first} → {} others → {last}", between.len())
+        }
+        names => names.join(" → "),
+    }
 }
 
 /// One summary per algorithm, in the order in which they appear.

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::columns::FlowKey;
-use crate::measure::changes::{self, Change};
+use crate::measure::changes;
 use crate::measure::inner::{self, InnerState};
 use crate::measure::intervals::{Intervals, PerInterval};
 use crate::measure::phases::{self, PhaseTimes};
 use crate::measure::rtt;
+use crate::measure::swaps::{Swap, Swaps};
 use crate::measure::totals::{self, Totals};
 use crate::recording::Recording;
 use crate::stats::Histogram;
@@ -33,8 +34,8 @@ pub struct Flow {
     pub key: FlowKey,
     /// In the order in which they ran first; never empty.
     pub parts: Vec<Part>,
-    /// When it was given another algorithm.
-    pub changes: Vec<Change>,
+    /// When it was given another algorithm, and what that did.
+    pub swaps: Vec<Swap>,
 }
 
 /// What a flow did while it ran one algorithm.
@@ -90,7 +91,8 @@ impl Flow {
     }
 }
 
-/// Goes through the rows once.
+/// Goes through the rows once, and once more when a flow has changed its algorithm: what happened in the second
+/// before a change is looked at when it is known that there is one.
 pub fn fold(recording: &Recording, window_us: (u64, u64), options: &Options) -> Result<Folded, Error> {
     let (mut totals, mut rtt, mut phases, mut inner) = (totals::fold(), rtt::fold(), phases::fold(), inner::fold());
     let mut intervals = Intervals::new("bytes_acked", options.interval_us());
@@ -113,7 +115,11 @@ pub fn fold(recording: &Recording, window_us: (u64, u64), options: &Options) -> 
     };
     let (totals, rtt, phases, inner, intervals) = read().map_err(Error::rows(recording.path()))?;
     let rows = totals.iter().map(|t| t.rows).sum();
-    let flows = join(totals, rtt, phases, inner, changes);
+    let mut swaps = Swaps::new(changes);
+    if !swaps.is_empty() {
+        steps::for_each_batch(recording, window_us, |steps| swaps.push(steps))?;
+    }
+    let flows = join(totals, rtt, phases, inner, swaps.finish());
     let all_flows = flows.len();
     let mut flows: Vec<Flow> = flows.into_iter().filter(Flow::sent_data).collect();
     flows.sort_by_key(|flow| (flow.first_us(), flow.key));
@@ -125,7 +131,7 @@ fn join(
     mut rtt: HashMap<(FlowKey, String), Histogram>,
     mut phases: HashMap<(FlowKey, String), PhaseTimes>,
     mut inner: HashMap<(FlowKey, String), InnerState>,
-    changes: Vec<Change>,
+    mut swaps: HashMap<FlowKey, Vec<Swap>>,
 ) -> Vec<Flow> {
     let mut flows: BTreeMap<FlowKey, Flow> = BTreeMap::new();
     for totals in totals {
@@ -136,13 +142,12 @@ fn join(
             inner: inner.remove(&key).unwrap_or_default(),
             totals,
         };
-        let flow = flows.entry(key.0).or_insert_with(|| Flow { key: key.0, parts: Vec::new(), changes: Vec::new() });
+        let flow = flows.entry(key.0).or_insert_with(|| Flow {
+            key: key.0,
+            parts: Vec::new(),
+            swaps: swaps.remove(&key.0).unwrap_or_default(),
+        });
         flow.parts.push(part);
-    }
-    for change in changes {
-        if let Some(flow) = flows.get_mut(&change.flow) {
-            flow.changes.push(change);
-        }
     }
     flows.into_values().map(Flow::without_idle_start).collect()
 }

@@ -3,6 +3,7 @@
 mod figures;
 mod fold;
 mod sharing;
+mod swaps;
 
 use std::collections::BTreeSet;
 
@@ -36,8 +37,10 @@ fn summarize_one(recording: &Recording, name: String, options: &Options) -> Resu
     let folded = fold::fold(recording, window_us, options)?;
     check_not_empty(recording, extent, &folded, window_us)?;
     let metadata = recording.metadata();
-    let kernel_names: BTreeSet<String> =
-        folded.flows.iter().flat_map(|flow| &flow.parts).map(|part| part.totals.kernel_name.clone()).collect();
+    let ran = folded.flows.iter().flat_map(|flow| &flow.parts).map(|part| &part.totals.kernel_name);
+    let changed =
+        folded.flows.iter().flat_map(|flow| &flow.swaps).flat_map(|swap| [&swap.change.from, &swap.change.to]);
+    let kernel_names: BTreeSet<String> = ran.chain(changed).cloned().collect();
     let algorithms = Algorithms::new(metadata, &kernel_names);
     let first_us = folded.flows.iter().map(Flow::first_us).min().unwrap_or(0);
     let last_us = folded.flows.iter().map(Flow::progress_us).max().unwrap_or(0);

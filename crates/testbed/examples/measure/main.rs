@@ -7,13 +7,14 @@ mod figures;
 mod invariants;
 mod jobs;
 mod plans;
+mod swaps;
 mod tables;
 
 use plans::Settings;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: measure fidelity|fairness|loss|catalogue|figures|invariants [--dir DIR] [--only NAME,…] \
+const USAGE: &str = "usage: measure fidelity|fairness|loss|catalogue|figures|invariants|swaps [--dir DIR] [--only NAME,…] \
                      [--quick] [--tables-only]";
 
 fn main() -> ExitCode {

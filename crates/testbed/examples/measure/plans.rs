@@ -1,7 +1,7 @@
 //! Which benches make which table.
 
 use crate::jobs::Job;
-use crate::{catalogue, figures, invariants, tables};
+use crate::{catalogue, figures, invariants, swaps, tables};
 use ccactl_abi::{ALGORITHMS, Algorithm};
 use std::path::Path;
 
@@ -72,6 +72,7 @@ pub fn by_name(name: &str, settings: &Settings) -> Result<Option<Plan>, String> 
         "catalogue" => Plan { groups: catalogue::groups(settings), finish: catalogue::tables },
         "figures" => Plan { groups: figures::groups(settings), finish: figures::draw },
         "invariants" => Plan { groups: invariants::groups(settings), finish: invariants::table },
+        "swaps" => Plan { groups: swaps::groups(settings), finish: swaps::tables },
         _ => return Ok(None),
     }))
 }

@@ -7,12 +7,14 @@ mod policies;
 mod recording;
 mod result;
 mod run;
+mod swaps;
 mod validity;
 
 pub use output::OutputDir;
 pub use result::{
     Aggregate, BenchResult, FlowAggregate, FlowResult, LinkResult, MissedThreshold, RunResult, UdpResult,
 };
+pub use swaps::SwapResult;
 pub use validity::Limits;
 
 use crate::error::{Error, Result};

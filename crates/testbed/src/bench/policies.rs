@@ -1,36 +1,51 @@
-//! Gives each flow's cgroup its algorithm, and takes it back.
+//! Gives each flow's cgroup its algorithm, keeps those of later swaps ready, and takes all of them back.
 
 use crate::error::Result;
 use crate::host::cgroup::Cgroup;
-use crate::scenario::FlowSpec;
+use crate::scenario::{Scenario, Wanted};
 use ccactl_loader::{Choice, LoadRequest, Loader};
+use std::collections::BTreeSet;
+use std::path::Path;
 
 /// The policies of a run; dropped, they are taken back, and with the last one the algorithm.
 pub struct Policies<'a> {
     loader: &'a Loader,
     cgroup_ids: Vec<u64>,
-    /// Kernel name by flow.
+    /// Kernel name by flow, at its start.
     pub kernel_names: Vec<String>,
+    /// Empty cgroups; removed after their policies.
+    _reserves: Vec<Cgroup>,
 }
 
 impl<'a> Policies<'a> {
-    /// Loads the algorithm of every flow.
-    pub fn load(loader: &'a Loader, flows: &[FlowSpec], cgroups: &[Cgroup]) -> Result<Policies<'a>> {
-        let mut policies = Policies { loader, cgroup_ids: Vec::new(), kernel_names: Vec::new() };
-        for (flow, cgroup) in flows.iter().zip(cgroups) {
-            let outcome = loader.load(&LoadRequest {
-                algorithm: flow.algorithm.clone(),
-                cgroup: cgroup.path().to_owned(),
-                create: false,
-                set: tunables(flow),
-                as_name: alias(flow)?,
-                enforce: false,
-                replace: false,
-            })?;
-            policies.cgroup_ids.push(outcome.cgroup_id);
-            policies.kernel_names.push(outcome.kernel_name);
+    /// Loads the algorithm of every flow, and those that the flows will be swapped to.
+    ///
+    /// An algorithm stays registered while a policy names it. Each algorithm of a swap gets a policy of its own on an
+    /// empty cgroup below `parent`, so that a swap does not wait for the kernel's verifier in the middle of a run, and
+    /// what this kernel does not load is known before the run.
+    pub fn load(loader: &'a Loader, scenario: &Scenario, parent: &Cgroup, cgroups: &[Cgroup]) -> Result<Policies<'a>> {
+        let mut policies = Policies { loader, cgroup_ids: Vec::new(), kernel_names: Vec::new(), _reserves: Vec::new() };
+        for (flow, cgroup) in scenario.flows.iter().zip(cgroups) {
+            let kernel_name = policies.add(flow.wanted(), cgroup)?;
+            policies.kernel_names.push(kernel_name);
+        }
+        let mut loaded: BTreeSet<String> = policies.kernel_names.iter().cloned().collect();
+        for (i, swap) in scenario.swaps.iter().enumerate() {
+            if !loaded.insert(kernel_name(swap.wanted())?) {
+                continue;
+            }
+            // Names of flows do not begin with a dot.
+            let reserve = Cgroup::create(parent.path().join(format!(".swap-{i}")))?;
+            policies.add(swap.wanted(), &reserve)?;
+            policies._reserves.push(reserve);
         }
         Ok(policies)
+    }
+
+    fn add(&mut self, wanted: Wanted<'_>, cgroup: &Cgroup) -> Result<String> {
+        let outcome = self.loader.load(&request(wanted, cgroup.path())?)?;
+        self.cgroup_ids.push(outcome.cgroup_id);
+        Ok(outcome.kernel_name)
     }
 }
 
@@ -44,18 +59,34 @@ impl Drop for Policies<'_> {
     }
 }
 
-fn tunables(flow: &FlowSpec) -> Vec<(String, String)> {
-    flow.set.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+/// What the loader is asked for, under the name that [`alias`] gives it.
+pub fn request(wanted: Wanted<'_>, cgroup: &Path) -> Result<LoadRequest> {
+    Ok(LoadRequest {
+        algorithm: wanted.algorithm.to_owned(),
+        cgroup: cgroup.to_owned(),
+        create: false,
+        set: wanted.tunables(),
+        as_name: alias(wanted)?,
+        enforce: false,
+        replace: false,
+    })
 }
 
-/// Kernel name of a flow whose tunables are not the defaults. The same tunables give the same name, so that
+/// Name that sockets will show.
+fn kernel_name(wanted: Wanted<'_>) -> Result<String> {
+    let choice = Choice::parse(wanted.algorithm, &wanted.tunables(), alias(wanted)?.as_deref())?;
+    Ok(choice.kernel_name().to_owned())
+}
+
+/// Kernel name of an algorithm whose tunables are not the defaults. The same tunables give the same name, so that
 /// flows, and benches that run at the same time, share one struct_ops.
-fn alias(flow: &FlowSpec) -> Result<Option<String>> {
+fn alias(wanted: Wanted<'_>) -> Result<Option<String>> {
     const STEM_BYTES: usize = 9;
-    if flow.alias.is_some() || flow.set.is_empty() {
-        return Ok(flow.alias.clone());
+    if wanted.alias.is_some() || wanted.set.is_empty() {
+        return Ok(wanted.alias.map(str::to_owned));
     }
-    let Choice::Registry { algorithm, tunables, .. } = Choice::parse(&flow.algorithm, &tunables(flow), None)? else {
+    let Choice::Registry { algorithm, tunables, .. } = Choice::parse(wanted.algorithm, &wanted.tunables(), None)?
+    else {
         return Ok(None);
     };
     // FNV-1a over the values as stored: 1.3 and 1.30 are the same.
@@ -78,7 +109,7 @@ mod tests {
         let text = format!(
             "duration = \"1s\"\n[link]\nrate = \"1Mbit/s\"\nbase_rtt = \"10ms\"\nbuffer = \"10p\"\n[[flow]]\nname = \"a\"\n{lines}"
         );
-        alias(&Scenario::parse("test.toml", &text).unwrap().flows[0]).unwrap()
+        alias(Scenario::parse("test.toml", &text).unwrap().flows[0].wanted()).unwrap()
     }
 
     #[test]

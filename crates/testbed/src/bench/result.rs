@@ -3,11 +3,12 @@
 
 use super::children::Reports;
 use super::recording::base_rtt_us;
+use super::swaps::SwapResult;
 use super::validity::{self, Limits};
 use crate::emulator::{EmulatorReport, FlowCounters, Lateness};
 use crate::scenario::{Published, Scenario};
 use ccactl_collector::Summary;
-use ccactl_report::{Estimate, Measures, RecordingSummary, stats};
+use ccactl_report::{AlgorithmChange, Estimate, Measures, RecordingSummary, stats};
 use serde::Serialize;
 
 /// A whole bench.
@@ -52,6 +53,8 @@ pub struct RunResult {
     pub jain: Option<f64>,
     /// By flow of the scenario.
     pub flows: Vec<FlowResult>,
+    /// Changes of algorithm, in the order in which they were carried out.
+    pub swaps: Vec<SwapResult>,
     /// By UDP source of the scenario.
     pub udp: Vec<UdpResult>,
 }
@@ -133,6 +136,8 @@ pub struct FlowResult {
     pub link: FlowCounters,
     /// Figures of the recording, summed over the sockets of the flow; none when it sent nothing.
     pub metrics: Option<Measures>,
+    /// What the recording shows of its swaps.
+    pub changes: Vec<AlgorithmChange>,
 }
 
 /// Mean, standard deviation and confidence interval over the valid runs.
@@ -194,6 +199,7 @@ pub(super) struct Measured {
     pub reports: Reports,
     pub cgroup_ids: Vec<u64>,
     pub kernel_names: Vec<String>,
+    pub swaps: Vec<SwapResult>,
 }
 
 impl RunResult {
@@ -218,6 +224,7 @@ impl RunResult {
             jain: summary.fairness.as_ref().and_then(|fairness| fairness.jain),
             flows: flow_results(scenario, &measured, &summary),
             udp: udp_results(scenario, &measured),
+            swaps: measured.swaps,
         }
     }
 
@@ -306,6 +313,7 @@ fn flow_results(scenario: &Scenario, measured: &Measured, summary: &RecordingSum
                 received_bytes: measured.reports.received_bytes[i],
                 link: measured.emulator.flows[i],
                 metrics: largest.map(|socket| socket.measures.clone()),
+                changes: largest.map(|socket| socket.changes.clone()).unwrap_or_default(),
             }
         })
         .collect()

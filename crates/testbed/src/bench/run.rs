@@ -6,6 +6,7 @@ use super::output::OutputDir;
 use super::policies::Policies;
 use super::recording::{self, Recording};
 use super::result::{Measured, RunResult};
+use super::swaps::{self, SwapResult, Swaps};
 use super::{Event, Interrupt, Options};
 use crate::clock;
 use crate::error::{Error, Result};
@@ -55,19 +56,21 @@ fn measure(
     let parent = Cgroup::create(loader.mount().path().join(format!("{PREFIX}-bench-{id}")))?;
     let cgroups =
         scenario.flows.iter().map(|flow| Cgroup::create(parent.path().join(&flow.name))).collect::<Result<Vec<_>>>()?;
-    let policies = Policies::load(&loader, &scenario.flows, &cgroups)?;
+    let policies = Policies::load(&loader, scenario, &parent, &cgroups)?;
     let recording = Recording::start(file, scenario, &loader, &parent, &cgroups)?;
     let mut children = Children::start(&options.program, scenario, &dumbbell, &cgroups, &policies.kernel_names)?;
     interrupt.check()?;
 
     let t0 = clock::now() + LEAD_NS;
     children.go(t0)?;
+    let mut swaps = Swaps::start(scenario, &cgroups, t0)?;
     let end = t0 + scenario.duration.ns;
     while clock::now() < end {
         std::thread::sleep(ATTENTION.min(Duration::from_nanos(end.saturating_sub(clock::now()))));
         interrupt.check()?;
         let elapsed = Duration::from_nanos(clock::now().saturating_sub(t0));
         children.attend(elapsed, &dumbbell, &cgroups)?;
+        swaps.check()?;
         if recording.has_ended() {
             recording.finish()?;
             return Err(Error::RecorderEnded { file: file.to_owned() });
@@ -75,23 +78,33 @@ fn measure(
         observe(Event::Running { elapsed, rows: recording.rows() });
     }
 
+    // The last swap may still be under way.
+    let swaps = swaps.finish()?;
     let reports = children.finish()?;
-    check_algorithms(scenario, &policies.kernel_names, &reports)?;
+    check_algorithms(scenario, &policies.kernel_names, &swaps, &reports)?;
     let recorded = recording.finish()?;
     let (emulator, device_drops) = dumbbell.finish()?;
     let cgroup_ids = cgroups.iter().map(Cgroup::id).collect();
     let kernel_names = policies.kernel_names.clone();
-    Ok(Measured { emulator, device_drops, recorded, reports, cgroup_ids, kernel_names })
+    Ok(Measured { emulator, device_drops, recorded, reports, cgroup_ids, kernel_names, swaps })
 }
 
 /// A flow that silently fell back to another algorithm must not appear in any table.
-fn check_algorithms(scenario: &Scenario, kernel_names: &[String], reports: &Reports) -> Result<()> {
-    for ((flow, expected), sent) in scenario.flows.iter().zip(kernel_names).zip(&reports.sent) {
-        if let Some(sent) = sent.as_ref().filter(|sent| sent.algorithm != *expected) {
-            return Err(Error::Flow {
-                flow: flow.name.clone(),
-                message: format!("expected the congestion control {expected}, found {}", sent.algorithm),
-            });
+fn check_algorithms(scenario: &Scenario, at_start: &[String], swaps: &[SwapResult], reports: &Reports) -> Result<()> {
+    let at_end = swaps::last_names(scenario, at_start, swaps);
+    for (i, flow) in scenario.flows.iter().enumerate() {
+        let Some(sent) = &reports.sent[i] else { continue };
+        let fault = |when: &str, expected: &str, found: &str| {
+            let message = format!("expected the congestion control {expected} {when}, found {found}");
+            Err(Error::Flow { flow: flow.name.clone(), message })
+        };
+        // A swap soon after the start may come before the sender has looked.
+        let swapped = |name: &str| swaps.iter().any(|swap| swap.flow == flow.name && swap.now == name);
+        if sent.algorithm != at_start[i] && !swapped(&sent.algorithm) {
+            return fault("at its start", &at_start[i], &sent.algorithm);
+        }
+        if sent.algorithm_at_end != at_end[i] {
+            return fault("at its end", &at_end[i], &sent.algorithm_at_end);
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! What the fields of a scenario must be, alone and together.
 
-use super::{FlowSpec, LinkSpec, Scenario, UdpSpec};
+use super::{FlowSpec, LinkSpec, Scenario, UdpSpec, Wanted};
 use crate::units::{Buffer, Span};
 use ccactl_loader::Choice;
 use std::collections::HashSet;
@@ -23,9 +23,9 @@ pub(super) struct Problem {
     pub message: String,
 }
 
-type Check = Result<(), Problem>;
+pub(super) type Check = Result<(), Problem>;
 
-fn ensure(condition: bool, field: impl Into<String>, message: impl FnOnce() -> String) -> Check {
+pub(super) fn ensure(condition: bool, field: impl Into<String>, message: impl FnOnce() -> String) -> Check {
     if condition { Ok(()) } else { Err(Problem { field: field.into(), message: message() }) }
 }
 
@@ -59,7 +59,6 @@ pub(super) fn check(scenario: &Scenario) -> Check {
             format!("expected a name that no flow and no other UDP source has, found {:?} twice", udp.name)
         })?;
     }
-    check_aliases(&scenario.flows)?;
     for (field, value) in
         [("jain_min", scenario.thresholds.jain_min), ("utilisation_min", scenario.thresholds.utilisation_min)]
     {
@@ -151,7 +150,7 @@ fn check_udp(path: &str, udp: &UdpSpec, link: &LinkSpec, duration: Span) -> Chec
 fn check_flow(path: &str, flow: &FlowSpec, duration: Span) -> Check {
     let at = |field: &str| format!("{path}.{field}");
     check_name(&at("name"), &flow.name)?;
-    check_algorithm(path, flow)?;
+    check_algorithm(path, flow.wanted())?;
     ensure(flow.extra_rtt.ns <= Span::from_secs(10).ns, at("extra_rtt"), || {
         format!("expected at most 10s, found {}", flow.extra_rtt)
     })?;
@@ -174,31 +173,30 @@ fn check_flow(path: &str, flow: &FlowSpec, duration: Span) -> Check {
 }
 
 /// Algorithm, tunables and name are what `ccactl load` takes; they are tried one by one to tell which is wrong.
-fn check_algorithm(path: &str, flow: &FlowSpec) -> Check {
+pub(super) fn check_algorithm(path: &str, wanted: Wanted<'_>) -> Check {
     let parse = |field: String, set: &[(String, String)], alias: Option<&str>| {
-        Choice::parse(&flow.algorithm, set, alias)
+        Choice::parse(wanted.algorithm, set, alias)
             .map(drop)
             .map_err(|error| Problem { field, message: error.to_string() })
     };
     parse(format!("{path}.algorithm"), &[], None)?;
-    for (name, value) in &flow.set {
+    for (name, value) in wanted.set {
         parse(format!("{path}.set.{name}"), &[(name.clone(), value.clone())], None)?;
     }
-    parse(format!("{path}.as"), &[], flow.alias.as_deref())
+    parse(format!("{path}.as"), &[], wanted.alias)
 }
 
-/// One kernel name cannot stand for two sets of tunables.
-fn check_aliases(flows: &[FlowSpec]) -> Check {
-    for (i, flow) in flows.iter().enumerate().filter(|(_, flow)| flow.alias.is_some()) {
-        let other = flows[..i]
-            .iter()
-            .find(|other| other.alias == flow.alias && (&other.algorithm, &other.set) != (&flow.algorithm, &flow.set));
-        ensure(other.is_none(), format!("flow[{i}].as"), || {
+/// One kernel name cannot stand for two sets of tunables. `all` are the algorithms of flows and swaps: path, what users
+/// call it, and what is asked for.
+pub(super) fn check_aliases(all: &[(String, &str, Wanted<'_>)]) -> Check {
+    for (i, (path, name, wanted)) in all.iter().enumerate().filter(|(_, (_, _, wanted))| wanted.alias.is_some()) {
+        let differs = |other: &Wanted<'_>| (other.algorithm, other.set) != (wanted.algorithm, wanted.set);
+        let other = all[..i].iter().find(|(_, _, other)| other.alias == wanted.alias && differs(other));
+        ensure(other.is_none(), format!("{path}.as"), || {
             format!(
-                "expected one algorithm with one set of tunables per name, found {:?} for {} and {}",
-                flow.alias.as_deref().unwrap_or_default(),
-                other.map_or("", |other| &other.name),
-                flow.name
+                "expected one algorithm with one set of tunables per name, found {:?} for {} and {name}",
+                wanted.alias.unwrap_or_default(),
+                other.map_or("", |(_, other, _)| other),
             )
         })?;
     }

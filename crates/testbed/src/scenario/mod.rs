@@ -6,6 +6,7 @@ mod overrides;
 mod parse;
 mod reader;
 mod shipped;
+mod swaps;
 
 pub use overrides::{Override, OverrideError};
 pub use shipped::{SHIPPED, Shipped};
@@ -74,6 +75,9 @@ pub struct Scenario {
     /// The senders.
     #[serde(rename = "flow")]
     pub flows: Vec<FlowSpec>,
+    /// Changes of algorithm during the run, in the order of time; tours of the document written out.
+    #[serde(rename = "swap", skip_serializing_if = "Vec::is_empty")]
+    pub swaps: Vec<SwapSpec>,
     /// Background traffic that does not respond to anything.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub udp: Vec<UdpSpec>,
@@ -148,6 +152,58 @@ pub struct FlowSpec {
     /// Runs in place of the built-in sender.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
+}
+
+/// A flow is given another algorithm while it runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SwapSpec {
+    /// Relative to the beginning of the run.
+    pub at: Span,
+    /// Name of the flow.
+    pub flow: String,
+    /// Name of the registry, or `native:NAME`.
+    pub algorithm: String,
+    /// Tunables set by the user, as written.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, String>,
+    /// Kernel name to register the algorithm under.
+    #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
+    pub alias: Option<String>,
+}
+
+/// An algorithm as a flow or a swap asks for it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Wanted<'a> {
+    /// Name of the registry, or `native:NAME`.
+    pub algorithm: &'a str,
+    /// Tunables, as written.
+    pub set: &'a BTreeMap<String, String>,
+    /// Kernel name to register it under.
+    pub alias: Option<&'a str>,
+}
+
+impl FlowSpec {
+    /// What the flow starts with.
+    #[must_use]
+    pub fn wanted(&self) -> Wanted<'_> {
+        Wanted { algorithm: &self.algorithm, set: &self.set, alias: self.alias.as_deref() }
+    }
+}
+
+impl SwapSpec {
+    /// What the flow is given.
+    #[must_use]
+    pub fn wanted(&self) -> Wanted<'_> {
+        Wanted { algorithm: &self.algorithm, set: &self.set, alias: self.alias.as_deref() }
+    }
+}
+
+impl Wanted<'_> {
+    /// The tunables as a list, as the loader takes them.
+    #[must_use]
+    pub fn tunables(&self) -> Vec<(String, String)> {
+        self.set.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
 }
 
 /// One source of evenly paced UDP packets. Its rates are those on the wire, as the link's is: headers and

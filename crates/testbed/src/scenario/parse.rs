@@ -1,7 +1,8 @@
 //! From text to a [`Scenario`]: fields and defaults. What the fields mean together is checked in `check`.
 
 use super::reader::{Fields, Source, offset_of};
-use super::{FlowSpec, LinkSpec, Published, RateStep, Scenario, ScenarioError, Thresholds, UdpSpec, check};
+use super::swaps::{self, Tour};
+use super::{FlowSpec, LinkSpec, Published, RateStep, Scenario, ScenarioError, SwapSpec, Thresholds, UdpSpec, check};
 use crate::units::Span;
 use std::path::Path;
 
@@ -26,6 +27,7 @@ impl Scenario {
             "every",
             "link",
             "flow",
+            "swap",
             "udp",
             "thresholds",
             "published",
@@ -33,20 +35,32 @@ impl Scenario {
         let duration = fields.required("duration")?;
         let link = link(fields.table("link")?)?;
         let mtu = link.mtu;
-        let scenario = Scenario {
+        let (flows, tours): (Vec<_>, Vec<_>) = fields
+            .tables("flow")?
+            .into_iter()
+            .map(|f| flow(f, duration))
+            .collect::<Result<Vec<_>, _>>()?
+            .into_iter()
+            .unzip();
+        let swaps = fields.optional_tables("swap")?.into_iter().map(swap).collect::<Result<Vec<_>, _>>()?;
+        let planned = swaps::plan(&flows, swaps, tours);
+        let mut scenario = Scenario {
             name: fields.or("name", stem(origin))?,
             description: fields.or("description", String::new())?,
             duration,
             repeat: fields.or("repeat", 1)?,
             every: fields.or("every", "ack".to_owned())?,
             link,
-            flows: fields.tables("flow")?.into_iter().map(|f| flow(f, duration)).collect::<Result<_, _>>()?,
+            flows,
+            swaps: Vec::new(),
             udp: fields.optional_tables("udp")?.into_iter().map(|f| udp(f, duration, mtu)).collect::<Result<_, _>>()?,
             thresholds: fields.optional_table("thresholds")?.map(thresholds).transpose()?.unwrap_or_default(),
             published: fields.optional_table("published")?.map(published).transpose()?,
         };
         check::check(&scenario)
+            .and_then(|()| swaps::check(&scenario, &planned))
             .map_err(|problem| source.error(offset_of(&document, &problem.field), &problem.field, problem.message))?;
+        scenario.swaps = swaps::within(&scenario, planned);
         Ok(scenario)
     }
 }
@@ -70,9 +84,11 @@ fn link(fields: Fields<'_, '_>) -> Result<LinkSpec, ScenarioError> {
     })
 }
 
-fn flow(fields: Fields<'_, '_>, duration: Span) -> Result<FlowSpec, ScenarioError> {
-    let fields = fields.only(&["name", "algorithm", "set", "as", "extra_rtt", "start", "stop", "bytes", "command"])?;
-    Ok(FlowSpec {
+fn flow(fields: Fields<'_, '_>, duration: Span) -> Result<(FlowSpec, Option<Tour>), ScenarioError> {
+    let fields =
+        fields.only(&["name", "algorithm", "set", "as", "extra_rtt", "start", "stop", "bytes", "command", "tour"])?;
+    let tour = fields.optional_table("tour")?.map(tour).transpose()?;
+    let flow = FlowSpec {
         name: fields.required("name")?,
         algorithm: fields.required("algorithm")?,
         set: fields.optional("set")?.unwrap_or_default(),
@@ -83,6 +99,23 @@ fn flow(fields: Fields<'_, '_>, duration: Span) -> Result<FlowSpec, ScenarioErro
         stop: fields.or("stop", duration)?.min(duration),
         bytes: fields.optional("bytes")?,
         command: fields.optional("command")?,
+    };
+    Ok((flow, tour))
+}
+
+fn tour(fields: Fields<'_, '_>) -> Result<Tour, ScenarioError> {
+    let fields = fields.only(&["every", "from", "through"])?;
+    Ok(Tour { every: fields.required("every")?, from: fields.optional("from")?, through: fields.required("through")? })
+}
+
+fn swap(fields: Fields<'_, '_>) -> Result<SwapSpec, ScenarioError> {
+    let fields = fields.only(&["at", "flow", "algorithm", "set", "as"])?;
+    Ok(SwapSpec {
+        at: fields.required("at")?,
+        flow: fields.required("flow")?,
+        algorithm: fields.required("algorithm")?,
+        set: fields.optional("set")?.unwrap_or_default(),
+        alias: fields.optional("as")?,
     })
 }
 

@@ -26,6 +26,8 @@ pub const SHIPPED: &[Shipped] = shipped![
     "single-p1",
     "single-p1-loss",
     "single-small",
+    "swap-bbr-cubic",
+    "swap-tour",
 ];
 
 impl Shipped {

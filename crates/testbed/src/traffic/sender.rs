@@ -27,8 +27,10 @@ pub struct SendOptions {
 /// What was sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SendReport {
-    /// Congestion control of the socket, as the kernel names it.
+    /// Congestion control of the socket when it was connected, as the kernel names it.
     pub algorithm: String,
+    /// The same at the end: another one after a swap.
+    pub algorithm_at_end: String,
     /// From the start to the established connection, in µs.
     pub connect_us: u64,
     /// Payload acknowledged by the receiver.
@@ -72,12 +74,20 @@ async fn send_from(t0: Nanos, options: SendOptions) -> io::Result<SendReport> {
         () = sleep_until(stop) => false,
     };
     let acked_bytes = written - if complete { 0 } else { unacked_bytes(&stream)? };
+    let algorithm_at_end = congestion_control(&stream)?;
     let sending_us = clock::now().saturating_sub(connected) / 1000;
     if !complete {
         // Without this the kernel would go on sending what is in the socket, megabytes long after the stop.
         stream.set_zero_linger()?;
     }
-    Ok(SendReport { algorithm, connect_us: (connected - started) / 1000, acked_bytes, sending_us, complete })
+    Ok(SendReport {
+        algorithm,
+        algorithm_at_end,
+        connect_us: (connected - started) / 1000,
+        acked_bytes,
+        sending_us,
+        complete,
+    })
 }
 
 /// Writes until the size is reached and the receiver has closed; never returns without a size.

@@ -1,0 +1,130 @@
+//! `ccactl apply`
+
+use super::output;
+use super::sockets_view::CountsRow;
+use anyhow::Result;
+use ccactl_abi::exit;
+use ccactl_fleet::watch::{self, End, Event};
+use ccactl_fleet::{Observed, Plan, PolicyFile, Report, apply, one_line};
+use ccactl_loader::{Loader, Paths, cgroup::Mount};
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Policy file (TOML)
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Stay, and apply again when a cgroup of the file appears or the file changes; SIGHUP reads it again
+    #[arg(long)]
+    watch: bool,
+    /// Take back the policies that are not in the file
+    #[arg(long)]
+    prune: bool,
+    /// Print JSON; with --watch one line per apply that changed something
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Applied<'a> {
+    changed: bool,
+    cgroups: Vec<Row<'a>>,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    cgroup: &'a str,
+    algorithm: &'a str,
+    kernel_name: &'a str,
+    result: &'static str,
+    /// Live sockets by what became of them; null where nothing was done about them.
+    sockets: Option<CountsRow>,
+    /// Why it failed, or left sockets behind, and what to do.
+    problem: Option<String>,
+}
+
+pub fn run(args: Args) -> Result<ExitCode> {
+    // A mistake in the file is reported to those who are not root, too.
+    let file = PolicyFile::read(&args.file, &Mount::find(&Paths::from_env().mounts)?)?;
+    let loader = Loader::open()?;
+    if args.watch {
+        return keep_in_force(&loader, &args);
+    }
+    let report = apply(&loader, &Plan::new(&file, &Observed::of(&loader, &file)?, args.prune));
+    if args.json {
+        output::json(&applied(&report))?;
+    } else {
+        print(&report)?;
+    }
+    Ok(ExitCode::from(report.exit_code()))
+}
+
+fn keep_in_force(loader: &Loader, args: &Args) -> Result<ExitCode> {
+    let mut first = true;
+    let end = watch::keep_in_force(loader, &args.file, args.prune, &mut |event| {
+        let told = tell(&event, first, args.json);
+        first = false;
+        // A reader that went away does not end the service.
+        if let Err(error) = told {
+            tracing::warn!("cannot print: {error:#}");
+        }
+    })?;
+    Ok(match end {
+        End::Terminated => ExitCode::SUCCESS,
+        End::Interrupted => ExitCode::from(exit::INTERRUPTED),
+    })
+}
+
+fn tell(event: &Event<'_>, first: bool, json: bool) -> Result<()> {
+    match event {
+        // What has not changed was said before.
+        Event::Applied(report) if !first && !report.changed() && report.failed() == 0 => Ok(()),
+        Event::Applied(report) if json => output::json_line(&applied(report)),
+        Event::Applied(report) => print(report),
+        Event::BadFile(error) => {
+            Ok(writeln!(io::stderr(), "ccactl: {error}; what the file said before stays in force")?)
+        }
+        Event::Failed(error) => Ok(writeln!(io::stderr(), "ccactl: {}; SIGHUP tries again", one_line(*error))?),
+    }
+}
+
+/// Not with `println!`, which panics when the journal goes away under a service.
+fn print(report: &Report) -> Result<()> {
+    let cells: Vec<[String; 5]> = report.rows.iter().map(cells).collect();
+    if !cells.is_empty() {
+        output::table(["CGROUP", "ALGORITHM", "KERNEL NAME", "RESULT", "SOCKETS MOVED"], &cells)?;
+    }
+    let mut out = io::stdout().lock();
+    for row in &report.rows {
+        if let Some(problem) = row.problem() {
+            writeln!(out, "{}: {problem}", row.cgroup)?;
+        }
+    }
+    let unchanged = if report.changed() { "" } else { "; nothing changed" };
+    let (in_force, waiting, failed) = (report.in_force(), report.waiting(), report.failed());
+    writeln!(out, "{in_force} in force, {waiting} waiting for their cgroup, {failed} failed{unchanged}")?;
+    Ok(())
+}
+
+fn cells(row: &ccactl_fleet::Row) -> [String; 5] {
+    let moved = row.live.as_ref().map(|live| live.counts.moved.to_string()).unwrap_or_default();
+    [row.cgroup.clone(), row.algorithm.clone(), row.kernel_name.clone(), row.done.label().to_owned(), moved]
+}
+
+fn applied(report: &Report) -> Applied<'_> {
+    Applied { changed: report.changed(), cgroups: report.rows.iter().map(row).collect() }
+}
+
+fn row(row: &ccactl_fleet::Row) -> Row<'_> {
+    Row {
+        cgroup: &row.cgroup,
+        algorithm: &row.algorithm,
+        kernel_name: &row.kernel_name,
+        result: row.done.label(),
+        sockets: row.live.as_ref().map(|live| CountsRow::of(&live.counts)),
+        problem: row.problem(),
+    }
+}

@@ -1,0 +1,244 @@
+//! The policy file: one table per cgroup.
+//!
+//! ```toml
+//! [cgroup."/edge"]
+//! algorithm = "f-bbrv2"
+//! as = "fbbr-a13"
+//! set = { alpha = 1.3 }
+//! ```
+
+use crate::code::Code;
+use crate::document::{Document, Table};
+use crate::error::FileError;
+use ccactl_loader::cgroup::Mount;
+use ccactl_loader::{Choice, LoadRequest};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What a policy file says, checked as far as that goes without a look at the kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyFile {
+    /// File name, as errors show it.
+    pub origin: String,
+    /// One per cgroup, in the order of the file.
+    pub entries: Vec<Entry>,
+}
+
+/// What the file says about one cgroup.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Directory of the cgroup, whether or not it exists.
+    pub cgroup: PathBuf,
+    /// The cgroup relative to the cgroup2 mount: `/edge`.
+    pub name: String,
+    /// Line of its table, from 1.
+    pub line: usize,
+    /// Algorithm, tunables, kernel name, whether to make the cgroup and whether to overrule what applications choose.
+    pub request: LoadRequest,
+    /// The same, checked.
+    pub choice: Choice,
+    /// Whether sockets that are open already get it too.
+    pub live: bool,
+}
+
+impl PolicyFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`FileError`] with file, line and field.
+    pub fn read(path: &Path, mount: &Mount) -> Result<Self, FileError> {
+        let text = fs::read_to_string(path).map_err(|cause| FileError::Read { path: path.to_owned(), cause })?;
+        Self::parse(&path.display().to_string(), &text, mount)
+    }
+
+    /// Parses a text; `origin` is the file name that errors show.
+    ///
+    /// # Errors
+    /// [`FileError`] with file, line and field.
+    pub fn parse(origin: &str, text: &str, mount: &Mount) -> Result<Self, FileError> {
+        let document = Document { origin, text };
+        let parsed = document.parse()?;
+        let root = Table::root(document, &parsed);
+        root.only(&["cgroup"])?;
+        let mut entries: Vec<Entry> = Vec::new();
+        for (name, table) in root.required_table("cgroup")?.tables()? {
+            let entry = entry(name, &table, mount)?;
+            compatible(&entries, &entry, &table)?;
+            entries.push(entry);
+        }
+        Ok(Self { origin: origin.to_owned(), entries })
+    }
+
+    /// Checks that this kernel has its own algorithms that the file names; their modules are loaded. Needs root: others
+    /// may not choose all of them.
+    ///
+    /// # Errors
+    /// [`FileError::Field`] with the first that the kernel does not have.
+    pub fn check_natives(&self) -> Result<(), FileError> {
+        for Entry { choice, name, line, .. } in &self.entries {
+            choice.check_native().map_err(|error| FileError::Field {
+                origin: self.origin.clone(),
+                line: *line,
+                field: format!("cgroup.{name:?}.algorithm"),
+                message: error.to_string(),
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn entry(name: &str, table: &Table<'_, '_>, mount: &Mount) -> Result<Entry, FileError> {
+    table.only(&["algorithm", "as", "set", "create", "enforce", "live"])?;
+    let cgroup = mount.locate(Path::new(name)).map_err(|error| table.error_here(error.to_string()))?;
+    let algorithm = table.required_text("algorithm")?;
+    let as_name = table.text("as")?;
+    let set_table = table.optional_table("set")?;
+    let set = set_table.as_ref().map(Table::numbers).transpose()?.unwrap_or_default();
+
+    // One after the other, so that a complaint stands at the field that it is about.
+    Choice::parse(&algorithm, &[], None).map_err(|error| table.error("algorithm", error.to_string()))?;
+    Choice::parse(&algorithm, &[], as_name.as_deref()).map_err(|error| table.error("as", error.to_string()))?;
+    for (name, value) in &set {
+        let one = [(name.clone(), value.clone())];
+        let at = |error: ccactl_loader::Error| set_table.as_ref().unwrap_or(table).error(name, error.to_string());
+        Choice::parse(&algorithm, &one, None).map_err(at)?;
+    }
+    let create = table.flag("create", false)?;
+    let enforce = table.flag("enforce", false)?;
+    let request = LoadRequest { algorithm, cgroup: cgroup.clone(), create, set, as_name, enforce, replace: false };
+    let choice = request.parse().map_err(|error| table.error_here(error.to_string()))?;
+    Ok(Entry {
+        name: mount.display(&cgroup),
+        cgroup,
+        line: table.line(),
+        request,
+        choice,
+        live: table.flag("live", true)?,
+    })
+}
+
+/// Refuses a second table for one cgroup, and a second code under one kernel name.
+fn compatible(before: &[Entry], entry: &Entry, table: &Table<'_, '_>) -> Result<(), FileError> {
+    if let Some(other) = before.iter().find(|other| other.cgroup == entry.cgroup) {
+        let message = format!("the cgroup {} has a table already, on line {}", entry.name, other.line);
+        return Err(table.error_here(message));
+    }
+    let (name, code) = (entry.choice.kernel_name(), Code::wanted(&entry.choice));
+    let other = before
+        .iter()
+        .map(|other| (other, Code::wanted(&other.choice)))
+        .find(|(other, theirs)| other.choice.kernel_name() == name && *theirs != code);
+    match other {
+        None => Ok(()),
+        Some((other, theirs)) => Err(table.error_here(format!(
+            "the kernel name {name} stands for '{theirs}' on line {}, and here for '{code}': give one of them another \
+             name with `as`",
+            other.line
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_host::mount;
+
+    fn parse(text: &str) -> Result<PolicyFile, FileError> {
+        PolicyFile::parse("policy.toml", text, &mount())
+    }
+
+    #[track_caller]
+    fn refused(text: &str, parts: &[&str]) {
+        let message = parse(text).unwrap_err().to_string();
+        assert!(!message.contains('\n'), "{message}");
+        for part in parts {
+            assert!(message.contains(part), "no '{part}' in: {message}");
+        }
+    }
+
+    #[test]
+    fn every_field_reaches_the_entry() {
+        let file = parse(
+            "[cgroup.\"/web\"]\nalgorithm = \"native:cubic\"\n\n[cgroup.\"/edge/a\"]\nalgorithm = \"f-bbrv2\"\n\
+             as = \"fbbr-a13\"\nenforce = true\ncreate = true\nlive = false\n[cgroup.\"/edge/a\".set]\nalpha = 1.300\n",
+        )
+        .unwrap();
+        let [web, edge] = &file.entries[..] else { panic!("{file:?}") };
+        assert_eq!((web.name.as_str(), web.line, web.choice.kernel_name()), ("/web", 1, "cubic"));
+        assert!(web.live && !web.request.enforce && !web.request.create);
+        assert_eq!(edge.cgroup, Path::new("/sys/fs/cgroup/unified/edge/a"));
+        assert_eq!((edge.line, edge.choice.kernel_name()), (4, "fbbr_a13"));
+        assert_eq!(edge.request.set, [("alpha".to_owned(), "1.300".to_owned())]);
+        assert!(!edge.live && edge.request.enforce && edge.request.create);
+        assert_eq!(Code::wanted(&edge.choice).to_string(), "f-bbrv2 alpha=1.3");
+    }
+
+    #[test]
+    fn a_mistake_is_named_with_file_line_and_field() {
+        refused(
+            "[cgroup.\"/a\"]\nalgorithm = \"reno\"\nalgoritm = 1",
+            &["policy.toml:3: cgroup.\"/a\".algoritm: unknown"],
+        );
+        refused("[group.\"/a\"]\n", &["policy.toml:1: group: unknown field, expected one of cgroup"]);
+        refused("[cgroup.\"/a\"]\nas = \"x\"\n", &["policy.toml:1: cgroup.\"/a\".algorithm: missing"]);
+        refused("[cgroup.\"/a\"]\nalgorithm = 3\n", &[":2: cgroup.\"/a\".algorithm: expected a string, found 3"]);
+        refused(
+            "[cgroup.\"/a\"]\nalgorithm = \"reno\"\nlive = \"no\"\n",
+            &[":3: ", ".live: expected true or false", "\"no\""],
+        );
+        refused("\n[cgroup]\na = 7\n", &["policy.toml:3: cgroup.a: expected a table, found 7"]);
+        refused("[cgroup.\"/a\"\n", &["policy.toml:1: not valid TOML"]);
+    }
+
+    #[test]
+    fn algorithm_name_and_tunables_are_checked_where_they_stand() {
+        refused("[cgroup.\"/a\"]\n\nalgorithm = \"fbbrv2\"\n", &[":3: cgroup.\"/a\".algorithm: ", "nearest: f-bbrv2"]);
+        refused(
+            "[cgroup.\"/a\"]\nalgorithm = \"reno\"\nas = \"cubic\"\n",
+            &[":3: cgroup.\"/a\".as: ", "kernel itself"],
+        );
+        let set = "[cgroup.\"/a\"]\nalgorithm = \"f-bbrv2\"\n[cgroup.\"/a\".set]\n";
+        refused(&format!("{set}alpha = 101\n"), &[":4: cgroup.\"/a\".set.alpha: ", "out of range"]);
+        refused(&format!("{set}alpha = 1.3\nalfa = 2\n"), &[":5: cgroup.\"/a\".set.alfa: ", "nearest: alpha"]);
+        refused(&format!("{set}alpha = true\n"), &[":4: ", "expected a number, found true"]);
+        // Not 10: the radix is part of what the user wrote.
+        refused(&format!("{set}alpha = 0xa\n"), &[":4: ", "alpha=0xa", "not a decimal number"]);
+    }
+
+    #[test]
+    fn a_cgroup_that_cannot_be_is_refused() {
+        refused("[cgroup.\"/\"]\nalgorithm = \"reno\"\n", &["policy.toml:1: cgroup.\"/\": the root cgroup"]);
+        refused("[cgroup.\"/a/../..\"]\nalgorithm = \"reno\"\n", &["is not below the cgroup2 mount"]);
+    }
+
+    #[test]
+    fn one_cgroup_has_one_table_however_it_is_written() {
+        for other in ["/a/", "a", "//a", "/./a", "/sys/fs/cgroup/unified/a"] {
+            let text = format!("[cgroup.\"/a\"]\nalgorithm = \"reno\"\n[cgroup.\"{other}\"]\nalgorithm = \"cubic\"\n");
+            refused(&text, &["policy.toml:3: ", "the cgroup /a has a table already, on line 1"]);
+        }
+    }
+
+    #[test]
+    fn one_kernel_name_has_one_code() {
+        let two = |second: &str| {
+            format!("[cgroup.\"/a\"]\nalgorithm = \"f-bbrv2\"\n[cgroup.\"/b\"]\nalgorithm = \"f-bbrv2\"\n{second}")
+        };
+        refused(
+            &two("set = { alpha = 1.3 }\n"),
+            &["policy.toml:3: ", "f_bbrv2", "line 1", "'f-bbrv2 alpha=1.3'", "`as`"],
+        );
+        assert_eq!(parse(&two("set = { alpha = 1.3 }\nas = \"x\"\n")).unwrap().entries.len(), 2);
+        // The default, spelt out, is the same code.
+        let alpha = ccactl_abi::Algorithm::by_name("f-bbrv2").unwrap().tunable("alpha").unwrap();
+        let default = format!("set = {{ alpha = {} }}\n", alpha.display(alpha.default_raw));
+        assert_eq!(parse(&two(&default)).unwrap().entries.len(), 2);
+    }
+
+    /// With `--prune` an empty file takes everything back, which an editor that truncates before it writes must not.
+    #[test]
+    fn no_policy_at_all_must_be_said() {
+        refused("", &["policy.toml:1: cgroup: missing field"]);
+        assert_eq!(parse("[cgroup]\n").unwrap().entries, []);
+    }
+}

@@ -1,0 +1,39 @@
+//! What is on the host, as far as a plan needs it.
+
+use crate::error::Result;
+use crate::file::PolicyFile;
+use ccactl_loader::cgroup::Mount;
+use ccactl_loader::{Loader, PolicyStatus};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The host beside a policy file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Observed {
+    /// Every policy in the kernel.
+    pub policies: Vec<PolicyStatus>,
+    /// Cgroups of the file that do not exist.
+    pub missing: Vec<PathBuf>,
+    /// Live sockets that an apply would move, by the id of the cgroup whose policy decides about them.
+    pub to_move: BTreeMap<u64, u64>,
+    /// The cgroup2 mount.
+    pub mount: Mount,
+}
+
+impl Observed {
+    /// Looks at the host. All that the file names must exist ([`PolicyFile::check_natives`]).
+    ///
+    /// # Errors
+    /// A pin that cannot be read, an iterator that the kernel refuses, a native algorithm that the kernel does not have.
+    pub fn of(loader: &Loader, file: &PolicyFile) -> Result<Self> {
+        file.check_natives()?;
+        let missing = file.entries.iter().map(|entry| &entry.cgroup).filter(|cgroup| !cgroup.exists()).cloned();
+        let to_move = loader.census()?.policies.into_iter().map(|(id, census)| (id, census.counts.moved));
+        Ok(Self {
+            missing: missing.collect(),
+            policies: loader.status()?,
+            to_move: to_move.collect(),
+            mount: loader.mount().clone(),
+        })
+    }
+}

@@ -1,0 +1,284 @@
+//! What it takes to get from what is on the host to what a file says. Pure: it touches nothing.
+
+use crate::code::Code;
+use crate::file::{Entry, PolicyFile};
+use crate::observed::Observed;
+use crate::order;
+use ccactl_loader::{PolicyStatus, State};
+
+/// What one cgroup needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing, it is as the file says.
+    Keep,
+    /// Nothing yet: the cgroup does not exist and the file does not say to make it.
+    Wait,
+    /// A policy, where there is none.
+    Load,
+    /// The cgroup and its policy.
+    Create,
+    /// Another algorithm, name or version.
+    Switch,
+    /// The same again: the program was detached or the algorithm unregistered behind ccactl's back, or a ccactl was
+    /// killed while it changed the policy.
+    Repair,
+    /// What applications choose is to be overruled, or no longer.
+    Enforcement,
+    /// So many live sockets do not have what the policy says.
+    Move {
+        /// How many.
+        sockets: u64,
+    },
+    /// It cannot be done: the kernel name stands for other code.
+    Conflict {
+        /// What to do about it.
+        message: String,
+    },
+    /// To be taken back, for it is not in the file.
+    Prune,
+    /// Nothing, although it is not in the file.
+    Leave,
+    /// To be cleared: the cgroup was removed, so the policy affects nothing.
+    Clear,
+}
+
+impl Action {
+    /// One word for tables and JSON.
+    #[must_use]
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::Keep => "keep",
+            Self::Wait => "wait",
+            Self::Load => "load",
+            Self::Create => "create",
+            Self::Switch => "switch",
+            Self::Repair => "repair",
+            Self::Enforcement => "enforcement",
+            Self::Move { .. } => "move",
+            Self::Conflict { .. } => "conflict",
+            Self::Prune => "prune",
+            Self::Leave => "leave",
+            Self::Clear => "clear",
+        }
+    }
+
+    /// Whether it gives the cgroup what its entry says.
+    pub(crate) fn loads(&self) -> bool {
+        matches!(self, Self::Load | Self::Create | Self::Switch | Self::Repair | Self::Enforcement | Self::Move { .. })
+    }
+}
+
+/// One cgroup of the file, or one policy that is not in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// Relative to the cgroup2 mount; `(id 4711)` when the cgroup was removed.
+    pub cgroup: String,
+    /// What the file says.
+    pub entry: Option<Entry>,
+    /// What is in force.
+    pub now: Option<PolicyStatus>,
+    /// What to do.
+    pub action: Action,
+}
+
+impl Step {
+    /// What is in force, for people: `f_bbrv2 (f-bbrv2 alpha=1.3), detached`.
+    #[must_use]
+    pub fn now_text(&self) -> Option<String> {
+        self.now.as_ref().map(|now| {
+            let name = &now.kernel_name;
+            let code = Code::loaded(now).map(|code| format!(" ({code})")).unwrap_or_default();
+            let enforced = if now.enforce { ", enforced" } else { "" };
+            let state = match now.state {
+                State::Active | State::CgroupRemoved => "",
+                State::Detached => ", detached",
+                State::Unregistered => ", unregistered",
+                State::Moving => ", interrupted",
+                State::Leaving => ", leaving",
+            };
+            format!("{name}{code}{enforced}{state}")
+        })
+    }
+
+    /// What the file says, for people: `f_bbrv2 (f-bbrv2 alpha=1.3)`.
+    #[must_use]
+    pub fn wanted_text(&self) -> Option<String> {
+        self.entry.as_ref().map(|Entry { choice, request, .. }| {
+            let enforced = if request.enforce { ", enforced" } else { "" };
+            format!("{} ({}){enforced}", choice.kernel_name(), Code::wanted(choice))
+        })
+    }
+}
+
+/// All steps for a file on a host.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// First the cgroups of the file in its order, then the policies that are not in it.
+    pub steps: Vec<Step>,
+    /// Indices of the steps that change something, in the order in which that is safe.
+    pub order: Vec<usize>,
+}
+
+impl Plan {
+    /// Compares a file with a host. `prune`: policies that are not in the file are to go.
+    #[must_use]
+    pub fn new(file: &PolicyFile, observed: &Observed, prune: bool) -> Self {
+        let mut steps: Vec<Step> = file.entries.iter().map(|entry| listed(entry, observed)).collect();
+        let in_file = |policy: &&PolicyStatus| {
+            file.entries.iter().any(|entry| policy.cgroup.as_ref().is_some_and(|path| *path == entry.cgroup))
+        };
+        steps.extend(
+            observed.policies.iter().filter(|policy| !in_file(policy)).map(|now| unlisted(now, observed, prune)),
+        );
+        let (order, conflicts) = order::of(&steps, observed);
+        for (index, message) in conflicts {
+            steps[index].action = Action::Conflict { message };
+        }
+        Self { steps, order }
+    }
+
+    /// Whether the host is as the file says. A policy that is not in the file does not count unless it is to be pruned.
+    #[must_use]
+    pub fn in_force(&self) -> bool {
+        self.steps.iter().all(|step| matches!(step.action, Action::Keep | Action::Leave))
+    }
+}
+
+fn listed(entry: &Entry, observed: &Observed) -> Step {
+    let missing = observed.missing.contains(&entry.cgroup);
+    let now = observed.policies.iter().find(|policy| policy.cgroup.as_ref() == Some(&entry.cgroup)).cloned();
+    let action = match &now {
+        None if missing && entry.request.create => Action::Create,
+        None if missing => Action::Wait,
+        None => Action::Load,
+        Some(now) if now.kernel_name != entry.choice.kernel_name() => Action::Switch,
+        Some(now) => match Code::loaded(now) {
+            // The order of the steps finds that the name is taken.
+            Some(code) if code != Code::wanted(&entry.choice) => Action::Switch,
+            _ if now.state != State::Active => Action::Repair,
+            _ if now.enforce != entry.request.enforce => Action::Enforcement,
+            _ => match observed.to_move.get(&now.cgroup_id) {
+                Some(&sockets) if entry.live && sockets > 0 => Action::Move { sockets },
+                _ => Action::Keep,
+            },
+        },
+    };
+    Step { cgroup: entry.name.clone(), entry: Some(entry.clone()), now, action }
+}
+
+fn unlisted(now: &PolicyStatus, observed: &Observed, prune: bool) -> Step {
+    let (cgroup, action) = match &now.cgroup {
+        None => (format!("(id {})", now.cgroup_id), Action::Clear),
+        Some(path) => (observed.mount.display(path), if prune { Action::Prune } else { Action::Leave }),
+    };
+    Step { cgroup, entry: None, now: Some(now.clone()), action }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_host::Host;
+
+    fn actions(plan: &Plan) -> Vec<(&str, &'static str)> {
+        plan.steps.iter().map(|step| (step.cgroup.as_str(), step.action.label())).collect()
+    }
+
+    #[test]
+    fn what_is_as_the_file_says_is_kept() {
+        let host = Host::new().policy("/a", "f-bbrv2", &[("alpha", "1.3")], "x").policy("/b", "native:cubic", &[], "");
+        let text = "[cgroup.\"/a\"]\nalgorithm = \"f-bbrv2\"\nas = \"x\"\nset = { alpha = 1.300 }\n\
+                    [cgroup.\"/b\"]\nalgorithm = \"native:cubic\"\n";
+        let plan = host.plan(text);
+        assert_eq!(actions(&plan), [("/a", "keep"), ("/b", "keep")]);
+        assert!(plan.in_force() && plan.order.is_empty());
+    }
+
+    #[test]
+    fn each_difference_has_its_action() {
+        let host = Host::new()
+            .policy("/switch", "reno", &[], "old")
+            .state("/detached", "reno", "d", State::Detached)
+            .state("/unregistered", "reno", "u", State::Unregistered)
+            .missing("/missing")
+            .missing("/made");
+        let text = "[cgroup.\"/new\"]\nalgorithm = \"reno\"\nas = \"n\"\n[cgroup.\"/switch\"]\nalgorithm = \"cubic\"\n\
+                    [cgroup.\"/detached\"]\nalgorithm = \"reno\"\nas = \"d\"\n\
+                    [cgroup.\"/unregistered\"]\nalgorithm = \"reno\"\nas = \"u\"\n\
+                    [cgroup.\"/missing\"]\nalgorithm = \"reno\"\n\
+                    [cgroup.\"/made\"]\nalgorithm = \"reno\"\ncreate = true\n";
+        let plan = host.plan(text);
+        let expected = [
+            ("/new", "load"),
+            ("/switch", "switch"),
+            ("/detached", "repair"),
+            ("/unregistered", "repair"),
+            ("/missing", "wait"),
+            ("/made", "create"),
+        ];
+        assert_eq!(actions(&plan), expected);
+        assert!(!plan.in_force());
+        assert_eq!(plan.order, [0, 1, 2, 3, 5]);
+    }
+
+    #[test]
+    fn a_missing_cgroup_alone_is_not_in_force_and_nothing_to_do() {
+        let plan = Host::new().missing("/a").plan("[cgroup.\"/a\"]\nalgorithm = \"reno\"\n");
+        assert!(!plan.in_force() && plan.order.is_empty());
+    }
+
+    #[test]
+    fn what_is_not_in_the_file_goes_only_with_prune() {
+        let host = Host::new().policy("/other", "reno", &[], "x");
+        let left = host.plan("[cgroup]\n");
+        assert_eq!((left.steps[0].cgroup.as_str(), left.steps[0].action.label()), ("/other", "leave"));
+        assert!(left.in_force() && left.order.is_empty());
+        let pruned = host.plan_with_prune("[cgroup]\n");
+        assert_eq!((pruned.steps[0].action.label(), pruned.in_force(), &pruned.order[..]), ("prune", false, &[0][..]));
+    }
+
+    #[test]
+    fn the_policy_of_a_removed_cgroup_is_cleared_first_even_when_the_cgroup_is_there_again() {
+        let host = Host::new().removed("reno", "x");
+        let plan = host.plan("[cgroup.\"/a\"]\nalgorithm = \"reno\"\nas = \"x\"\n");
+        assert_eq!(plan.steps.iter().map(|step| step.action.label()).collect::<Vec<_>>(), ["load", "clear"]);
+        assert_eq!(plan.order, [1, 0]);
+    }
+
+    #[test]
+    fn live_sockets_count_unless_the_file_leaves_them_alone() {
+        let host = Host::new().policy("/a", "reno", &[], "x").still_to_move(3);
+        let text = "[cgroup.\"/a\"]\nalgorithm = \"reno\"\nas = \"x\"\n";
+        let plan = host.plan(text);
+        assert_eq!((&plan.steps[0].action, plan.in_force()), (&Action::Move { sockets: 3 }, false));
+        assert!(host.plan(&format!("{text}live = false\n")).in_force());
+        let none = Host::new().policy("/a", "reno", &[], "x").still_to_move(0);
+        assert!(none.plan(text).in_force());
+    }
+
+    #[test]
+    fn enforcement_is_a_difference_in_both_directions() {
+        let text = "[cgroup.\"/a\"]\nalgorithm = \"reno\"\nas = \"x\"\n";
+        let (free, enforced) = (text.to_owned(), format!("{text}enforce = true\n"));
+        let host = || Host::new().policy("/a", "reno", &[], "x");
+        assert_eq!(actions(&host().plan(&enforced)), [("/a", "enforcement")]);
+        assert_eq!(actions(&host().enforced().plan(&free)), [("/a", "enforcement")]);
+        assert!(host().enforced().plan(&enforced).in_force());
+    }
+
+    #[test]
+    fn what_a_killed_ccactl_left_is_completed() {
+        for state in [State::Moving, State::Leaving] {
+            let plan =
+                Host::new().state("/a", "reno", "x", state).plan("[cgroup.\"/a\"]\nalgorithm = \"reno\"\nas = \"x\"\n");
+            assert_eq!(actions(&plan), [("/a", "repair")]);
+        }
+    }
+
+    #[test]
+    fn the_texts_show_name_and_code() {
+        let host = Host::new().policy("/a", "f-bbrv2", &[("alpha", "1.3")], "x");
+        let step = &host.plan("[cgroup.\"/a\"]\nalgorithm = \"reno\"\n").steps[0];
+        assert_eq!(step.now_text().unwrap(), "x (f-bbrv2 alpha=1.3)");
+        assert_eq!(step.wanted_text().unwrap(), "bpf_reno (reno)");
+    }
+}

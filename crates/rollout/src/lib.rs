@@ -1,0 +1,34 @@
+//! What operators have on top of the loader: the guarded roll-out of an algorithm.
+//!
+//! ```text
+//! canary ──▶ Loader::start_canary          who gets the algorithm
+//!        ──▶ Recorder ──tap──▶ Groups      what both groups do, row by row
+//!        ──▶ Judge                         what the guards say about it, once a second
+//!        ──▶ Decision                      promote or revert, with every figure, printed and kept
+//! ```
+
+pub mod canary;
+mod decision;
+mod error;
+mod evidence;
+mod groups;
+mod guard;
+mod metric;
+mod plan;
+mod quantity;
+mod scope;
+mod share;
+mod tally;
+mod verdict;
+mod watch;
+
+pub use decision::{Cause, Decision, Figures, Moves, Outcome, Recording};
+pub use error::{Error, Result};
+pub use evidence::default_evidence_dir;
+pub use groups::{Group, Groups, Ignored, Membership};
+pub use guard::{Comparison, Guard, GuardError};
+pub use metric::Metric;
+pub use quantity::Dimension;
+pub use share::{Share, ShareError};
+pub use tally::{Rtts, Tally};
+pub use verdict::{CONSECUTIVE, Judge, State, Verdict, early_end};

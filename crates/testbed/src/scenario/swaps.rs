@@ -1,0 +1,140 @@
+//! Changes of algorithm during a run: single ones (`[[swap]]`) and tours of a flow through many algorithms.
+
+use super::check::{Check, check_algorithm, check_aliases, ensure};
+use super::reader::FromValue;
+use super::{FlowSpec, Scenario, SwapSpec};
+use crate::units::Span;
+use ccactl_abi::ALGORITHMS;
+use ccactl_loader::Choice;
+use std::collections::BTreeMap;
+use toml::de::DeValue;
+
+/// Stands for every algorithm of the registry, in its order.
+const ALL: &str = "all";
+
+/// A flow that goes from one algorithm to the next at even intervals.
+pub(super) struct Tour {
+    /// Between two swaps.
+    pub every: Span,
+    /// First swap, relative to the beginning of the run; one interval after the flow's start when absent.
+    pub from: Option<Span>,
+    /// Where it goes.
+    pub through: Through,
+}
+
+/// Names of algorithms in the order of the tour, at least one.
+pub(super) struct Through(Vec<String>);
+
+impl FromValue for Through {
+    fn from_value(value: &DeValue<'_>) -> Result<Self, String> {
+        const FORMS: &str = "\"all\" or an array of algorithms";
+        let names = match value.as_str() {
+            Some(ALL) => ALGORITHMS.iter().map(|algorithm| algorithm.name.to_owned()).collect(),
+            Some(other) => return Err(format!("expected {FORMS}, found {other:?}")),
+            None => {
+                Vec::<String>::from_value(value).map_err(|_| format!("expected {FORMS}, found {}", value.type_str()))?
+            }
+        };
+        if names.is_empty() { Err(format!("expected {FORMS}, found an empty array")) } else { Ok(Through(names)) }
+    }
+}
+
+/// A swap with the place in the document that it comes from.
+pub(super) struct Planned {
+    path: String,
+    /// Field of `path` that holds the time.
+    time_field: &'static str,
+    /// Field of `path` that holds the algorithm.
+    algorithm_field: &'static str,
+    swap: SwapSpec,
+}
+
+/// All swaps in the order of time; `tours` are by flow.
+pub(super) fn plan(flows: &[FlowSpec], swaps: Vec<SwapSpec>, tours: Vec<Option<Tour>>) -> Vec<Planned> {
+    let single = swaps.into_iter().enumerate().map(|(i, swap)| Planned {
+        path: format!("swap[{i}]"),
+        time_field: "at",
+        algorithm_field: "algorithm",
+        swap,
+    });
+    let tours = flows.iter().zip(tours).enumerate().filter_map(|(i, (flow, tour))| Some((i, flow, tour?)));
+    let mut all: Vec<Planned> = single.chain(tours.flat_map(|(i, flow, tour)| stops(i, flow, &tour))).collect();
+    all.sort_by_key(|planned| planned.swap.at);
+    all
+}
+
+fn stops(index: usize, flow: &FlowSpec, tour: &Tour) -> Vec<Planned> {
+    let first_ns = tour.from.map_or(flow.start.ns.saturating_add(tour.every.ns), |from| from.ns);
+    let at = |stop: u64| Span { ns: first_ns.saturating_add(stop.saturating_mul(tour.every.ns)) };
+    (0..)
+        .zip(&tour.through.0)
+        .map(|(stop, algorithm)| Planned {
+            path: format!("flow[{index}].tour"),
+            time_field: if tour.from.is_some() && stop == 0 { "from" } else { "every" },
+            algorithm_field: "through",
+            swap: SwapSpec {
+                at: at(stop),
+                flow: flow.name.clone(),
+                algorithm: algorithm.clone(),
+                set: BTreeMap::new(),
+                alias: None,
+            },
+        })
+        .collect()
+}
+
+/// What each swap must be, alone and after those before it.
+pub(super) fn check(scenario: &Scenario, planned: &[Planned]) -> Check {
+    // The algorithm that each flow has at the time.
+    let mut current: BTreeMap<&str, Choice> = BTreeMap::new();
+    for flow in &scenario.flows {
+        let wanted = flow.wanted();
+        if let Ok(choice) = Choice::parse(wanted.algorithm, &wanted.tunables(), wanted.alias) {
+            current.insert(&flow.name, choice);
+        }
+    }
+    let mut last_at: BTreeMap<&str, Span> =
+        scenario.flows.iter().map(|flow| (flow.name.as_str(), flow.start)).collect();
+    for Planned { path, time_field, algorithm_field, swap } in planned {
+        let Some(flow) = scenario.flows.iter().find(|flow| flow.name == swap.flow) else {
+            let names: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
+            return ensure(false, format!("{path}.flow"), || {
+                format!("expected a flow of this scenario ({}), found {:?}", names.join(", "), swap.flow)
+            });
+        };
+        check_algorithm(path, swap.wanted()).map_err(|mut problem| {
+            if problem.field == format!("{path}.algorithm") {
+                problem.field = format!("{path}.{algorithm_field}");
+            }
+            problem
+        })?;
+        let time = || format!("{path}.{time_field}");
+        let before = last_at.insert(&swap.flow, swap.at).unwrap_or_default();
+        ensure(swap.at > before, time(), || {
+            format!(
+                "expected a time after the start of the flow and after its swap before ({before}), found {}",
+                swap.at
+            )
+        })?;
+        // Beyond the end of the run there may be swaps: a shortened run needs no other scenario.
+        ensure(swap.at < flow.stop || swap.at >= scenario.duration, time(), || {
+            format!("expected a time before the stop of the flow ({}), found {}", flow.stop, swap.at)
+        })?;
+        let wanted = swap.wanted();
+        let choice = Choice::parse(wanted.algorithm, &wanted.tunables(), wanted.alias).ok();
+        let same = choice.is_some() && current.get(swap.flow.as_str()) == choice.as_ref();
+        ensure(!same, format!("{path}.{algorithm_field}"), || {
+            format!("expected another algorithm than the flow has at {} already, found {}", swap.at, swap.algorithm)
+        })?;
+        current.extend(choice.map(|choice| (swap.flow.as_str(), choice)));
+    }
+    let flows =
+        scenario.flows.iter().enumerate().map(|(i, flow)| (format!("flow[{i}]"), flow.name.as_str(), flow.wanted()));
+    let swaps = planned.iter().map(|p| (p.path.clone(), p.path.as_str(), p.swap.wanted()));
+    check_aliases(&flows.chain(swaps).collect::<Vec<_>>())
+}
+
+/// The swaps that fall into the run.
+pub(super) fn within(scenario: &Scenario, planned: Vec<Planned>) -> Vec<SwapSpec> {
+    planned.into_iter().map(|planned| planned.swap).filter(|swap| swap.at < scenario.duration).collect()
+}
