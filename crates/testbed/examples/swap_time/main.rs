@@ -14,9 +14,9 @@ const USAGE: &str = "usage: swap_time [--repeats N] [--connections N,…]";
 const ALGORITHMS: [&str; 2] = ["cubic", "bbrv2"];
 /// Connections and namespace pairs of each row.
 const ROWS: [(u32, usize); 6] = [(0, 1), (1_000, 1), (10_000, 1), (50_000, 1), (1_000, 10), (10_000, 10)];
-/// Of the iteration, at [`GOAL_CONNECTIONS`] connections.
+/// Of the iteration in one row.
 const GOAL: Duration = Duration::from_millis(100);
-const GOAL_CONNECTIONS: u32 = 10_000;
+const GOAL_ROW: (u32, usize) = (10_000, 1);
 
 type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
@@ -94,7 +94,7 @@ fn run(settings: &Settings) -> Result<bool> {
             spread(&mut times.calls),
             spread(&mut times.commands),
         );
-        reached &= connections != GOAL_CONNECTIONS || iteration < GOAL;
+        reached &= (connections, pairs) != GOAL_ROW || iteration < GOAL;
     }
     Ok(reached)
 }
