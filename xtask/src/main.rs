@@ -33,7 +33,7 @@ Usage: cargo xtask COMMAND
                         beside the kernel's own (root, an idle machine); 6 when a twin is slower than its native one
   bench swap [--repeats N] [--connections N,…]
                         setup, build, then the time of a swap with up to 50 000 connections (root, an idle machine); 6
-                        when the iteration over 10 000 connections takes 100 ms or more
+                        when the iteration over 10 000 connections of two namespaces takes 100 ms or more
   soak [--quick] [--seed N] [--connections N] [--swaps N] [--kills N]
                         setup, build, then 200 swaps and 50 kills of ccactl under 2 000 connections on which every byte
                         is checked (root; five minutes); the section of docs/reliability.md

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use nix::sched::{CloneFlags, setns};
+use nix::sys::statfs::{NSFS_MAGIC, fstatfs};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
@@ -61,6 +62,11 @@ impl Namespaces {
     }
 
     fn add_open(&mut self, file: File) {
+        // Between our look at the mounts and this one, another process may have taken a name away: what is under it then, until it
+        // is removed as well, is a plain file that nobody can enter.
+        if !fstatfs(&file).is_ok_and(|about| about.filesystem_type() == NSFS_MAGIC) {
+            return;
+        }
         // What was opened counts, not what was looked at before.
         if let Ok(inode) = file.metadata().map(|meta| meta.ino()) {
             self.0.insert(inode, file);
@@ -132,6 +138,16 @@ mod tests {
         assert_eq!(mounted_namespace("24 1 0:22 / /sys rw,nosuid - sysfs sysfs rw"), None);
         assert_eq!(mounted_namespace("311 24 0:4 uts:[4026532178] /run/uts/x rw - nsfs nsfs rw"), None);
         assert_eq!(mounted_namespace(""), None);
+    }
+
+    #[test]
+    fn a_name_whose_namespace_has_just_gone_is_passed_over() {
+        let mut namespaces = Namespaces::default();
+        let plain_file = tempfile::NamedTempFile::new().unwrap();
+        namespaces.add(plain_file.path());
+        assert_eq!(namespaces.len(), 0);
+        namespaces.add(Path::new("/proc/self/ns/net"));
+        assert_eq!(namespaces.len(), 1);
     }
 
     #[test]

@@ -14,9 +14,9 @@ const USAGE: &str = "usage: swap_time [--repeats N] [--connections N,…]";
 const ALGORITHMS: [&str; 2] = ["cubic", "bbrv2"];
 /// Connections and namespace pairs of each row.
 const ROWS: [(u32, usize); 6] = [(0, 1), (1_000, 1), (10_000, 1), (50_000, 1), (1_000, 10), (10_000, 10)];
-/// Of the iteration, at [`GOAL_CONNECTIONS`] connections.
+/// Of the iteration in one row.
 const GOAL: Duration = Duration::from_millis(100);
-const GOAL_CONNECTIONS: u32 = 10_000;
+const GOAL_ROW: (u32, usize) = (10_000, 1);
 
 type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
@@ -29,6 +29,7 @@ struct Settings {
 #[derive(Default)]
 struct Times {
     sockets: u64,
+    /// Those of the load and all others of the host: each is looked at.
     namespaces: usize,
     iterations: Vec<Duration>,
     calls: Vec<Duration>,
@@ -69,8 +70,8 @@ fn settings() -> Option<Settings> {
 /// Whether the goal was reached.
 fn run(settings: &Settings) -> Result<bool> {
     println!(
-        "| connections | namespaces | sockets moved | iteration | per socket | `Loader::swap` | `ccactl swap` |\n\
-         |---|---|---|---|---|---|---|"
+        "| connections | namespaces of theirs | on the host | sockets moved | iteration | per socket | `Loader::swap` | `ccactl swap` |\n\
+         |---|---|---|---|---|---|---|---|"
     );
     let mut reached = true;
     for (connections, pairs) in ROWS {
@@ -79,20 +80,21 @@ fn run(settings: &Settings) -> Result<bool> {
         }
         let mut times = measure(connections, pairs, settings.repeats)?;
         let iteration = median(&mut times.iterations);
-        let per_socket = if times.sockets == 0 {
+        let per_socket = if connections == 0 {
             "—".to_owned()
         } else {
             format!("{:.2} µs", iteration.as_secs_f64() * 1e6 / times.sockets as f64)
         };
         println!(
-            "| {connections} | {} | {} | {} | {per_socket} | {} | {} |",
+            "| {connections} | {} | {} | {} | {} | {per_socket} | {} | {} |",
+            2 * pairs,
             times.namespaces,
             times.sockets,
             spread(&mut times.iterations),
             spread(&mut times.calls),
             spread(&mut times.commands),
         );
-        reached &= connections != GOAL_CONNECTIONS || iteration < GOAL;
+        reached &= (connections, pairs) != GOAL_ROW || iteration < GOAL;
     }
     Ok(reached)
 }
@@ -132,7 +134,7 @@ fn measure(connections: u32, pairs: usize, repeats: u32) -> Result<Times> {
             return Err(format!("{:?}, {:?}", outcome.counts, outcome.verification).into());
         }
         times.iterations.push(outcome.iteration);
-        (times.sockets, times.namespaces) = (outcome.counts.moved, outcome.namespaces);
+        (times.sockets, times.namespaces) = (outcome.counts.moved, outcome.namespaces.max(times.namespaces));
     }
     for turn in repeats + 1..=2 * repeats {
         times.commands.push(command(&program, &loader, &request(turn))?);
