@@ -246,12 +246,12 @@ mod tests {
 
     #[test]
     fn live_sockets_count_unless_the_file_leaves_them_alone() {
-        let host = Host::new().policy("/a", "reno", &[], "x").to_move(3);
+        let host = Host::new().policy("/a", "reno", &[], "x").still_to_move(3);
         let text = "[cgroup.\"/a\"]\nalgorithm = \"reno\"\nas = \"x\"\n";
         let plan = host.plan(text);
         assert_eq!((&plan.steps[0].action, plan.in_force()), (&Action::Move { sockets: 3 }, false));
         assert!(host.plan(&format!("{text}live = false\n")).in_force());
-        let none = Host::new().policy("/a", "reno", &[], "x").to_move(0);
+        let none = Host::new().policy("/a", "reno", &[], "x").still_to_move(0);
         assert!(none.plan(text).in_force());
     }
 

@@ -46,7 +46,7 @@ impl Host {
     }
 
     /// So many live sockets do not have what the policy that was added last says.
-    pub(crate) fn to_move(mut self, sockets: u64) -> Self {
+    pub(crate) fn still_to_move(mut self, sockets: u64) -> Self {
         let id = self.observed.policies.last().expect("a policy").cgroup_id;
         self.observed.to_move.insert(id, sockets);
         self

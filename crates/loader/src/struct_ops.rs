@@ -60,7 +60,7 @@ fn read_record(path: &Path) -> Result<Option<Loaded>> {
         return Ok(None);
     }
     let what = || format!("cannot read {}", path.display());
-    let map = MapHandle::from_pinned_path(&path).map_err(Error::bpf(what()))?;
+    let map = MapHandle::from_pinned_path(path).map_err(Error::bpf(what()))?;
     let bytes = map.lookup(&KEY, MapFlags::ANY).map_err(Error::bpf(what()))?;
     Ok(bytes.and_then(|bytes| bytemuck::try_pod_read_unaligned(&bytes).ok()))
 }

@@ -107,13 +107,21 @@ pub fn run(
     let start = Moves::from(canary.outcome());
     observe(Event::Started { moves: &start, canary: canary.canary_name(), baseline: canary.baseline_name() });
     let trial = Trial { loader, request, plan: &plan, watch: &watch, canary: &canary, begins: Instant::now() + SETTLE };
-    // From here on an error drops the canary, which takes it back.
-    let (cause, seen) = trial.follow(interrupted, observe)?;
+    let (cause, seen) = match trial.follow(interrupted, observe) {
+        Ok(end) => end,
+        Err(error) => {
+            // Which takes it back.
+            drop(canary);
+            let _ = watch.finish();
+            return Err(error);
+        }
+    };
     let watched = trial.begins.elapsed();
     observe(Event::Decided { cause: &cause });
 
-    let (outcome, cause, end) = carry_out(canary, cause)?;
+    let carried_out = carry_out(canary, cause);
     let (recording, problem) = watch.finish();
+    let (outcome, cause, end) = carried_out?;
     let mut decision = Decision {
         outcome,
         cause: with_reason(cause, problem.as_deref()),

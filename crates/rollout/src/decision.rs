@@ -228,3 +228,103 @@ pub(crate) fn at_the_end(verdicts: &[Verdict]) -> Cause {
         None => Cause::NoGuardHeld,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(state: State, held: u32) -> Verdict {
+        let guard: crate::guard::Guard = "p95_rtt > 2 * baseline".parse().unwrap();
+        let note = (state == State::TooLittleData).then(|| "little".to_owned());
+        Verdict {
+            guard,
+            metric: guard.metric,
+            unit: "us",
+            canary: Some(1.0),
+            baseline: Some(1.0),
+            threshold: Some(2.0),
+            state,
+            held,
+            note,
+        }
+    }
+
+    #[test]
+    fn at_the_end_a_guard_that_holds_comes_first_and_silence_is_no_consent() {
+        let (clear, silent, held) =
+            (verdict(State::Clear, 0), verdict(State::TooLittleData, 0), verdict(State::Holds, 2));
+        let guard = "p95_rtt > 2 * baseline".to_owned();
+        let missing = "little".to_owned();
+        assert_eq!(at_the_end(&[clear.clone(), clear.clone()]), Cause::NoGuardHeld);
+        assert_eq!(at_the_end(&[clear.clone(), silent.clone()]), Cause::TooLittleData { missing });
+        let expected = Cause::GuardHeld { guard, evaluations: 2, early: false };
+        assert_eq!(at_the_end(&[clear, silent, held]), expected);
+    }
+
+    fn decision(outcome: Outcome, cause: Cause, complete: bool) -> Decision {
+        let figures = Figures {
+            kernel_name: "new".to_owned(),
+            flows: 0,
+            rows: 0,
+            sent_bytes: 0,
+            retrans_bytes: 0,
+            acked_bytes: 0,
+            delivered_pkts: 0,
+            lost_pkts: 0,
+            active_s: 0.0,
+            rtt_samples: 0,
+            metrics: BTreeMap::new(),
+        };
+        Decision {
+            outcome,
+            cause,
+            algorithm: "cubic".to_owned(),
+            cgroup: "/web".to_owned(),
+            cgroup_id: 42,
+            share: "10%".parse().unwrap(),
+            started: String::new(),
+            settle_s: 1.0,
+            watch_s: 60.0,
+            watched_s: 60.0,
+            min_flows: 5,
+            guards: vec![verdict(State::Holds, 5)],
+            canary: figures.clone(),
+            baseline: figures,
+            ignored: Ignored::default(),
+            start: Moves::default(),
+            end: Some(Moves { complete, ..Moves::default() }),
+            recording: Recording { path: None, interval_us: 1, rows: 0, drops_ring_full: 0, drops_no_storage: 0 },
+            stored: PathBuf::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_exit_code_tells_a_script_what_became_of_the_canary() {
+        let held = || Cause::GuardHeld { guard: String::new(), evaluations: 5, early: true };
+        let ended = || Cause::RecorderEnded { error: String::new() };
+        for (outcome, cause, complete, code) in [
+            (Outcome::Promoted, Cause::NoGuardHeld, true, 0),
+            (Outcome::Promoted, Cause::NoGuardHeld, false, 5),
+            (Outcome::Reverted, held(), true, 6),
+            (Outcome::Reverted, Cause::TooLittleData { missing: String::new() }, true, 6),
+            (Outcome::Reverted, ended(), true, 1),
+            (Outcome::Reverted, Cause::Interrupted, true, 130),
+            (Outcome::Superseded, Cause::Superseded, true, 1),
+        ] {
+            assert_eq!(decision(outcome, cause.clone(), complete).exit_code(), code, "{outcome:?} {cause:?}");
+        }
+    }
+
+    #[test]
+    fn in_json_a_decision_reads_like_its_documentation() {
+        let cause = Cause::GuardHeld { guard: "p95_rtt > 2 * baseline".to_owned(), evaluations: 5, early: true };
+        let json = serde_json::to_value(decision(Outcome::Reverted, cause, true)).unwrap();
+        assert_eq!(json["outcome"], "reverted");
+        assert_eq!(json["cause"]["kind"], "guard-held");
+        assert_eq!(json["guards"][0]["guard"], "p95_rtt > 2 * baseline");
+        assert_eq!((&json["guards"][0]["metric"], &json["guards"][0]["state"]), (&"p95_rtt".into(), &"holds".into()));
+        assert_eq!(json["guards"][0]["unit"], "us");
+        assert!((json["share"].as_f64().unwrap() - 0.1).abs() < 1e-5);
+    }
+}

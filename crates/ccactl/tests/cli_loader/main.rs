@@ -2,8 +2,8 @@
 
 mod apply;
 mod apply_live;
-mod fleet;
 mod canary;
+mod fleet;
 mod host;
 mod input;
 mod lifecycle;
