@@ -321,6 +321,7 @@ int cca_migrate(struct bpf_iter__tcp *ctx)
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, u32);
 	__type(value, u32);
 } found SEC(".maps");

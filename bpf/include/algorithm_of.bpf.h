@@ -16,16 +16,14 @@ static __always_inline void cca_algorithm_of(struct tcp_sock *tp, char *name)
 	bpf_probe_read_kernel(name, CCA_NAME_LEN, &ops->name);
 }
 
-/* Both names are padded with NUL. */
+/* Both names are padded with NUL. Without a branch per byte, which the verifier would follow one by one. */
 static __always_inline int cca_same_name(const char *a, const char *b)
 {
-	for (int i = 0; i < CCA_NAME_LEN; i++) {
-		if (a[i] != b[i])
-			return 0;
-		if (!a[i])
-			break;
-	}
-	return 1;
+	unsigned char differs = 0;
+
+	for (int i = 0; i < CCA_NAME_LEN; i++)
+		differs |= a[i] ^ b[i];
+	return !differs;
 }
 
 #endif /* CCACTL_ALGORITHM_OF_BPF_H */

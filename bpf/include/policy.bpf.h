@@ -9,11 +9,8 @@
 #include "algorithm_of.bpf.h"
 
 #define CCA_MAX_POLICIES 4096
-/* Cgroups deeper than this have no policy; Kubernetes nests them 6 to 8 deep. */
-#define CCA_MAX_LEVELS 64
-
-#define SOL_TCP        6
-#define TCP_CONGESTION 13
+#define SOL_TCP          6
+#define TCP_CONGESTION   13
 
 /* Not preallocated: an update then replaces the element, and no program reads half of two policies. */
 struct {
@@ -47,36 +44,49 @@ static __always_inline u64 cca_decider(const struct cca_nearest *nearest)
 	return nearest->policy ? nearest->policy_id : nearest->leaving_id;
 }
 
+/* A walk from a cgroup up to the root. */
+struct cca_walk {
+	u64 cgroup; /* address */
+	u64 policy_id;
+	u64 leaving_id;
+	u32 level; /* that comes next */
+	u32 pad;
+};
+
+/* One level of the walk, for bpf_loop(): a loop of its own would be verified once per level. Returns 1 to stop. */
+static long cca_walk_level(u32 index, struct cca_walk *walk)
+{
+	struct cgroup *cgroup = (void *)walk->cgroup;
+	struct cgroup *ancestor = NULL;
+	struct cca_policy *policy;
+	u64 id;
+
+	/* A variable index into a kernel array is beyond what the verifier follows: read it by address. */
+	bpf_probe_read_kernel(&ancestor, sizeof(ancestor), &cgroup->ancestors[walk->level]);
+	walk->level--;
+	id = BPF_CORE_READ(ancestor, kn, id);
+	policy = bpf_map_lookup_elem(&policies, &id);
+	if (!policy)
+		return 0;
+	if (!(policy->flags & CCA_POLICY_LEAVING)) {
+		walk->policy_id = id;
+		return 1;
+	}
+	if (!walk->leaving_id)
+		walk->leaving_id = id;
+	return 0;
+}
+
 static __always_inline void cca_find_nearest(struct sock *sk, struct cca_nearest *nearest)
 {
 	struct cgroup *cgroup = sk->sk_cgrp_data.cgroup;
-	int level = cgroup->level;
+	struct cca_walk walk = {.cgroup = (u64)cgroup, .level = cgroup->level};
 
-	__builtin_memset(nearest, 0, sizeof(*nearest));
-	for (int i = 0; i < CCA_MAX_LEVELS; i++) {
-		struct cgroup *ancestor = NULL;
-		struct cca_policy *policy;
-		u64 id;
-
-		if (level < 1)
-			return;
-		/* A variable index into a kernel array is beyond what the verifier follows: read it by address. */
-		bpf_probe_read_kernel(&ancestor, sizeof(ancestor), &cgroup->ancestors[level]);
-		level--;
-		id = BPF_CORE_READ(ancestor, kn, id);
-		policy = bpf_map_lookup_elem(&policies, &id);
-		if (!policy)
-			continue;
-		if (!(policy->flags & CCA_POLICY_LEAVING)) {
-			nearest->policy = policy;
-			nearest->policy_id = id;
-			return;
-		}
-		if (!nearest->leaving) {
-			nearest->leaving = policy;
-			nearest->leaving_id = id;
-		}
-	}
+	bpf_loop(walk.level, cca_walk_level, &walk, 0);
+	nearest->policy_id = walk.policy_id;
+	nearest->leaving_id = walk.leaving_id;
+	nearest->policy = bpf_map_lookup_elem(&policies, &walk.policy_id);
+	nearest->leaving = bpf_map_lookup_elem(&policies, &walk.leaving_id);
 }
 
 /*
