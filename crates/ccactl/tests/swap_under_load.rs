@@ -37,8 +37,9 @@ fn every_swap_under_load_moves_all_sockets_and_loses_no_byte_and_no_connection()
         bottleneck: None,
         seed: 1,
     };
-    let mut load = CheckedLoad::start(Path::new(env!("CARGO_BIN_EXE_ccactl")), id, &options, &cgroup).unwrap();
+    // Before the load, so that it goes after it: notes on sockets stay as long as the sockets.
     let _policies = Unload(&loader);
+    let mut load = CheckedLoad::start(Path::new(env!("CARGO_BIN_EXE_ccactl")), id, &options, &cgroup).unwrap();
     let request = |turn: usize| {
         let place = turn % ALGORITHMS.len();
         LoadRequest::new(ALGORITHMS[place], cgroup.path()).as_name(format!("{tag}_{place}"))

@@ -40,9 +40,19 @@ fn main() -> ExitCode {
 fn run(settings: &Settings) -> Result<Faults> {
     eprintln!("seed {}; {} connections", settings.seed, settings.connections);
     let mut world = World::start(settings)?;
-    let swaps = swaps::run(&mut world, settings)?;
-    let kills = kills::run(&mut world, settings)?;
+    let (swaps, kills) = match load_phases(&mut world, settings) {
+        Ok(phases) => phases,
+        Err(error) => {
+            // Nothing is left behind then either.
+            world.end()?;
+            return Err(error);
+        }
+    };
     let ending = world.end()?;
     print!("{}", summary::markdown(settings, &swaps, &kills, &ending));
     Ok([swaps.faults, kills.faults, ending.faults].concat())
+}
+
+fn load_phases(world: &mut World, settings: &Settings) -> Result<(swaps::Swaps, kills::Kills)> {
+    Ok((swaps::run(world, settings)?, kills::run(world, settings)?))
 }

@@ -117,6 +117,8 @@ fn measure(connections: u32, pairs: usize, repeats: u32) -> Result<Times> {
         bottleneck: None,
         seed: u64::from(std::process::id()),
     };
+    // Before the load, so that it goes after it: notes on sockets stay as long as the sockets.
+    let _policies = Unload(&loader);
     let mut load = CheckedLoad::start(&program, id, &options, &cgroup)?;
     let request = |turn: u32| {
         let place = turn as usize % ALGORITHMS.len();
@@ -142,8 +144,18 @@ fn measure(connections: u32, pairs: usize, repeats: u32) -> Result<Times> {
     let faults = load.faults()?;
     loader.unload(cgroup.path())?;
     let faults = [faults, load.finish()?.faults].concat();
-    loader.unload_all()?;
     if faults.is_empty() { Ok(times) } else { Err(faults.join("; ").into()) }
+}
+
+/// Leaves nothing behind, also after an error.
+struct Unload<'a>(&'a Loader);
+
+impl Drop for Unload<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.0.unload_all() {
+            eprintln!("swap_time: clean-up: {error}");
+        }
+    }
 }
 
 /// The same from the shell's side: the process, its libraries, the programs that it loads.
