@@ -28,7 +28,7 @@ impl Evidence {
         fs::create_dir_all(dir).map_err(|cause| error(dir, cause))?;
         // Relative paths would mean nothing to a later reader of the decision.
         let dir = dir.canonicalize().map_err(|cause| error(dir, cause))?;
-        let stem = format!("{}-{cgroup_id}-{kernel_name}", utc_compact());
+        let stem = free_stem(&dir, &format!("{}-{cgroup_id}-{kernel_name}", utc_compact()));
         let file = |extension: &str| dir.join(format!("{stem}.{extension}"));
         Ok(Evidence { decision: file("json"), recording: file("parquet") })
     }
@@ -53,6 +53,35 @@ impl Evidence {
     }
 }
 
+/// The name, or the name with a number when a canary of the same second has left files, perhaps because it was killed.
+fn free_stem(dir: &Path, stem: &str) -> String {
+    let taken: Vec<String> = fs::read_dir(dir)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|file| file.file_name().into_string().ok())
+        .collect();
+    let is_free = |stem: &String| !taken.iter().any(|name| name.starts_with(&format!("{stem}.")));
+    let numbered = (2..).map(|number| format!("{stem}-{number}"));
+    std::iter::once(stem.to_owned()).chain(numbered).find(is_free).expect("some number is free")
+}
+
 fn error(path: &Path, cause: io::Error) -> Error {
     Error::Evidence { path: path.to_owned(), cause }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_canary_has_left_is_not_written_over() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(free_stem(dir.path(), "a-1-x"), "a-1-x");
+        fs::write(dir.path().join("a-1-x.parquet.partial.arrows"), "").unwrap();
+        assert_eq!(free_stem(dir.path(), "a-1-x"), "a-1-x-2");
+        fs::write(dir.path().join("a-1-x-2.json"), "").unwrap();
+        assert_eq!(free_stem(dir.path(), "a-1-x"), "a-1-x-3");
+        assert_eq!(free_stem(dir.path(), "a-1"), "a-1", "another name that only begins alike");
+    }
 }

@@ -158,11 +158,27 @@ fn a_canary_that_is_killed_while_it_starts_watches_or_ends_is_told_and_taken_bac
     let mut live = Live::open(&host, 10);
     let evidence = host.run.path().to_str().unwrap().to_owned();
     let canary = [
-        "swap", "cubic", "--cgroup", &cgroup, "--as", &second, "--canary", "50%", "--watch", "5s", "--min-flows", "1",
-        "--revert-if", "goodput < 0.001 * baseline", "--evidence", &evidence,
+        "swap",
+        "cubic",
+        "--cgroup",
+        &cgroup,
+        "--as",
+        &second,
+        "--canary",
+        "50%",
+        "--watch",
+        "5s",
+        "--min-flows",
+        "1",
+        "--revert-if",
+        "goodput < 0.001 * baseline",
+        "--evidence",
+        &evidence,
     ];
     // The second pass of `policy` and of `moved` is the revert at the end: idle connections give no data to promote on.
-    for point in ["registered", "policy", "moving", "moved", "settled", "canary-moved", "watching", "policy:2", "moved:2"] {
+    for point in
+        ["registered", "policy", "moving", "moved", "settled", "canary-moved", "watching", "policy:2", "moved:2"]
+    {
         for next in [&["rollback", "--cgroup", &cgroup][..], &["unload", "--cgroup", &cgroup]] {
             let context = format!("canary killed at '{point}', then {}", next[0]);
             host.ok(&host.load_args(&first, &cgroup));
