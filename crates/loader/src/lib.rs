@@ -62,7 +62,7 @@ pub use paths::Paths;
 pub use probe::ProbeResult;
 pub use request::{Choice, LoadRequest};
 pub use sockets::{SocketOutcome, SocketReport};
-pub use status::{CanaryStatus, PolicyStatus, State, TunableSetting};
+pub use status::{CanaryStatus, PolicyStatus, RegisteredAlgorithm, State, TunableSetting};
 pub use swap::{RollbackOutcome, SwapRequest, SwapScope};
 pub use transient::TransientCgroup;
 pub use unload::{UnloadOptions, UnloadOutcome};

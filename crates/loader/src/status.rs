@@ -1,12 +1,13 @@
 //! What is in force, read back from the pins.
 
+use crate::bpffs;
 use crate::cgroup;
 use crate::error::Result;
 use crate::loader::Loader;
 use crate::policy::{self, Policies};
 use crate::struct_ops;
 use crate::time::rfc3339;
-use ccactl_abi::layout::{CANARY_ALL, POLICY_ENFORCE, POLICY_LEAVING, POLICY_MOVING, Policy, name_str};
+use ccactl_abi::layout::{CANARY_ALL, Loaded, POLICY_ENFORCE, POLICY_LEAVING, POLICY_MOVING, Policy, name_str};
 use ccactl_abi::{Algorithm, Tunable};
 use std::path::PathBuf;
 
@@ -72,7 +73,33 @@ pub struct PolicyStatus {
     pub canary: Option<CanaryStatus>,
 }
 
+/// One algorithm that ccactl has registered with the kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegisteredAlgorithm {
+    /// As sockets show it.
+    pub kernel_name: String,
+    /// Row of the registry.
+    pub algorithm: &'static Algorithm,
+    /// All tunables with the values in force, in the order of the registry.
+    pub tunables: Vec<TunableSetting>,
+}
+
 impl Loader {
+    /// Every algorithm that ccactl has registered: of policies and canaries, and those that only live sockets have.
+    ///
+    /// # Errors
+    /// A pin that cannot be read.
+    pub fn registered(&self) -> Result<Vec<RegisteredAlgorithm>> {
+        let mut registered = Vec::new();
+        for kernel_name in bpffs::names(&self.paths.algorithms())? {
+            let Some(loaded) = struct_ops::read(&self.paths, &kernel_name)? else { continue };
+            let Some(algorithm) = Algorithm::by_name(name_str(&loaded.algorithm)) else { continue };
+            registered.push(RegisteredAlgorithm { kernel_name, algorithm, tunables: settings(algorithm, Some(&loaded)) });
+        }
+        registered.sort_by(|a, b| a.kernel_name.cmp(&b.kernel_name));
+        Ok(registered)
+    }
+
     /// All policies, by the id of their cgroup.
     ///
     /// # Errors
@@ -135,12 +162,7 @@ impl Loader {
             (None, true) => "unknown".to_owned(),
             (None, false) => format!("native:{kernel_name}"),
         };
-        let set = loaded.as_ref().map(struct_ops::tunables).unwrap_or_default();
-        let value_of = |tunable: &Tunable| {
-            set.iter().find(|(other, _)| other.name == tunable.name).map_or(tunable.default_raw, |(_, raw)| *raw)
-        };
-        let tunables = row.map_or(&[][..], |row| row.tunables);
-        let tunables = tunables.iter().map(|tunable| TunableSetting { tunable, raw: value_of(tunable) }).collect();
+        let tunables = row.map(|row| settings(row, loaded.as_ref())).unwrap_or_default();
         let attached_since = rfc3339(policy.attached_unix_ns);
         let enforce = policy.flags & POLICY_ENFORCE != 0;
         let canary = (policy.canary_name[0] != 0).then(|| CanaryStatus {
@@ -161,4 +183,13 @@ impl Loader {
             canary,
         })
     }
+}
+
+/// All tunables of a row, those that were not set at load with their defaults.
+fn settings(row: &'static Algorithm, loaded: Option<&Loaded>) -> Vec<TunableSetting> {
+    let set = loaded.map(struct_ops::tunables).unwrap_or_default();
+    let value_of = |tunable: &Tunable| {
+        set.iter().find(|(other, _)| other.name == tunable.name).map_or(tunable.default_raw, |(_, raw)| *raw)
+    };
+    row.tunables.iter().map(|tunable| TunableSetting { tunable, raw: value_of(tunable) }).collect()
 }

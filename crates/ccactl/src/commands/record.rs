@@ -1,12 +1,11 @@
 //! `ccactl record`
 
 use anyhow::{Context, Result};
-use ccactl_abi::Algorithm;
 use ccactl_collector::{
     CgroupFilter, Error, Every, KnownAlgorithm, Output, Phase, Progress, RecordOptions, Recorder, Summary, netns_inode,
     parse_bytes, parse_duration, utc_compact,
 };
-use ccactl_loader::{Loader, Paths, PolicyStatus, cgroup};
+use ccactl_loader::{Loader, Paths, RegisteredAlgorithm, cgroup};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -122,27 +121,20 @@ fn cgroup_filter(given: &Path) -> Result<CgroupFilter> {
     Ok(CgroupFilter { path: mount.display(&path), id: cgroup::id(&path)?, level: mount.level(&path) })
 }
 
-/// The algorithms that some cgroup has, with the values of their tunables. Without them a recording is poorer, not wrong.
+/// The registered algorithms, with the values of their tunables. Without them a recording is poorer, not wrong.
 fn loaded_algorithms() -> Vec<KnownAlgorithm> {
-    let policies = Loader::open().and_then(|loader| loader.status()).unwrap_or_else(|error| {
+    let registered = Loader::open().and_then(|loader| loader.registered()).unwrap_or_else(|error| {
         tracing::warn!("the recording does not know the loaded algorithms: {error}");
         Vec::new()
     });
-    let mut known: Vec<KnownAlgorithm> = policies.iter().filter_map(known_algorithm).collect();
-    known.sort_by(|a, b| a.kernel_name.cmp(&b.kernel_name));
-    known.dedup_by(|a, b| a.kernel_name == b.kernel_name);
-    known
+    registered.into_iter().map(known_algorithm).collect()
 }
 
-/// `None` for a native algorithm, which has no row in the registry.
-fn known_algorithm(policy: &PolicyStatus) -> Option<KnownAlgorithm> {
-    let algorithm = Algorithm::by_name(&policy.algorithm)?;
-    let tunables = policy
-        .tunables
-        .iter()
-        .map(|setting| (setting.tunable.name.to_owned(), setting.tunable.display(setting.raw)))
-        .collect();
-    Some(KnownAlgorithm { kernel_name: policy.kernel_name.clone(), algorithm, tunables })
+fn known_algorithm(registered: RegisteredAlgorithm) -> KnownAlgorithm {
+    let values = registered.tunables.iter();
+    let tunables =
+        values.map(|setting| (setting.tunable.name.to_owned(), setting.tunable.display(setting.raw))).collect();
+    KnownAlgorithm { kernel_name: registered.kernel_name, algorithm: registered.algorithm, tunables }
 }
 
 /// Shows the progress until the recording has ended by itself or by a signal.
