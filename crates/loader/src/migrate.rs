@@ -3,6 +3,7 @@
 use crate::bpffs;
 use crate::cgroup;
 use crate::error::{Error, Result};
+use crate::fault;
 use crate::netns::{self, Namespaces};
 use crate::object;
 use crate::paths::Paths;
@@ -120,7 +121,9 @@ impl Migrator {
             let start = Instant::now();
             pass.sockets.extend(netns::inside(namespace, || rows::<Socket>(&link))?);
             pass.iteration += start.elapsed();
-            crate::fault::point("moving");
+            if flags & MIGRATE_MOVE != 0 {
+                fault::point("moving");
+            }
         }
         Ok(pass)
     }

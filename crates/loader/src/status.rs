@@ -94,7 +94,11 @@ impl Loader {
         for kernel_name in bpffs::names(&self.paths.algorithms())? {
             let Some(loaded) = struct_ops::read(&self.paths, &kernel_name)? else { continue };
             let Some(algorithm) = Algorithm::by_name(name_str(&loaded.algorithm)) else { continue };
-            registered.push(RegisteredAlgorithm { kernel_name, algorithm, tunables: settings(algorithm, Some(&loaded)) });
+            registered.push(RegisteredAlgorithm {
+                kernel_name,
+                algorithm,
+                tunables: settings(algorithm, Some(&loaded)),
+            });
         }
         registered.sort_by(|a, b| a.kernel_name.cmp(&b.kernel_name));
         Ok(registered)
