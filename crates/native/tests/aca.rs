@@ -281,7 +281,12 @@ fn paper_link() -> Link {
 fn ramp(alpha_milli: i64, paced: bool) -> (f64, u32, u64) {
     let mut socket = established("aca");
     socket.set_tunable("alpha", alpha_milli).expect("a tunable");
-    socket.tp_mut().inet_conn.sk.sk_pacing_status = u32::from(paced);
+    if paced {
+        // As SO_MAX_PACING_RATE leaves it: what the application asked for outlives a change of algorithm.
+        let sk = &mut socket.tp_mut().inet_conn.sk;
+        sk.sk_pacing_status = 1;
+        sk.sk_max_pacing_rate = 125_000_000_000;
+    }
     let start_us = socket.time_us();
     let mut flow = Flow::new(socket, paper_link(), 1);
     let (mut reached_us, mut largest) = (None, 0);
