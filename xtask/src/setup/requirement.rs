@@ -44,6 +44,19 @@ pub const REQUIREMENTS: &[Requirement] = &[
         },
     },
     Requirement {
+        name: "ip and tc",
+        purpose: "the tests lock routes and set up bottlenecks with them, in namespaces of their own",
+        scope: Scope::Build,
+        packages: Packages {
+            debian: "iproute2",
+            fedora: "iproute iproute-tc",
+            suse: "iproute2",
+            arch: "iproute2",
+            alpine: "iproute2",
+        },
+        works: || ["ip", "tc"].iter().all(|tool| succeeds(Command::new(tool).arg("-V"))),
+    },
+    Requirement {
         name: "make",
         purpose: "builds libbpf",
         scope: Scope::Build,
