@@ -63,7 +63,8 @@ impl Loader {
         }
     }
 
-    /// Notes what is in force before it is replaced.
+    /// Notes what is in force before it is replaced: before other code comes behind its name, if that may happen. What
+    /// turns out to be in force still is passed over by a rollback.
     pub(crate) fn remember(&self, id: u64, before: Option<&Policy>) -> Result<()> {
         History::ensure(&self.paths, id)?.push(history::present(&self.paths, before)?)
     }

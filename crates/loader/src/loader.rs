@@ -112,6 +112,9 @@ impl Loader {
         let cgroup_id = cgroup::id(&cgroup)?;
         self.refuse_during_canary(cgroup_id, &cgroup)?;
 
+        if request.replace {
+            self.remember(cgroup_id, self.policy_of(cgroup_id)?.as_ref())?;
+        }
         let registered = self.ensure_registered(&choice, request.replace)?;
         fault::point("registered");
         let attached = policy::ensure_attached(&self.paths, cgroup_id, &cgroup)?;

@@ -125,6 +125,10 @@ impl Loader {
         Ok(Migrator::load(&self.paths, Scope::All, None)?.look()?.sockets)
     }
 
+    pub(crate) fn policy_of(&self, id: u64) -> Result<Option<Policy>> {
+        Ok(Policies::open(&self.paths)?.map(|policies| policies.get(id)).transpose()?.flatten())
+    }
+
     pub(crate) fn path_of(&self, id: u64) -> Option<PathBuf> {
         self.mount.find_ids(&[id]).pop().map(|(_, path)| path)
     }
@@ -135,8 +139,7 @@ impl Loader {
     }
 
     pub(crate) fn refuse_during_canary(&self, id: u64, cgroup: &Path) -> Result<()> {
-        let policy = Policies::open(&self.paths)?.map(|policies| policies.get(id)).transpose()?.flatten();
-        match policy {
+        match self.policy_of(id)? {
             Some(policy) if policy.canary_name[0] != 0 && self.is_watched(id) => {
                 let canary = name_str(&policy.canary_name).to_owned();
                 Err(Error::CanaryRunning { path: cgroup.to_owned(), canary })

@@ -108,6 +108,9 @@ impl Loader {
             return self.rehearse(&choice, request, &target, &policy);
         }
 
+        if request.load.replace {
+            self.remember(target.id, Some(&target.before))?;
+        }
         self.ensure_registered(&choice, request.load.replace)?;
         fault::point("registered");
         policy::ensure_attached(&self.paths, target.id, &target.path)?;
@@ -196,11 +199,28 @@ impl Loader {
     pub(crate) fn target(&self, cgroup: &Path) -> Result<Target> {
         let path = self.mount.resolve(cgroup)?;
         let id = cgroup::id(&path)?;
-        let policy = Policies::open(&self.paths)?.map(|policies| policies.get(id)).transpose()?.flatten();
-        match policy.filter(|policy| policy.flags & POLICY_LEAVING == 0) {
+        match self.policy_of(id)?.filter(|policy| policy.flags & POLICY_LEAVING == 0) {
             Some(before) => Ok(Target { id, path, before }),
             None => Err(Error::NoPolicy { path }),
         }
+    }
+
+    /// What a cgroup has now, as a request: algorithm, tunables, name and enforcement. With [`SwapScope::ExistingOnly`] it
+    /// brings live sockets to the policy, also those that have older code of the same name.
+    ///
+    /// # Errors
+    /// [`Error::NoPolicy`], or a pin that cannot be read.
+    pub fn present_request(&self, cgroup: &Path) -> Result<LoadRequest> {
+        let target = self.target(cgroup)?;
+        let enforce = target.before.flags & POLICY_ENFORCE != 0;
+        let request = match choice_of(&history::present(&self.paths, Some(&target.before))?) {
+            native @ Choice::Native { .. } => LoadRequest::new(native.algorithm_name(), cgroup),
+            Choice::Registry { algorithm, kernel_name, tunables } => {
+                let request = LoadRequest::new(algorithm.name, cgroup).as_name(kernel_name);
+                tunables.iter().fold(request, |request, (row, raw)| request.set(row.name, row.display(*raw)))
+            }
+        };
+        Ok(request.enforce(enforce))
     }
 
     /// The policy after the swap.

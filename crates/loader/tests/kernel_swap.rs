@@ -317,13 +317,22 @@ fn new_code_behind_a_name_reaches_live_sockets_with_a_swap_and_status_says_who_h
             let new = Connection::over(LOOPBACK[0]);
             assert_eq!(host.loader.census().unwrap().policies[&id].old_code, 3);
 
-            let swap = SwapRequest::of(replace.clone()).scope(SwapScope::ExistingOnly);
+            let present = host.loader.present_request(&host.cgroup("a")).unwrap();
+            assert_eq!(present.set, [("alpha".to_owned(), "1.3".to_owned())]);
+            let swap = SwapRequest::of(present).scope(SwapScope::ExistingOnly);
             assert_moved_partly(&host.loader.swap(&swap).unwrap(), 3, 3);
             assert_eq!(host.loader.census().unwrap().policies[&id].old_code, 0);
             for connection in [&connection, &new] {
                 assert_eq!(connection.algorithms(), [name.as_str(); 3]);
                 connection.move_both_ways(100_000);
             }
+            // Back to the tunables before, by the same name.
+            match host.loader.rollback(&host.cgroup("a")).unwrap() {
+                RollbackOutcome::Restored(outcome) => assert_moved(&outcome, 6),
+                other => panic!("{other:?}"),
+            }
+            assert_eq!(host.loader.present_request(&host.cgroup("a")).unwrap().set, []);
+            assert_eq!(host.loader.census().unwrap().policies[&id].old_code, 0);
         });
     });
     host.loader.unload_all().unwrap();

@@ -37,22 +37,22 @@ pub struct Args {
 
 impl Args {
     /// The guarded swap, if one is asked for.
-    pub fn request(self, swap: &SwapRequest) -> Result<Option<CanaryRequest>> {
+    pub fn request(&self, swap: &SwapRequest) -> Result<Option<CanaryRequest>> {
         let Some(share) = self.canary else { return Ok(None) };
         Ok(Some(CanaryRequest {
             swap: swap.clone(),
             share,
             watch: self.watch,
-            guards: self.revert_if.into_iter().map(guard).collect::<Result<_, _>>()?,
+            guards: self.revert_if.iter().map(|text| guard(text)).collect::<Result<_, _>>()?,
             min_flows: self.min_flows,
-            evidence: self.evidence.unwrap_or_else(default_evidence_dir),
+            evidence: self.evidence.clone().unwrap_or_else(default_evidence_dir),
         }))
     }
 }
 
 /// Not clap's to parse: its messages take three lines, and this one is long enough.
-fn guard(text: String) -> Result<Guard, Error> {
-    text.parse().map_err(|reason| Error::Guard { text, reason })
+fn guard(text: &str) -> Result<Guard, Error> {
+    text.parse().map_err(|reason| Error::Guard { text: text.to_owned(), reason })
 }
 
 /// Watches a canary to its decision. Signals take it back.

@@ -85,8 +85,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
             println!("{cgroup}: new sockets get {name} instead of {from}; those already open keep theirs");
         }
         Change::Replaced => println!(
-            "{cgroup}: new sockets get the new {name}; `ccactl swap {} --existing` moves those already open",
-            outcome.algorithm
+            "{cgroup}: new sockets get the new {name}; `ccactl swap --existing --cgroup {cgroup}` moves those already open"
         ),
         Change::Enforcement => {
             println!("{cgroup}: keeps {name}; what applications choose counts differently from now on")

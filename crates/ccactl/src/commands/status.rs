@@ -204,8 +204,8 @@ fn remarks(row: &Row, busy: bool) -> Vec<String> {
     }
     if row.sockets.old_code > 0 {
         remarks.push(format!(
-            "{cgroup}: {} live sockets run older code of {}: `ccactl swap {} --cgroup {cgroup} --existing` moves them",
-            row.sockets.old_code, row.kernel_name, row.algorithm
+            "{cgroup}: {} live sockets run older code of {}: `ccactl swap --existing --cgroup {cgroup}` moves them",
+            row.sockets.old_code, row.kernel_name
         ));
     }
     if row.sockets.total > row.sockets.as_policy {

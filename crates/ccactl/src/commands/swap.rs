@@ -10,9 +10,10 @@ use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Algorithm: a name of `ccactl list`, or native:NAME for the kernel's own
-    #[arg(value_name = "ALGO")]
-    algorithm: String,
+    /// Algorithm: a name of `ccactl list`, or native:NAME for the kernel's own; with --existing it may be left out: what
+    /// the policy has
+    #[arg(value_name = "ALGO", required_unless_present = "existing")]
+    algorithm: Option<String>,
     /// cgroup with a policy, relative to the cgroup2 mount (/bench) or absolute
     #[arg(long, value_name = "PATH")]
     cgroup: PathBuf,
@@ -29,10 +30,10 @@ pub struct Args {
     #[arg(long)]
     enforce: bool,
     /// Set a tunable; `ccactl show ALGO` lists them
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = output::name_value)]
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = output::name_value, requires = "algorithm")]
     set: Vec<(String, String)>,
     /// Register under another kernel name, so that several versions stand side by side
-    #[arg(long = "as", value_name = "NAME")]
+    #[arg(long = "as", value_name = "NAME", requires = "algorithm")]
     as_name: Option<String>,
     /// Put this code and these tunables behind the kernel name, for every cgroup that has it
     #[arg(long)]
@@ -46,9 +47,22 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let json = args.json;
-    let (request, guarded) = requests(args)?;
-    request.load.parse()?;
-    let loader = Loader::open()?;
+    let (request, guarded, loader) = match &args.algorithm {
+        // What can be wrong with it is said before anything of the host is looked at.
+        Some(algorithm) => {
+            let load = load_request(&args, algorithm);
+            load.parse()?;
+            let (request, guarded) = requests(&args, load)?;
+            (request, guarded, Loader::open()?)
+        }
+        None => {
+            let loader = Loader::open()?;
+            let present = loader.present_request(&args.cgroup)?;
+            let enforce = args.enforce || present.enforce;
+            let (request, guarded) = requests(&args, present.enforce(enforce))?;
+            (request, guarded, loader)
+        }
+    };
     if let Some(guarded) = guarded {
         return canary::run(&loader, &guarded, json);
     }
@@ -61,21 +75,24 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(sockets_view::exit(outcome.is_complete()))
 }
 
+fn load_request(args: &Args, algorithm: &str) -> LoadRequest {
+    LoadRequest {
+        algorithm: algorithm.to_owned(),
+        cgroup: args.cgroup.clone(),
+        create: false,
+        set: args.set.clone(),
+        as_name: args.as_name.clone(),
+        enforce: args.enforce,
+        replace: args.replace,
+    }
+}
+
 /// The swap, and the guarded one that it is to be, if so asked.
-fn requests(args: Args) -> Result<(SwapRequest, Option<CanaryRequest>)> {
+fn requests(args: &Args, load: LoadRequest) -> Result<(SwapRequest, Option<CanaryRequest>)> {
     let scope = match (args.existing, args.new_only) {
         (true, _) => SwapScope::ExistingOnly,
         (_, true) => SwapScope::NewOnly,
         _ => SwapScope::All,
-    };
-    let load = LoadRequest {
-        algorithm: args.algorithm,
-        cgroup: args.cgroup,
-        create: false,
-        set: args.set,
-        as_name: args.as_name,
-        enforce: args.enforce,
-        replace: args.replace,
     };
     let swap = SwapRequest { load, scope, dry_run: args.dry_run };
     let guarded = args.canary.request(&swap)?;

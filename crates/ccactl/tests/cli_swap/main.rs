@@ -104,3 +104,28 @@ fn two_swaps_at_once_end_in_one_of_the_two_states() {
         live.move_bytes();
     }
 }
+
+#[test]
+fn the_command_that_status_names_moves_sockets_with_older_code() {
+    let Some(host) = Host::with_root() else { return };
+    let ([name, _], cgroup) = (names(&host), host.cgroup());
+    let load = ["load", "f-bbrv2", "--cgroup", &cgroup, "--create", "--as", &name];
+    host.ok(&load);
+    let live = Live::open(&host, 2);
+    let replaced = host.ok(&[&load[..], &["--set", "alpha=1.3", "--replace"]].concat());
+    let status = host.ok(&["status"]);
+    assert!(status.contains("6 live sockets run older code"), "{status}");
+    let command = format!("swap --existing --cgroup {cgroup}");
+    assert!(replaced.contains(&command) && status.contains(&command), "{replaced}{status}");
+    let text = host.ok(&command.split(' ').collect::<Vec<_>>());
+    assert!(text.contains("read back: 6 of 6 have it"), "{text}");
+    assert!(!host.ok(&["status"]).contains("older code"));
+    assert_eq!(live.by_algorithm(), [(name, 6)].into());
+    failed_usage(&host, &["swap", "--cgroup", &cgroup]);
+    failed_usage(&host, &["swap", "--existing", "--cgroup", &cgroup, "--set", "alpha=1.2"]);
+}
+
+/// clap's own complaints are longer than a line.
+fn failed_usage(host: &Host, args: &[&str]) {
+    assert_eq!(host.ccactl(args).status.code(), Some(i32::from(exit::USAGE)), "{args:?}");
+}
