@@ -13,14 +13,12 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
-#include <bpf/bpf_endian.h>
-#include "algorithm_of.bpf.h"
+#include "socket.bpf.h"
 #include "trace_map.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* include/linux/socket.h, include/net/tcp_states.h */
-#define AF_INET         2
+/* include/net/tcp_states.h */
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT    2
 #define TCP_SYN_RECV    3
@@ -68,20 +66,6 @@ static __always_inline void count_drop(u32 reason)
 		(*count)++;
 }
 
-static __always_inline int in_cgroup(struct sock *sk)
-{
-	struct cgroup *cgroup = sk->sk_cgrp_data.cgroup;
-	struct cgroup *ancestor = NULL;
-
-	if (!config.cgroup_id)
-		return 1;
-	if (cgroup->level < (int)config.cgroup_level)
-		return 0;
-	/* A variable index into a kernel array is beyond what the verifier follows: read it by address. */
-	bpf_probe_read_kernel(&ancestor, sizeof(ancestor), &cgroup->ancestors[config.cgroup_level]);
-	return BPF_CORE_READ(ancestor, kn, id) == config.cgroup_id;
-}
-
 /* Not skc_num, which a socket gives back before its state becomes CLOSE. */
 static __always_inline u16 local_port(struct tcp_sock *tp)
 {
@@ -94,7 +78,7 @@ static __always_inline int is_wanted(struct sock *sk, struct tcp_sock *tp)
 		return 0;
 	if (config.netns && sk->__sk_common.skc_net.net->ns.inum != config.netns)
 		return 0;
-	return in_cgroup(sk);
+	return !config.cgroup_id || cca_is_below(sk, config.cgroup_id, config.cgroup_level);
 }
 
 /* Whether the socket's next sample is due; if so, starts its next interval. */
@@ -124,15 +108,7 @@ static __always_inline void fill_addresses(struct cca_sample *row, struct sock *
 {
 	row->sport = local_port(tp);
 	row->dport = bpf_ntohs(sk->__sk_common.skc_dport);
-	if (sk->__sk_common.skc_family == AF_INET) {
-		row->family = 4;
-		*(u32 *)row->saddr = sk->__sk_common.skc_rcv_saddr;
-		*(u32 *)row->daddr = sk->__sk_common.skc_daddr;
-	} else {
-		row->family = 6;
-		bpf_probe_read_kernel(row->saddr, sizeof(row->saddr), &sk->__sk_common.skc_v6_rcv_saddr);
-		bpf_probe_read_kernel(row->daddr, sizeof(row->daddr), &sk->__sk_common.skc_v6_daddr);
-	}
+	row->family = cca_addresses_of(sk, row->saddr, row->daddr);
 }
 
 static __always_inline void fill_window(struct cca_sample *row, struct sock *sk, struct tcp_sock *tp)

@@ -12,13 +12,10 @@
 #include "ccactl_abi.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
-#include <bpf/bpf_endian.h>
 #include "policy.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define AF_INET      2
-#define AF_INET6     10
 #define TCP_SYN_SENT 2
 #define TCP_LISTEN   10
 #define ENOENT       2
@@ -125,17 +122,6 @@ static __always_inline int has_wanted(const struct cca_socket *row)
 	__builtin_memcpy(key.name, row->wanted, sizeof(key.name));
 	table_id = bpf_map_lookup_elem(&tables, &key);
 	return !table_id || *table_id == row->table_id;
-}
-
-static __always_inline int in_scope(struct sock *sk, const struct cca_migrate_config *scope)
-{
-	struct cgroup *cgroup = sk->sk_cgrp_data.cgroup;
-	struct cgroup *ancestor = NULL;
-
-	if (cgroup->level < (int)scope->cgroup_level)
-		return 0;
-	bpf_probe_read_kernel(&ancestor, sizeof(ancestor), &cgroup->ancestors[scope->cgroup_level]);
-	return BPF_CORE_READ(ancestor, kn, id) == scope->cgroup_id;
 }
 
 /* What the socket is to have, in `row`, and who says so. Returns whether that needs ECN on the connection. */
@@ -260,15 +246,7 @@ static __always_inline void fill(struct cca_socket *row, struct sock *sk, struct
 	row->ssthresh_pkts = tp->snd_ssthresh;
 	row->sport = sk->__sk_common.skc_num;
 	row->dport = bpf_ntohs(sk->__sk_common.skc_dport);
-	if (sk->__sk_common.skc_family == AF_INET) {
-		row->family = 4;
-		*(u32 *)row->saddr = sk->__sk_common.skc_rcv_saddr;
-		*(u32 *)row->daddr = sk->__sk_common.skc_daddr;
-	} else {
-		row->family = 6;
-		bpf_probe_read_kernel(row->saddr, sizeof(row->saddr), &sk->__sk_common.skc_v6_rcv_saddr);
-		bpf_probe_read_kernel(row->daddr, sizeof(row->daddr), &sk->__sk_common.skc_v6_daddr);
-	}
+	row->family = cca_addresses_of(sk, row->saddr, row->daddr);
 }
 
 SEC("iter/tcp")
@@ -292,7 +270,7 @@ int cca_migrate(struct bpf_iter__tcp *ctx)
 	sk = &tp->inet_conn.icsk_inet.sk;
 	mark = bpf_sk_storage_get(&marks, sk, NULL, 0);
 	row.table_id = table_id_of(tp);
-	if (!(scope->flags & CCA_MIGRATE_ANY_CGROUP) && !in_scope(sk, scope))
+	if (!(scope->flags & CCA_MIGRATE_ANY_CGROUP) && !cca_is_below(sk, scope->cgroup_id, scope->cgroup_level))
 		return 0;
 	cca_find_nearest(sk, &nearest);
 	if (scope->flags & CCA_MIGRATE_ANY_CGROUP) {
@@ -354,7 +332,7 @@ int cca_find_namespaces(struct bpf_iter__task_file *ctx)
 	family = sk->__sk_common.skc_family;
 	if (family != AF_INET && family != AF_INET6)
 		return 0;
-	if (!(scope->flags & CCA_MIGRATE_ANY_CGROUP) && !in_scope(sk, scope))
+	if (!(scope->flags & CCA_MIGRATE_ANY_CGROUP) && !cca_is_below(sk, scope->cgroup_id, scope->cgroup_level))
 		return 0;
 	holder.netns = sk->__sk_common.skc_net.net->ns.inum;
 	if (bpf_map_update_elem(&found, &holder.netns, &one, BPF_NOEXIST))

@@ -6,7 +6,7 @@
 #ifndef CCACTL_POLICY_BPF_H
 #define CCACTL_POLICY_BPF_H
 
-#include "algorithm_of.bpf.h"
+#include "socket.bpf.h"
 
 #define CCA_MAX_POLICIES 4096
 #define SOL_TCP          6
