@@ -7,7 +7,7 @@ use crate::loader::Loader;
 use crate::lock::Lock;
 use crate::outcome::SwapOutcome;
 use crate::policy::{self, Policies};
-use crate::recover::without_canary;
+use crate::recover::{Except, without_canary};
 use crate::request::Choice;
 use crate::swap::{SwapRequest, Target};
 use crate::time::unix_ns;
@@ -40,7 +40,7 @@ impl Loader {
         let canary_share = parts(share)?;
         self.mount.resolve(&request.load.cgroup)?;
         let _lock = Lock::take(&self.paths)?;
-        self.prepare(&request.load.cgroup)?;
+        self.prepare(Except::Nothing)?;
         let target = self.target(&request.load.cgroup)?;
         let name = kernel_name(&choice);
         if name == target.before.kernel_name {

@@ -30,7 +30,7 @@ pub(crate) fn point(name: &'static str) {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     static PASSED: AtomicU32 = AtomicU32::new(0);
-    debug_assert!(POINTS.contains(&name));
+    assert!(POINTS.contains(&name), "{name} is missing in POINTS");
     let Ok(wanted) = std::env::var("CCACTL_FAULT") else { return };
     let (wanted, count) = wanted.split_once(':').map_or((wanted.as_str(), 1), |(wanted, count)| {
         (wanted, count.parse().expect("CCACTL_FAULT is NAME or NAME:COUNT"))

@@ -102,8 +102,7 @@ impl Loader {
         }
         let _lock = Lock::take(&self.paths)?;
         let mut undo = Undo { loader: self, made: Vec::new(), armed: true };
-        let known = self.mount.resolve(&request.cgroup).ok().and_then(|path| cgroup::id(&path).ok());
-        self.recover(known.map_or(Except::Nothing, Except::Canary))?;
+        self.recover(Except::Nothing)?;
         self.collect_garbage()?;
         bpffs::ensure(&self.paths)?;
         let (cgroup, made) = self.mount.create(&request.cgroup)?;

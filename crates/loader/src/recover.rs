@@ -2,10 +2,8 @@
 //! before every change.
 
 use crate::bpffs;
-
 use crate::error::{Error, Result};
 use crate::fault;
-
 use crate::loader::Loader;
 use crate::migrate::{Migrator, Scope};
 use crate::policy::{self, Policies};
@@ -23,7 +21,7 @@ use std::path::{Path, PathBuf};
 pub(crate) enum Except {
     /// Nothing.
     Nothing,
-    /// What becomes of a canary of this cgroup.
+    /// What becomes of a canary of this cgroup: a rollback ends it and tells.
     Canary(u64),
     /// Everything about this cgroup.
     All(u64),
@@ -41,12 +39,11 @@ impl Loader {
         // A removed cgroup stays in the kernel, program and all, as long as one of its sockets is open.
         let present = self.mount.find_ids(&ids);
         for (id, policy) in &policies {
-            let is_own = except == Except::All(*id);
-            if is_own {
+            if except == Except::All(*id) {
                 continue;
             }
-            let is_removed = present.iter().all(|(found, _)| found != id);
-            if is_removed || policy.flags & POLICY_LEAVING != 0 {
+            let path = present.iter().find(|(found, _)| found == id).map(|(_, path)| path.as_path());
+            if path.is_none() || policy.flags & POLICY_LEAVING != 0 {
                 tracing::info!("taking back the policy of cgroup {id}, which a killed ccactl or a removed cgroup left");
                 self.take_back(*id, policy)?;
                 continue;
@@ -54,10 +51,10 @@ impl Loader {
             let has_canary = policy.canary_name[0] != 0;
             if has_canary && except != Except::Canary(*id) && !self.is_watched(*id) {
                 tracing::warn!("reverting the canary of cgroup {id}: the ccactl that watched it is gone");
-                self.transition(*id, self.path_of(*id).as_deref(), &without_canary(policy))?;
+                self.transition(*id, path, &without_canary(policy))?;
             } else if policy.flags & POLICY_MOVING != 0 {
                 tracing::info!("completing the swap of cgroup {id} that was interrupted");
-                self.transition(*id, self.path_of(*id).as_deref(), policy)?;
+                self.transition(*id, path, policy)?;
             }
         }
         Ok(())

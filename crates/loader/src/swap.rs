@@ -99,7 +99,7 @@ impl Loader {
         self.mount.resolve(&request.load.cgroup)?;
         let _lock = Lock::take(&self.paths)?;
         if !request.dry_run {
-            self.prepare(&request.load.cgroup)?;
+            self.prepare(Except::Nothing)?;
         }
         let target = self.target(&request.load.cgroup)?;
         self.refuse_during_canary(target.id, &target.path)?;
@@ -138,9 +138,9 @@ impl Loader {
     /// # Errors
     /// [`Error::NoPolicy`], [`Error::NoHistory`], and those of [`Loader::swap`].
     pub fn rollback(&self, cgroup: &Path) -> Result<RollbackOutcome> {
-        self.mount.resolve(cgroup)?;
+        let id = cgroup::id(&self.mount.resolve(cgroup)?)?;
         let _lock = Lock::take(&self.paths)?;
-        self.prepare(cgroup)?;
+        self.prepare(Except::Canary(id))?;
         let target = self.target(cgroup)?;
         let result = if target.before.canary_name[0] != 0 {
             self.end_canary(&target).map(RollbackOutcome::CanaryReverted)
@@ -189,9 +189,8 @@ impl Loader {
     }
 
     /// What has to be in order before a change of a cgroup that has a policy.
-    pub(crate) fn prepare(&self, cgroup: &Path) -> Result<()> {
-        let id = cgroup::id(&self.mount.resolve(cgroup)?)?;
-        self.recover(Except::Canary(id))?;
+    pub(crate) fn prepare(&self, except: Except) -> Result<()> {
+        self.recover(except)?;
         self.collect_garbage()
     }
 
