@@ -5,24 +5,31 @@ use crate::sockets::{SocketOutcome, SocketReport};
 use ccactl_abi::layout::{
     MOVE_APPLICATION, MOVE_DUE, MOVE_FAILED, MOVE_LOCKED, MOVE_MOVED, MOVE_REFUSED, MOVE_THERE, Socket,
 };
+use nix::errno::Errno;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Live sockets by what became of them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// Live sockets by what became of them. Serialized under the same names wherever they are shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Have the algorithm now. In a dry run: would get it.
     pub moved: u64,
     /// Had it already.
+    #[serde(rename = "already_there")]
     pub there: u64,
     /// Left alone, because the application chose the algorithm.
+    #[serde(rename = "application_chosen")]
     pub application: u64,
     /// Their route fixes the algorithm.
+    #[serde(rename = "route_locked")]
     pub locked: u64,
     /// The algorithm does not serve them: dctcp and prague need ECN, and the connection has none.
+    #[serde(rename = "refused_by_algorithm")]
     pub refused: u64,
-    /// The kernel refused, by errno.
+    /// The kernel refused, by errno; serialized by its name.
+    #[serde(serialize_with = "by_name")]
     pub failed: BTreeMap<i32, u64>,
 }
 
@@ -60,6 +67,10 @@ impl Counts {
     pub fn is_complete(&self) -> bool {
         self.not_moved() == 0
     }
+}
+
+fn by_name<S: Serializer>(failed: &BTreeMap<i32, u64>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(failed.iter().map(|(errno, count)| (format!("{:?}", Errno::from_raw(*errno)), count)))
 }
 
 /// Sockets read back after the change.

@@ -10,7 +10,7 @@ use crate::share::Share;
 use crate::verdict::{Judge, Verdict, early_end};
 use crate::watch::{Watch, sampling_interval};
 use ccactl_collector::Clock;
-use ccactl_loader::{Canary, Counts, Loader, SwapOutcome, SwapRequest};
+use ccactl_loader::{Canary, Loader, SwapOutcome, SwapRequest};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
@@ -266,7 +266,6 @@ fn with_reason(cause: Cause, problem: Option<&str>) -> Cause {
 
 impl From<&SwapOutcome> for Moves {
     fn from(outcome: &SwapOutcome) -> Moves {
-        let Counts { moved, there, application, locked, refused, failed } = outcome.counts.clone();
-        Moves { moved, there, application, locked, refused, failed, complete: outcome.is_complete() }
+        Moves { counts: outcome.counts.clone(), complete: outcome.is_complete() }
     }
 }

@@ -5,6 +5,7 @@ use crate::metric::Metric;
 use crate::share::Share;
 use crate::verdict::{State, Verdict};
 use ccactl_abi::exit;
+use ccactl_loader::Counts;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -104,18 +105,9 @@ impl Figures {
 /// How the sockets were moved, at the start of a canary or at its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Moves {
-    /// Have the algorithm now.
-    pub moved: u64,
-    /// Had it before.
-    pub there: u64,
-    /// Keep what their application chose.
-    pub application: u64,
-    /// Keep what their route says.
-    pub locked: u64,
-    /// Were handed on by the algorithm.
-    pub refused: u64,
-    /// Could not be moved, by errno.
-    pub failed: BTreeMap<i32, u64>,
+    /// What became of them.
+    #[serde(flatten)]
+    pub counts: Counts,
     /// Whether all of them have what they are to have.
     pub complete: bool,
 }

@@ -1,12 +1,11 @@
 //! `ccactl apply`
 
 use super::output;
-use super::sockets_view::CountsRow;
 use anyhow::Result;
 use ccactl_abi::exit;
 use ccactl_fleet::watch::{self, End, Event};
 use ccactl_fleet::{Observed, Plan, PolicyFile, Report, apply, one_line};
-use ccactl_loader::{Loader, Paths, cgroup::Mount};
+use ccactl_loader::{Counts, Loader, Paths, cgroup::Mount};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -41,7 +40,7 @@ struct Row<'a> {
     kernel_name: &'a str,
     result: &'static str,
     /// Live sockets by what became of them; null where nothing was done about them.
-    sockets: Option<CountsRow>,
+    sockets: Option<Counts>,
     /// Why it failed, or left sockets behind, and what to do.
     problem: Option<String>,
 }
@@ -124,7 +123,7 @@ fn row(row: &ccactl_fleet::Row) -> Row<'_> {
         algorithm: &row.algorithm,
         kernel_name: &row.kernel_name,
         result: row.done.label(),
-        sockets: row.live.as_ref().map(|live| CountsRow::of(&live.counts)),
+        sockets: row.live.as_ref().map(|live| live.counts.clone()),
         problem: row.problem(),
     }
 }

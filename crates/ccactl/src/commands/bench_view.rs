@@ -111,7 +111,7 @@ fn marked_line(result: &BenchResult) -> String {
 fn swaps_note(run: &RunResult) -> Option<String> {
     let slowest_s = run.swaps.iter().map(|swap| swap.ended_s - swap.started_s).reduce(f64::max)?;
     let mut note = format!("{} swaps, the slowest took {:.1} ms", run.swaps.len(), slowest_s * 1000.0);
-    for swap in run.swaps.iter().filter(|swap| swap.refused > 0) {
+    for swap in run.swaps.iter().filter(|swap| swap.counts.refused > 0) {
         let (flow, algorithm, now) = (&swap.flow, &swap.algorithm, &swap.now);
         note.push_str(&format!("; {algorithm} refused {flow}, which has no ECN and keeps {now}"));
     }

@@ -152,14 +152,14 @@ fn shown(metric: Metric, value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| metric.dimension().display(value))
 }
 
-fn moves_text(moves: &Moves) -> String {
-    let failed: u64 = moves.failed.values().sum();
+fn moves_text(Moves { counts, .. }: &Moves) -> String {
+    let failed: u64 = counts.failed.values().sum();
     let parts = [
-        (moves.moved, "moved"),
-        (moves.there, "already there"),
-        (moves.application, "application-chosen"),
-        (moves.locked, "route-locked"),
-        (moves.refused, "refused by the algorithm"),
+        (counts.moved, "moved"),
+        (counts.there, "already there"),
+        (counts.application, "application-chosen"),
+        (counts.locked, "route-locked"),
+        (counts.refused, "refused by the algorithm"),
         (failed, "failed"),
     ];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));

@@ -5,37 +5,10 @@ use anyhow::Result;
 use ccactl_loader::{Counts, Loader, SocketReport, SwapOutcome, UnloadOutcome, Verification};
 use nix::errno::Errno;
 use serde::Serialize;
-use serde_json::{Map, Value};
 use std::process::ExitCode;
 
 /// Sockets that are listed one by one below a table; `--json` has all of them.
 const LISTED: usize = 10;
-
-/// Live sockets by what became of them.
-#[derive(Serialize)]
-pub struct CountsRow {
-    moved: u64,
-    already_there: u64,
-    application_chosen: u64,
-    route_locked: u64,
-    refused_by_algorithm: u64,
-    /// By the name of the errno.
-    failed: Map<String, Value>,
-}
-
-impl CountsRow {
-    pub fn of(counts: &Counts) -> Self {
-        let failed = counts.failed.iter().map(|(errno, count)| (errno_name(*errno), Value::from(*count)));
-        Self {
-            moved: counts.moved,
-            already_there: counts.there,
-            application_chosen: counts.application,
-            route_locked: counts.locked,
-            refused_by_algorithm: counts.refused,
-            failed: failed.collect(),
-        }
-    }
-}
 
 #[derive(Serialize)]
 struct VerificationRow {
@@ -85,7 +58,7 @@ pub struct SwapRow {
     from: String,
     policy_changed: bool,
     dry_run: bool,
-    sockets: CountsRow,
+    sockets: Counts,
     verification: Option<VerificationRow>,
     complete: bool,
     namespaces: usize,
@@ -103,7 +76,7 @@ impl SwapRow {
             from: outcome.from.clone(),
             policy_changed: outcome.policy_changed,
             dry_run: outcome.dry_run,
-            sockets: CountsRow::of(&outcome.counts),
+            sockets: outcome.counts.clone(),
             verification: outcome.verification.map(VerificationRow::of),
             complete: outcome.is_complete(),
             namespaces: outcome.namespaces,
@@ -118,7 +91,7 @@ impl SwapRow {
 pub struct UnloadRow {
     cgroup_id: u64,
     kernel_name: String,
-    sockets: CountsRow,
+    sockets: Counts,
     verification: VerificationRow,
     complete: bool,
     still_in_use: bool,
@@ -129,7 +102,7 @@ impl UnloadRow {
         Self {
             cgroup_id: outcome.cgroup_id,
             kernel_name: outcome.kernel_name.clone(),
-            sockets: CountsRow::of(&outcome.counts),
+            sockets: outcome.counts.clone(),
             verification: VerificationRow::of(outcome.verification),
             complete: outcome.is_complete(),
             still_in_use: outcome.still_in_use,

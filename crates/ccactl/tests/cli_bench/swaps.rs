@@ -31,7 +31,7 @@ fn a_scheduled_swap_moves_the_flow_and_is_in_the_result_and_in_the_report() {
     assert_eq!(names, [[&json!("reno"), &json!(name), &json!(name)], [&json!(name), &json!("cubic"), &json!("cubic")]]);
     for (swap, at_s) in swaps.iter().zip([1.5, 3.0]) {
         assert_eq!([&swap["moved"], &swap["sockets"], &swap["verified"]], [1, 1, 1], "{swap}");
-        assert_eq!((&swap["refused"], &swap["at_s"]), (&json!(0), &json!(at_s)));
+        assert_eq!((&swap["refused_by_algorithm"], &swap["at_s"]), (&json!(0), &json!(at_s)));
         let (started_s, ended_s) = (swap["started_s"].as_f64().unwrap(), swap["ended_s"].as_f64().unwrap());
         assert!(at_s <= started_s && started_s <= ended_s, "{swap}");
     }
@@ -76,7 +76,7 @@ fn a_flow_without_ecn_that_dctcp_refuses_is_shown_with_what_it_keeps() {
     let (result, _, left) = run(&host, &Bench::new("4s", &flows));
     assert_eq!(left, Vec::<String>::new());
     let swap = &last_run(&result)["swaps"][0];
-    assert_eq!([&swap["moved"], &swap["refused"], &swap["sockets"]], [0, 1, 0], "{swap}");
+    assert_eq!([&swap["moved"], &swap["refused_by_algorithm"], &swap["sockets"]], [0, 1, 0], "{swap}");
     assert_eq!([&swap["kernel_name"], &swap["now"]], [name.as_str(), "cubic"]);
     assert_eq!(last_run(&result)["flows"][0]["changes"], json!([]), "the recording shows no change");
 }

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::host::cgroup::Cgroup;
 use crate::link::Nanos;
 use crate::scenario::{Scenario, SwapSpec};
-use ccactl_loader::{LoadRequest, Loader, SwapOutcome, SwapRequest};
+use ccactl_loader::{Counts, LoadRequest, Loader, SwapOutcome, SwapRequest};
 use serde::Serialize;
 use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -33,16 +33,9 @@ pub struct SwapResult {
     pub ended_s: f64,
     /// How long the pass over the sockets took.
     pub iteration_us: f64,
-    /// Sockets that were given the algorithm.
-    pub moved: u64,
-    /// Sockets that had it already.
-    pub there: u64,
-    /// Sockets whose application has chosen for itself.
-    pub application: u64,
-    /// Sockets whose route fixes the algorithm.
-    pub locked: u64,
-    /// Sockets that keep what they had because the algorithm does not serve them, as dctcp without ECN.
-    pub refused: u64,
+    /// What became of the flow's sockets.
+    #[serde(flatten)]
+    pub counts: Counts,
     /// Sockets that were to have the algorithm.
     pub sockets: u64,
     /// Those of them that were read back with it.
@@ -160,11 +153,7 @@ fn carry_out(loader: &Loader, task: &Task, t0: Nanos) -> Result<SwapResult> {
         started_s: since_start(started),
         ended_s: since_start(ended),
         iteration_us: outcome.iteration.as_secs_f64() * 1e6,
-        moved: counts.moved,
-        there: counts.there,
-        application: counts.application,
-        locked: counts.locked,
-        refused: counts.refused,
+        counts,
         sockets: verification.map_or(0, |verification| verification.sockets),
         verified: verification.map_or(0, |verification| verification.verified),
     })
