@@ -44,7 +44,7 @@ impl Loader {
             }
             let path = present.iter().find(|(found, _)| found == id).map(|(_, path)| path.as_path());
             if path.is_none() || policy.flags & POLICY_LEAVING != 0 {
-                tracing::info!("taking back the policy of cgroup {id}, which a killed ccactl or a removed cgroup left");
+                tracing::warn!("taking back the policy of cgroup {id}, which a killed ccactl or a removed cgroup left");
                 self.take_back(*id, policy)?;
                 continue;
             }
@@ -53,7 +53,7 @@ impl Loader {
                 tracing::warn!("reverting the canary of cgroup {id}: the ccactl that watched it is gone");
                 self.transition(*id, path, &without_canary(policy))?;
             } else if policy.flags & POLICY_MOVING != 0 {
-                tracing::info!("completing the swap of cgroup {id} that was interrupted");
+                tracing::warn!("completing the swap of cgroup {id} that was interrupted");
                 self.transition(*id, path, policy)?;
             }
         }

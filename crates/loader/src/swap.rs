@@ -123,11 +123,9 @@ impl Loader {
         let result = if request.scope == SwapScope::NewOnly {
             Policies::required(&self.paths)?.set(target.id, &policy).map(|()| outcome)
         } else {
-            self.transition(target.id, Some(&target.path), &policy).map(|reconciled| outcome.with(&reconciled))
+            let moved = self.transition(target.id, Some(&target.path), &policy);
+            moved.map(|reconciled| outcome.with(&reconciled)).inspect_err(|_| self.go_back(&target))
         };
-        if result.is_err() {
-            self.go_back(&target);
-        }
         self.collect_after("swap");
         result
     }
