@@ -1,0 +1,1 @@
+//! Metrics of the sockets of this host for Prometheus.
