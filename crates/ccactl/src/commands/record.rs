@@ -203,6 +203,7 @@ struct Report<'a> {
     flows: u64,
     drops: u64,
     drops_by_reason: Drops,
+    half_closed_samples: bool,
     duration_us: u64,
 }
 
@@ -215,6 +216,7 @@ fn print(summary: &Summary, json: bool) -> Result<()> {
             flows: summary.flows,
             drops,
             drops_by_reason: summary.drops,
+            half_closed_samples: summary.has_half_closed_samples,
             duration_us: u64::try_from(summary.duration.as_micros()).unwrap_or(u64::MAX),
         };
         println!("{}", serde_json::to_string(&result)?);
@@ -232,6 +234,11 @@ fn print(summary: &Summary, json: bool) -> Result<()> {
         eprintln!(
             "{ring_full_samples} samples and {ring_full_events} events were dropped because the ring buffer was full: a \
              larger --buffer or a rarer --every helps"
+        );
+    }
+    if !summary.has_half_closed_samples {
+        eprintln!(
+            "this kernel shows no ACKs of sockets that one side has closed: of those there are events and totals only"
         );
     }
     if no_storage > 0 {
