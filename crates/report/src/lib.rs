@@ -28,7 +28,10 @@ mod summary;
 
 pub use error::Error;
 pub use options::Options;
-pub use recording::{AlgorithmInfo, Extent, FlowInfo, Link, Metadata, Recording, SCHEMA_VERSION, ValueInfo, open_all};
+pub use recording::{
+    AlgorithmInfo, DropReasons, Extent, FlowInfo, Link, Metadata, Recording, Recovered, SCHEMA_VERSION, ValueInfo,
+    open_all,
+};
 pub use summarize::summarize;
 pub use summary::{
     AlgorithmChange, AlgorithmSummary, ChangeSide, Estimate, Fairness, FlowSummary, InnerValue, LinkSummary, Measures,

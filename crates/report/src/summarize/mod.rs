@@ -8,7 +8,7 @@ mod swaps;
 use std::collections::BTreeSet;
 
 use crate::labels::Algorithms;
-use crate::recording::{Extent, Metadata, Recording};
+use crate::recording::{Extent, Recording};
 use crate::summary::{RecordingSummary, Summary};
 use crate::{Error, Options, repeats};
 use fold::{Flow, Folded};
@@ -60,7 +60,7 @@ fn summarize_one(recording: &Recording, name: String, options: &Options) -> Resu
         rows: folded.rows,
         drops: metadata.drops,
         truncated: folded.truncated,
-        warnings: warnings(metadata, extent, folded.truncated),
+        warnings: warnings(recording, extent, folded.truncated),
         link: sharing::link_summary(metadata, &folded.flows, run_us),
         fairness: sharing::fairness(&folded, options.interval_us()),
         algorithms: figures::algorithm_summaries(metadata, &folded.flows, &algorithms, run_us),
@@ -92,8 +92,9 @@ fn check_not_empty(
     }
 }
 
-fn warnings(metadata: &Metadata, extent: Option<Extent>, truncated: bool) -> Vec<String> {
-    let mut warnings = Vec::new();
+fn warnings(recording: &Recording, extent: Option<Extent>, truncated: bool) -> Vec<String> {
+    let metadata = recording.metadata();
+    let mut warnings = recording.problems().to_vec();
     let rows = extent.map_or(0, |e| e.rows);
     if let Some(drops) = metadata.drops.filter(|&drops| drops > 0) {
         let percent = 100.0 * drops as f64 / (drops + rows) as f64;
