@@ -1,4 +1,5 @@
-//! `cargo xtask bench NAME`: what each algorithm costs, and how long a swap takes, as the tables of `docs/performance.md`.
+//! `cargo xtask bench NAME`: what each algorithm costs, what a recording
+//! costs, and how long a swap takes, as the tables of `docs/performance.md`.
 
 use crate::error::{self, Error, Result};
 use crate::setup::{self, Scope};
@@ -12,6 +13,11 @@ pub fn algorithms(args: &[&str]) -> Result {
     shell::run(shell::cargo().args(["build", "--release", "--workspace", "--example", "cost"]))?;
     heading("bench");
     shell::run(shell::program(shell::target_dir().join("release/examples/cost")).args(args))
+}
+
+/// Builds `ccactl` and runs `crates/testbed/examples/record_cost`.
+pub fn collector(args: &[&str]) -> Result {
+    crate::soak::with_ccactl("record_cost", "bench", args)
 }
 
 /// Builds `ccactl` and runs `crates/testbed/examples/swap_time`.
@@ -29,14 +35,22 @@ const REPORT_FOLDER: &str = "bench-report";
 pub fn report(args: &[&str]) -> Result {
     let rows = match args {
         [] => REPORT_ROWS,
-        [rows] => rows.parse().map_err(|_| {
-            Error::new(error::USAGE, format!("bench report takes a number of rows, found `{rows}`"))
-        })?,
+        [rows] => rows
+            .parse()
+            .map_err(|_| Error::new(error::USAGE, format!("bench report takes a number of rows, found `{rows}`")))?,
         _ => return Err(Error::new(error::USAGE, "bench report takes one number of rows".to_owned())),
     };
     setup::tools(Scope::Build)?;
     heading("build");
-    shell::run(shell::cargo().args(["build", "--release", "--workspace", "--bin", "ccactl", "--example", "synthetic_big"]))?;
+    shell::run(shell::cargo().args([
+        "build",
+        "--release",
+        "--workspace",
+        "--bin",
+        "ccactl",
+        "--example",
+        "synthetic_big",
+    ]))?;
     let folder = shell::target_dir().join(REPORT_FOLDER);
     std::fs::create_dir_all(&folder).map_err(|e| Error::io(&format!("cannot create {}", folder.display()), &e))?;
     let file = folder.join(format!("{rows}.parquet"));

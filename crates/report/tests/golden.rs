@@ -81,7 +81,10 @@ fn sharing() -> Fixture {
         .meta("started", "2026-11-20T18:00:00Z")
         .meta("drops", "5")
         .meta("drops_by_reason", r#"{"ring_full_samples":4,"ring_full_events":1,"no_storage":0}"#)
-        .meta("flows", r#"[{"cgroup_id":101,"name":"first"},{"cgroup_id":102,"name":"second"},{"cgroup_id":103,"name":"late"}]"#)
+        .meta(
+            "flows",
+            r#"[{"cgroup_id":101,"name":"first"},{"cgroup_id":102,"name":"second"},{"cgroup_id":103,"name":"late"}]"#,
+        )
         .meta("link", r#"{"rate_bps":20000000,"base_rtt_us":40000,"buffer_bytes":200000,"overhead_bytes":14}"#)
         .meta("algorithms", r##"[{"kernel_name":"bpf_cubic","algorithm":"cubic","color":"#d55e00"}]"##)
 }
@@ -151,7 +154,8 @@ fn runs(folder: &Path, algorithm: &'static str, runs: &[(u64, u32)]) -> PathBuf 
         let run = folder.join(format!("run-{}", i + 1));
         std::fs::create_dir_all(&run).unwrap();
         let row = |row| Row { algorithm, ..row };
-        let rows = vec![row(Row::at(1, 0)), row(Row::at(1, SECOND).bytes(kb * 1000, kb * 1000).rtt(*rtt_us, *kb as u32))];
+        let rows =
+            vec![row(Row::at(1, 0)), row(Row::at(1, SECOND).bytes(kb * 1000, kb * 1000).rtt(*rtt_us, *kb as u32))];
         Fixture::new(rows).meta("scenario", "a = 1").meta("drops", "0").parquet(&run.join("recording.parquet"));
     }
     folder.to_owned()

@@ -58,10 +58,8 @@ fn the_table_has_the_figures_and_the_warning() {
         .map(|figures| figures.split_whitespace().collect())
         .collect();
     // 250 kB and 300 kB per 0.1 s; nothing retransmitted; cwnd 10; RTT 60 ms, 20 ms above the base; 20 Mbit/s / 60 ms.
-    let expected: [&[&str]; 2] = [
-        &["20.0", "24.0", "0", "0", "0", "0", "0", "10.0"],
-        &["60.0", "60.0", "60.0", "60.0", "60.0", "20.0", "333"],
-    ];
+    let expected: [&[&str]; 2] =
+        [&["20.0", "24.0", "0", "0", "0", "0", "0", "10.0"], &["60.0", "60.0", "60.0", "60.0", "60.0", "20.0", "333"]];
     assert_eq!(right, expected, "{text}");
     assert!(text.contains("WARNING: 5 rows were dropped"), "{text}");
     assert!(text.contains("buffer 1.00 MB (4.00 BDP)"), "{text}");

@@ -80,13 +80,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn print_comparison(
-    args: &Args,
-    printed: Printed,
-    a: &Path,
-    b: &Path,
-    options: &Options,
-) -> anyhow::Result<ExitCode> {
+fn print_comparison(args: &Args, printed: Printed, a: &Path, b: &Path, options: &Options) -> anyhow::Result<ExitCode> {
     let summary = |side: &Path| -> anyhow::Result<Summary> { Ok(summarize(&open_all(&[side.to_owned()])?, options)?) };
     let (name_a, name_b) = (a.display().to_string(), b.display().to_string());
     let comparison = compare((&name_a, &summary(a)?), (&name_b, &summary(b)?))?;

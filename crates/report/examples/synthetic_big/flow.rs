@@ -27,7 +27,8 @@ const AFTER_LOSS: f64 = 0.7;
 const ACKED_PKTS: u64 = 2;
 const DUPLICATE_EVERY: u64 = 8;
 const ALGORITHMS: [&str; 3] = ["bpf_cubic", "bbrv3", "bpf_reno"];
-const PHASES: [(&str, u64); 4] = [("probe-bw-down", 200), ("probe-bw-cruise", 1500), ("probe-bw-refill", 80), ("probe-bw-up", 300)];
+const PHASES: [(&str, u64); 4] =
+    [("probe-bw-down", 200), ("probe-bw-cruise", 1500), ("probe-bw-refill", 80), ("probe-bw-up", 300)];
 
 pub struct Flow {
     id: u64,

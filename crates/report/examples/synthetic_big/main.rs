@@ -31,8 +31,9 @@ fn main() {
     let rows: usize = args.next().expect(usage).parse().expect("ROWS is a number");
     let count: usize = args.next().map_or(FLOWS, |text| text.parse().expect("FLOWS is a number"));
     let mut flows: Vec<Flow> = (0..count).map(|id| Flow::new(id as u64)).collect();
-    let mut writer = ArrowWriter::try_new(File::create(&path).expect("a file"), columns::schema(), Some(properties(rows)))
-        .expect("a writer");
+    let mut writer =
+        ArrowWriter::try_new(File::create(&path).expect("a file"), columns::schema(), Some(properties(rows)))
+            .expect("a writer");
     let mut noise = Noise::new();
     let mut written = 0;
     while written < rows {
