@@ -198,7 +198,7 @@ fn print(summary: &Summary, json: bool) -> Result<()> {
         // Standard output carries the stream.
         None => eprintln!("{line}"),
     }
-    if summary.drops.ring_full > 0 {
+    if summary.drops.ring_full_samples + summary.drops.ring_full_events > 0 {
         eprintln!("rows were dropped because the ring buffer was full: a larger --buffer or a rarer --every helps");
     }
     Ok(())

@@ -51,7 +51,7 @@ impl Recording {
 
     pub fn text(&self, column: &str) -> Vec<Option<String>> {
         let owned = |batch: &RecordBatch| -> Vec<Option<String>> {
-            batch[column].as_string::<i32>().iter().map(|value| value.map(str::to_owned)).collect()
+            batch[column].as_string_view().iter().map(|value| value.map(str::to_owned)).collect()
         };
         self.batches.iter().flat_map(owned).collect()
     }
