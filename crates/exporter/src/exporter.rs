@@ -8,6 +8,7 @@ use crate::own::{PolicyScan, Programs, show_build, show_process, show_recorder};
 use crate::page::Page;
 use crate::show;
 use crate::sockets::{Ids, MAX_SOCKETS, Sockets};
+use ccactl_abi::layout::name_bytes;
 use ccactl_collector::{Progress, Tap};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -60,11 +61,11 @@ struct Shown {
 }
 
 impl Exporter {
-    /// Nothing counted yet.
+    /// Nothing counted yet. `only` is the kernel name that the recorder is limited to, if it is.
     ///
     /// # Errors
     /// [`crate::Error::BpfStats`].
-    pub fn new(options: Options) -> Result<Exporter> {
+    pub fn new(options: Options, only: Option<&str>) -> Result<Exporter> {
         let programs = options.bpf_stats.then(Programs::measure).transpose()?;
         let buckets = Arc::new(options.buckets);
         let shown = Shown {
@@ -73,7 +74,7 @@ impl Exporter {
             policies: PolicyScan::default(),
             evicted: 0,
         };
-        let sockets = Arc::new(Mutex::new(Sockets::new(buckets, MAX_SOCKETS)));
+        let sockets = Arc::new(Mutex::new(Sockets::new(buckets, only.and_then(name_bytes), MAX_SOCKETS)));
         Ok(Exporter { sockets, shown: Mutex::new(shown), programs })
     }
 
@@ -87,7 +88,7 @@ impl Exporter {
     /// Moves what has come to the label sets, reading the names that are new. To be called every second or so, so that a cgroup
     /// is looked up while it exists, and what waits for its name stays small.
     pub fn settle(&self) {
-        self.settled();
+        drop(self.settled());
     }
 
     /// The text of a scrape: everything that has come up to now.

@@ -1,5 +1,6 @@
 //! Counts of whole numbers (µs, segments) in fixed buckets.
 
+use ccactl_abi::exit;
 use std::time::Duration;
 
 /// Upper bounds of the buckets of one histogram, the last of which, `+Inf`, is implied.
@@ -20,6 +21,14 @@ pub enum BoundsError {
     /// A bound is not larger than the one before it.
     #[error("expected bounds that grow; number {0} does not")]
     Order(usize),
+}
+
+impl BoundsError {
+    /// Exit code of the binary for this error.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        exit::USAGE
+    }
 }
 
 impl Bounds {

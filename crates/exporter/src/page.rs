@@ -20,7 +20,7 @@ impl Page {
     /// A family of counters; without a sample it is left out.
     pub(crate) fn counter(&mut self, name: &str, help: &str, samples: impl IntoIterator<Item = (Pairs, f64)>) {
         let metrics = samples.into_iter().map(|(pairs, value)| {
-            let mut counter = Counter::new();
+            let mut counter = Counter::default();
             counter.set_value(value);
             let mut metric = Metric::from_label(pairs);
             metric.set_counter(counter);
@@ -32,7 +32,7 @@ impl Page {
     /// A family of gauges; without a sample it is left out.
     pub(crate) fn gauge(&mut self, name: &str, help: &str, samples: impl IntoIterator<Item = (Pairs, f64)>) {
         let metrics = samples.into_iter().map(|(pairs, value)| {
-            let mut gauge = Gauge::new();
+            let mut gauge = Gauge::default();
             gauge.set_value(value);
             let mut metric = Metric::from_label(pairs);
             metric.set_gauge(gauge);
@@ -66,7 +66,7 @@ impl Page {
         if metrics.is_empty() {
             return;
         }
-        let mut family = MetricFamily::new();
+        let mut family = MetricFamily::default();
         family.set_name(name.to_owned());
         family.set_help(help.to_owned());
         family.set_field_type(kind);
@@ -77,7 +77,7 @@ impl Page {
 
 /// One label.
 pub(crate) fn pair(name: &str, value: impl Into<String>) -> LabelPair {
-    let mut pair = LabelPair::new();
+    let mut pair = LabelPair::default();
     pair.set_name(name.to_owned());
     pair.set_value(value.into());
     pair
@@ -86,7 +86,7 @@ pub(crate) fn pair(name: &str, value: impl Into<String>) -> LabelPair {
 /// The encoder adds the bucket `+Inf` from the count.
 fn shown(bounds: &Bounds, histogram: &Histogram) -> Shown {
     let buckets = bounds.shown().zip(histogram.cumulated()).map(|(bound, count)| {
-        let mut bucket = Bucket::new();
+        let mut bucket = Bucket::default();
         bucket.set_upper_bound(bound);
         bucket.set_cumulative_count(count);
         bucket

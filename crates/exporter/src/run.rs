@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::exporter::{Exporter, Options};
 use crate::server::{self, Recording};
-use ccactl_collector::{EventSet, Output, RecordOptions, Recorder};
+use ccactl_collector::{Output, RecordOptions, Recorder};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +14,9 @@ use tokio::time::{MissedTickBehavior, interval};
 
 /// How often increases get their labels and the recorder is looked at.
 const TICK: Duration = Duration::from_secs(1);
+/// The two ends of a connection, and the changes that are counted. Retransmissions, timeouts and marks are in the counters of every
+/// row, so that they need none of their own.
+const EVENTS: &str = "open,close,ca_state,algorithm";
 
 /// Serves the metrics until SIGTERM or SIGINT, or until the recorder fails. `on_ready` is told the address, which matters with
 /// port 0, once scrapes are answered.
@@ -31,7 +34,7 @@ pub fn run(address: SocketAddr, record: RecordOptions, options: Options, on_read
         let mut interrupt = signal(SignalKind::interrupt()).map_err(failed("handle SIGINT"))?;
         let listener = server::listen(address).await?;
         let address = listener.local_addr().map_err(failed("say where it listens"))?;
-        let exporter = Arc::new(Exporter::new(options)?);
+        let exporter = Arc::new(Exporter::new(options, record.algorithm.as_deref())?);
         let recorder = Arc::new(start(record, &exporter)?);
 
         let recording: Recording = {
@@ -57,15 +60,9 @@ pub fn run(address: SocketAddr, record: RecordOptions, options: Options, on_read
     })
 }
 
-/// Only what the metrics need: samples, the two ends of a connection, and the changes that are counted. Retransmissions, timeouts and
-/// marks are in the counters of every row.
 fn start(record: RecordOptions, exporter: &Exporter) -> Result<Recorder> {
-    let record = RecordOptions {
-        output: Output::Nowhere,
-        events: EventSet::default(),
-        tap: Some(exporter.tap()),
-        ..record
-    };
+    let events = EVENTS.parse().expect("the names of the events are known");
+    let record = RecordOptions { output: Output::Nowhere, events, tap: Some(exporter.tap()), ..record };
     Ok(Recorder::start(record)?)
 }
 

@@ -40,6 +40,8 @@ struct Socket {
 /// The increases since they were last taken, and the sockets that they come from.
 pub(crate) struct Sockets {
     buckets: Arc<Buckets>,
+    /// The one algorithm that is recorded, if it is one: a socket that has left it has no more rows.
+    only: Option<[u8; NAME_LEN]>,
     capacity: usize,
     live: HashMap<(u64, u32), Socket>,
     /// How many of `live` have these ids.
@@ -61,9 +63,10 @@ pub(crate) struct Taken {
 }
 
 impl Sockets {
-    pub(crate) fn new(buckets: Arc<Buckets>, capacity: usize) -> Sockets {
+    pub(crate) fn new(buckets: Arc<Buckets>, only: Option<[u8; NAME_LEN]>, capacity: usize) -> Sockets {
         Sockets {
             buckets,
+            only,
             capacity,
             live: HashMap::new(),
             live_by_ids: HashMap::new(),
@@ -134,24 +137,27 @@ impl Sockets {
                 if let Some(completion_us) = completion_us(row) {
                     totals.completion.observe(&buckets.completion, completion_us);
                 }
-                self.leave(&ids);
-                return;
             }
             _ => {}
         }
-        socket.seen_ns = row.time_ns;
-        self.live.insert(key, socket);
+        if row.event == EVENT_CLOSE || self.only.is_some_and(|only| only != row.algorithm) {
+            self.leave(&ids);
+        } else {
+            socket.seen_ns = row.time_ns;
+            self.live.insert(key, socket);
+        }
     }
 
     /// A socket at its first row. It counts from zero when the recording has seen its connection begin, by its `open` row or, where
-    /// that was lost, by the time of its opening; otherwise this row is the zero of its counters. A socket that may have been
-    /// forgotten in between has been counted before, so it counts from this row too.
+    /// that was lost, by the time of its opening; otherwise this row is the zero of its counters. So it is for a socket that may
+    /// have been forgotten in between, or had another algorithm than the only one that is recorded: it was there before.
     fn enter(&mut self, row: &Sample, ids: Ids) -> Socket {
         if self.live.len() >= self.capacity {
             self.evict(row.time_ns);
         }
         *self.live_by_ids.entry(ids).or_default() += 1;
-        let is_seen_whole = row.event == EVENT_OPEN || row.opened_ns > self.evicted_ns;
+        let is_new_to_us = self.only.is_none() && row.opened_ns > self.evicted_ns;
+        let is_seen_whole = row.event == EVENT_OPEN || is_new_to_us;
         if is_seen_whole {
             self.totals(ids).count(Event::Opened);
         }
@@ -208,3 +214,6 @@ fn entered(ca_state: u8) -> Option<Event> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

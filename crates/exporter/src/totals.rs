@@ -3,6 +3,9 @@
 use crate::histogram::{Buckets, Histogram};
 use ccactl_abi::layout::Sample;
 
+const COUNTERS: usize = 11;
+const EVENT_KINDS: usize = 7;
+
 /// A counter that the kernel keeps per socket; the metric is the sum of its increases.
 pub(crate) struct KernelCounter {
     pub(crate) name: &'static str,
@@ -43,7 +46,7 @@ impl KernelCounter {
 }
 
 /// In the order of [`Totals::counters`].
-pub(crate) const KERNEL_COUNTERS: [KernelCounter; 11] = [
+pub(crate) const KERNEL_COUNTERS: [KernelCounter; COUNTERS] = [
     KernelCounter::bits64("ccactl_tcp_sent_bytes_total", "Payload sent, retransmissions included.", |row| row.bytes_sent),
     KernelCounter::bits64("ccactl_tcp_acked_bytes_total", "Payload that the receivers have acknowledged.", |row| {
         row.bytes_acked
@@ -95,7 +98,7 @@ const DELIVERED: usize = 6;
 
 /// A socket's counters as a row has them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Reading([u64; KERNEL_COUNTERS.len()]);
+pub(crate) struct Reading([u64; COUNTERS]);
 
 impl Reading {
     pub(crate) fn of(row: &Sample) -> Reading {
@@ -134,7 +137,7 @@ pub(crate) enum Event {
 }
 
 /// Name and help of the counter of each event. A label for the state would be a fourth one, hence a counter each.
-pub(crate) const EVENTS: [(Event, &str, &str); 7] = [
+pub(crate) const EVENTS: [(Event, &str, &str); EVENT_KINDS] = [
     (
         Event::Opened,
         "ccactl_tcp_connections_opened_total",
@@ -156,9 +159,9 @@ pub(crate) const EVENTS: [(Event, &str, &str); 7] = [
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Totals {
     /// By [`KERNEL_COUNTERS`].
-    pub(crate) counters: [u64; KERNEL_COUNTERS.len()],
+    pub(crate) counters: [u64; COUNTERS],
     /// By [`EVENTS`].
-    pub(crate) events: [u64; EVENTS.len()],
+    pub(crate) events: [u64; EVENT_KINDS],
     pub(crate) rtt: Histogram,
     pub(crate) cwnd: Histogram,
     pub(crate) completion: Histogram,
