@@ -5,17 +5,14 @@
 //! transparent, text and axes have a grey that reads on white and on black, and lines too dark for a dark background
 //! are lightened there by a media query.
 
-mod color;
-mod thin;
-
 use std::path::Path;
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use crate::charts::{self, Charts, FlowCharts, Series};
+use super::{color, thin};
+use crate::charts::{self, Charts, FlowCharts, Series, plain};
 use crate::html::escape;
-use crate::render::significant;
 use crate::{Error, Options, Recording, RecordingSummary, output};
 
 /// Twice the width at which a page shows it, because the SVG writer places everything on whole pixels.
@@ -71,12 +68,6 @@ fn title(summary: &RecordingSummary) -> String {
         title.push_str(&format!(" · {} Mbit/s{rtt}{buffer}", plain(link.rate_bps / 1e6)));
     }
     title
-}
-
-/// Three digits, without zeros at the end.
-fn plain(value: f64) -> String {
-    let text = significant(value);
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 fn draw(charts: &Charts, title: &str, window_s: (f64, f64)) -> String {
