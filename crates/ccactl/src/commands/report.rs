@@ -8,7 +8,8 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use ccactl_abi::exit;
-use ccactl_report::{Options, Recording, Summary, figure, html, open_all, output, render, summarize};
+use ccactl_report::figure::{self, paper};
+use ccactl_report::{Options, Recording, Summary, html, open_all, output, render, summarize};
 use clap::error::ErrorKind;
 use signal_hook::consts::SIGINT;
 
@@ -23,6 +24,15 @@ pub struct Args {
     /// Write a still figure of window and RTT over time for a document (takes one recording)
     #[arg(long, value_name = "OUT")]
     svg: Option<PathBuf>,
+    /// Write the figures of a paper into a folder, one file each: throughput, RTT, window, phases, distributions, fairness, buffer sweep
+    #[arg(long, value_name = "DIR")]
+    figures: Option<PathBuf>,
+    /// What the figures are written as; PNG has 300 dots per inch
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["svg", "png"], requires = "figures")]
+    format: Vec<FigureFormat>,
+    /// Width of the figures in a two-column paper: 3.5 in or 7.16 in
+    #[arg(long, value_enum, default_value = "single", requires = "figures")]
+    width: FigureWidth,
     /// Print JSON instead of the table (keys: docs/metrics.md)
     #[arg(long)]
     json: bool,
@@ -40,6 +50,18 @@ pub struct Args {
     interval: f64,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum FigureFormat {
+    Svg,
+    Png,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum FigureWidth {
+    Single,
+    Double,
+}
+
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let csv_to_stdout = args.csv.as_deref() == Some(Path::new("-"));
     if csv_to_stdout && args.json {
@@ -54,10 +76,14 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let summary = summarize(&recordings, &options)?;
     if let Some(path) = &args.html {
         html::write(path, &recordings, &summary, &options, &html::Heading::default())?;
-        eprintln!("page: {}", path.display());
+        let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
+        eprintln!("page: {} ({:.1} MB)", path.display(), bytes as f64 / 1e6);
     }
     if let Some(path) = &args.svg {
         write_figure(path, &recordings, &summary, &options)?;
+    }
+    if let Some(folder) = &args.figures {
+        write_figures(folder, &args, &recordings, &summary, &options)?;
     }
     if let Some(path) = args.csv.as_ref().filter(|_| !csv_to_stdout) {
         output::write_whole(path, render::csv(&summary).as_bytes())?;
@@ -78,6 +104,34 @@ fn write_figure(path: &Path, recordings: &[Recording], summary: &Summary, option
     };
     figure::write(path, recording, of_it, options)?;
     eprintln!("figure: {}", path.display());
+    Ok(())
+}
+
+fn write_figures(
+    folder: &Path,
+    args: &Args,
+    recordings: &[Recording],
+    summary: &Summary,
+    options: &Options,
+) -> anyhow::Result<()> {
+    let width = match args.width {
+        FigureWidth::Single => paper::Width::Single,
+        FigureWidth::Double => paper::Width::Double,
+    };
+    let mut formats: Vec<paper::Format> = Vec::new();
+    for format in &args.format {
+        let format = match format {
+            FigureFormat::Svg => paper::Format::Svg,
+            FigureFormat::Png => paper::Format::Png,
+        };
+        if !formats.contains(&format) {
+            formats.push(format);
+        }
+    }
+    let figures = paper::figures(recordings, summary, options, width)?;
+    let files = paper::write(folder, &figures, &formats)?;
+    let names: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
+    eprintln!("figures: {} files in {}: {}", files.len(), folder.display(), names.join(", "));
     Ok(())
 }
 

@@ -11,8 +11,8 @@ const LINE_HEIGHT: i32 = (TEXT_PT as i32 + 3) * PT;
 const EDGE: i32 = 3 * PT;
 const LOWEST_CELL: i32 = 24 * PT;
 const BORDER: u32 = 8;
-/// Luminance above which black text reads better than white.
-const BRIGHT: f64 = 0.25;
+/// Luminance (WCAG 2.1) above which black text has more contrast than white.
+const BRIGHT: f64 = 0.179;
 
 /// The map as a figure: rows share the link with columns.
 pub fn heat_map(map: &HeatMap, width: Width) -> String {
@@ -36,7 +36,7 @@ pub fn heat_map(map: &HeatMap, width: Width) -> String {
                 let fill = value.map_or(RGBColor(0xf4, 0xf4, 0xf4), |cell| color::diverging(cell.share));
                 area.draw(&Rectangle::new(corners, fill.filled()))?;
                 area.draw(&Rectangle::new(corners, WHITE.stroke_width(BORDER)))?;
-                let ink = if luminance(fill) > BRIGHT { BLACK } else { WHITE };
+                let ink = ink_on(fill);
                 let (middle, half) = ((x + cell / 2, y + height_of_cell / 2), LINE_HEIGHT / 2);
                 let lines = lines(value.as_ref());
                 for (i, line) in lines.iter().enumerate() {
@@ -59,6 +59,16 @@ pub fn heat_map(map: &HeatMap, width: Width) -> String {
         text(area, label, middle, Anchor::Center, INK)?;
         upright(area, "Algorithm", (EDGE + LINE_HEIGHT / 2, top + n * height_of_cell / 2), INK)
     })
+}
+
+/// Background and text of a share, `#rrggbb`, as in the figure.
+pub fn heat_colors(share: f64) -> (String, String) {
+    let paper = color::diverging(share);
+    (color::hex(paper), color::hex(ink_on(paper)))
+}
+
+fn ink_on(paper: RGBColor) -> RGBColor {
+    if luminance(paper) > BRIGHT { BLACK } else { WHITE }
 }
 
 fn lines(cell: Option<&HeatCell>) -> Vec<String> {

@@ -14,3 +14,4 @@ mod style;
 mod thin;
 
 pub use document::{svg, write};
+pub(crate) use heat::heat_colors;
