@@ -49,16 +49,6 @@ impl Axis {
         share.clamp(0.0, 1.0)
     }
 
-    /// The start.
-    pub fn from(&self) -> f64 {
-        self.from
-    }
-
-    /// The end.
-    pub fn to(&self) -> f64 {
-        self.to
-    }
-
     /// Ticks at round values, about `wanted` of them on a linear axis.
     pub fn ticks(&self, wanted: usize) -> Vec<Tick> {
         match self.kind {
@@ -123,9 +113,9 @@ mod tests {
     #[test]
     fn an_axis_from_zero_ends_at_a_tick() {
         let axis = Axis::from_zero(47.3, 5);
-        assert_eq!((axis.from(), axis.to()), (0.0, 50.0));
-        assert_eq!(Axis::from_zero(50.0, 5).to(), 50.0);
-        assert!(Axis::from_zero(0.0, 5).to() > 0.0);
+        assert_eq!((axis.from, axis.to), (0.0, 50.0));
+        assert_eq!(Axis::from_zero(50.0, 5).to, 50.0);
+        assert!(Axis::from_zero(0.0, 5).to > 0.0);
     }
 
     #[test]
