@@ -122,6 +122,19 @@ pub enum Error {
         /// Last row.
         last_s: f64,
     },
+    /// A side of a comparison holds recordings that are not runs of one thing.
+    #[error(
+        "{side}: expected repeats of one scenario with the same algorithms, found {one} and {other}, which differ; name the folder or \
+         file of one"
+    )]
+    NotRepeats {
+        /// As given.
+        side: String,
+        /// One recording.
+        one: String,
+        /// Another that is not a repeat of it.
+        other: String,
+    },
     /// The page or table cannot be written.
     #[error("{path}: cannot be written: {source}")]
     Output {

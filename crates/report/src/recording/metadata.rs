@@ -7,11 +7,14 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::SCHEMA_VERSION;
+use super::schema::VERSIONS;
 use crate::Error;
 
 /// What the recorder wrote beside the rows. Only the schema version must be there.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Metadata {
+    /// Version of the columns and keys.
+    pub schema_version: u32,
     /// Version of ccactl.
     pub writer: Option<String>,
     /// `uname -r`.
@@ -36,6 +39,20 @@ pub struct Metadata {
     pub rows: Option<u64>,
     /// Rows that the ring buffer had no room for; known at the end only.
     pub drops: Option<u64>,
+    /// The same by reason, since version 2.
+    pub drops_by_reason: Option<DropReasons>,
+}
+
+/// Why rows were lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct DropReasons {
+    /// Samples for which the ring buffer had no room.
+    pub ring_full_samples: u64,
+    /// Other events for which the ring buffer had no room.
+    pub ring_full_events: u64,
+    /// The kernel gave no storage for the socket.
+    pub no_storage: u64,
 }
 
 /// From a kernel name to what the user calls it.
@@ -106,15 +123,16 @@ impl Metadata {
                 found: "a file without the metadata key ccactl.schema_version".to_owned(),
             });
         };
-        if found.trim().parse() != Ok(SCHEMA_VERSION) {
+        let Some(schema_version) = found.trim().parse().ok().filter(|version| VERSIONS.contains(version)) else {
             return Err(Error::SchemaVersion {
                 path: path.to_owned(),
                 found,
                 expected: SCHEMA_VERSION,
                 writer: text("version"),
             });
-        }
+        };
         Ok(Metadata {
+            schema_version,
             writer: text("version"),
             kernel: text("kernel"),
             started: text("started"),
@@ -127,6 +145,7 @@ impl Metadata {
             duration_us: json(path, raw, "duration_us", "a number")?,
             rows: json(path, raw, "rows", "a number")?,
             drops: json(path, raw, "drops", "a number")?,
+            drops_by_reason: json(path, raw, "drops_by_reason", "a JSON object of counts")?,
         })
     }
 }
@@ -158,14 +177,15 @@ mod tests {
 
     #[test]
     fn only_the_schema_version_must_be_there() {
-        assert_eq!(parse(&[("ccactl.schema_version", "1")]).unwrap(), Metadata::default());
+        let expected = Metadata { schema_version: 1, ..Metadata::default() };
+        assert_eq!(parse(&[("ccactl.schema_version", "1")]).unwrap(), expected);
     }
 
     #[test]
     fn another_version_names_both_and_the_writer() {
         let error = parse(&[("ccactl.schema_version", "7"), ("ccactl.version", "3.1.0")]).unwrap_err();
         let text = error.to_string();
-        assert!(text.contains("version 7") && text.contains("version 1") && text.contains("(3.1.0)"), "{text}");
+        assert!(text.contains("version 7") && text.contains("version 2") && text.contains("(3.1.0)"), "{text}");
     }
 
     #[test]

@@ -18,14 +18,14 @@ use tempfile::NamedTempFile;
 
 pub use find::open_all;
 pub(crate) use find::partial_of;
-pub use metadata::{AlgorithmInfo, FlowInfo, Link, Metadata, ValueInfo};
+pub use metadata::{AlgorithmInfo, DropReasons, FlowInfo, Link, Metadata, ValueInfo};
 pub use rows::Extent;
 
 use crate::Error;
 use detect::Kind;
 
 /// Version of the columns and metadata that this crate reads.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// An opened recording. Nothing but its metadata is in memory.
 #[derive(Debug, Clone)]
@@ -33,6 +33,7 @@ pub struct Recording {
     path: PathBuf,
     metadata: Metadata,
     kind: Kind,
+    columns: Arc<Schema>,
     /// Rows of each row group; empty for a stream.
     row_groups: Vec<usize>,
     /// Keeps what came from standard input alive.
@@ -75,8 +76,8 @@ impl Recording {
             Kind::ArrowStream => stream_header(path, &mut file)?,
         };
         let metadata = Metadata::parse(path, &raw)?;
-        schema::check(path, &columns)?;
-        Ok(Recording { path: path.to_owned(), metadata, kind, row_groups, spool })
+        schema::check(path, metadata.schema_version, &columns)?;
+        Ok(Recording { path: path.to_owned(), metadata, kind, columns: Arc::new(columns), row_groups, spool })
     }
 
     /// Path as the user gave it, `-` for standard input.

@@ -58,12 +58,18 @@ impl Recording {
 
     /// Rows with `from_us <= t_us <= to_us`, with the columns and types of [`schema::COLUMNS`].
     pub(crate) fn rows(&self, from_us: u64, to_us: u64) -> Result<Batches, Error> {
+        self.columns(schema::COLUMNS.iter().map(|column| column.name).collect(), from_us, to_us)
+    }
+
+    /// The same with these columns alone: no other is decoded.
+    pub(crate) fn columns(&self, names: Vec<&'static str>, from_us: u64, to_us: u64) -> Result<Batches, Error> {
+        let selection = schema::selection(names, &self.columns);
         self.batches(move |rows| {
-            rows.filter(col("t_us").gt_eq(lit(from_us)).and(col("t_us").lt_eq(lit(to_us)))).select(schema::selection())
+            rows.filter(col("t_us").gt_eq(lit(from_us)).and(col("t_us").lt_eq(lit(to_us)))).select(selection.clone())
         })
     }
 
-    fn batches(&self, query: impl Fn(LazyFrame) -> LazyFrame + 'static) -> Result<Batches, Error> {
+    fn batches(&self, query: impl Fn(LazyFrame) -> LazyFrame + Send + 'static) -> Result<Batches, Error> {
         let source = match &self.kind {
             Kind::Parquet => self.parquet_batches().map_err(Error::rows(&self.path))?,
             Kind::ArrowStream => self.stream_batches()?,
@@ -114,7 +120,7 @@ enum Source {
 /// Iterator over the batches of one query.
 pub struct Batches {
     path: std::path::PathBuf,
-    query: Box<dyn Fn(LazyFrame) -> LazyFrame>,
+    query: Box<dyn Fn(LazyFrame) -> LazyFrame + Send>,
     source: Source,
 }
 
