@@ -281,3 +281,13 @@ fn sweep_lines(group: &[&RecordingSummary], metric: Metric) -> Vec<SweepLine> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_lose_their_zeros() {
+        assert_eq!([plain(10.0), plain(0.5), plain(100.0), plain(0.0)], ["10", "0.5", "100", "0"]);
+    }
+}

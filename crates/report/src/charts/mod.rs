@@ -14,6 +14,8 @@ mod extremes;
 mod model;
 mod phases;
 
+use std::ops::RangeInclusive;
+
 use polars::prelude::*;
 
 use crate::columns::FlowKey;
@@ -30,11 +32,14 @@ const US_PER_S: f64 = 1e6;
 const BITS_PER_BYTE: f64 = 8.0;
 /// Flows drawn at most: more cannot be told apart. The ones that moved most data are drawn.
 pub const MAX_FLOWS: usize = 16;
-/// Buckets of RTT and window, shared out among the flows.
+/// Buckets of RTT and window, shared out among the flows of a recording …
 const SAMPLE_BUCKETS: u64 = 6000;
-const SAMPLE_BUCKETS_PER_FLOW: std::ops::RangeInclusive<u64> = 400..=2500;
-/// Buckets in which the longest phase is found.
-const PHASE_BUCKETS: u64 = 6000;
+const SAMPLE_BUCKETS_PER_FLOW: RangeInclusive<u64> = 150..=2500;
+/// Buckets in which the longest phase is found, shared out in the same way.
+const PHASE_BUCKETS: u64 = 12_000;
+const PHASE_BUCKETS_PER_FLOW: RangeInclusive<u64> = 750..=6000;
+/// … of which a page may hold so many before they get fewer each, so that the page stays small.
+const FULL_RECORDINGS: u64 = 4;
 /// Buckets in which losses and timeouts are one mark.
 const EVENT_BUCKETS: u64 = 400;
 /// Bounds that an algorithm may set to what is in flight: column, and name in the papers.
@@ -44,11 +49,16 @@ const RATE_BUCKETS: u64 = 600;
 /// … of one of these widths; longer recordings get multiples of the last.
 const RATE_WIDTHS_US: [u64; 4] = [100_000, 200_000, 500_000, 1_000_000];
 
-/// Reads the rows once more and reduces them.
-pub fn charts(recording: &Recording, summary: &RecordingSummary, options: &Options) -> Result<Charts, Error> {
+/// Reads the rows once more and reduces them, to what is one of `recordings` on a page.
+pub fn charts(
+    recording: &Recording,
+    summary: &RecordingSummary,
+    options: &Options,
+    recordings: usize,
+) -> Result<Charts, Error> {
     let drawn = drawn_flows(summary);
     let span_us = (((summary.to_s - summary.from_s) * US_PER_S) as u64).max(1);
-    let widths = Widths::new(span_us, drawn.len() as u64);
+    let widths = Widths::new(span_us, drawn.len() as u64, recordings as u64);
     let extremes_of = |column| extremes::fold(column, widths.sample_us);
     let mut samples = ["rtt_us", "cwnd_pkts"].map(extremes_of);
     let mut bounds = BOUNDS.map(|(column, _)| extremes_of(column));
@@ -162,16 +172,18 @@ struct Widths {
 }
 
 impl Widths {
-    fn new(span_us: u64, flows: u64) -> Widths {
-        let per_flow =
-            (SAMPLE_BUCKETS / flows.max(1)).clamp(*SAMPLE_BUCKETS_PER_FLOW.start(), *SAMPLE_BUCKETS_PER_FLOW.end());
+    fn new(span_us: u64, flows: u64, recordings: u64) -> Widths {
+        let share = |buckets: u64, per_flow: RangeInclusive<u64>| {
+            let of_recording = buckets * FULL_RECORDINGS / recordings.max(FULL_RECORDINGS);
+            (of_recording / flows.max(1)).clamp(*per_flow.start(), *per_flow.end())
+        };
         let fits = |width: &&u64| span_us.div_ceil(**width) <= RATE_BUCKETS;
         let widest = RATE_WIDTHS_US[RATE_WIDTHS_US.len() - 1];
         let rate_us = RATE_WIDTHS_US.iter().find(fits).copied();
         Widths {
-            sample_us: span_us.div_ceil(per_flow).max(1000),
+            sample_us: span_us.div_ceil(share(SAMPLE_BUCKETS, SAMPLE_BUCKETS_PER_FLOW)).max(1000),
             rate_us: rate_us.unwrap_or_else(|| span_us.div_ceil(RATE_BUCKETS).next_multiple_of(widest)),
-            phase_us: span_us.div_ceil(PHASE_BUCKETS).max(1000),
+            phase_us: span_us.div_ceil(share(PHASE_BUCKETS, PHASE_BUCKETS_PER_FLOW)).max(1000),
             event_us: span_us.div_ceil(EVENT_BUCKETS).max(1000),
         }
     }
@@ -207,8 +219,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn many_flows_or_recordings_get_coarser_buckets() {
+        let widths = |flows, recordings| {
+            let widths = Widths::new(60_000_000, flows, recordings);
+            [widths.sample_us, widths.phase_us]
+        };
+        assert_eq!(widths(1, 1), [24_000, 10_000]);
+        assert_eq!(widths(16, 4), [160_000, 80_000]);
+        assert_eq!(widths(4, 8), [80_000, 40_000]);
+        assert_eq!(widths(16, 100), [400_000, 80_000]);
+    }
+
+    #[test]
     fn the_rate_buckets_widen_with_the_recording() {
-        let width = |seconds: u64| Widths::new(seconds * 1_000_000, 2).rate_us;
+        let width = |seconds: u64| Widths::new(seconds * 1_000_000, 2, 1).rate_us;
         assert_eq!(
             [width(10), width(60), width(61), width(150), width(600), width(3600)],
             [100_000, 100_000, 200_000, 500_000, 1_000_000, 6_000_000]

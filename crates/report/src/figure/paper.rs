@@ -39,7 +39,7 @@ pub fn figures(recordings: &[Recording], summary: &Summary, options: &Options, w
     let numbers = Numbers::new(summary);
     let mut figures = Vec::new();
     for (recording, of_it) in recordings.iter().zip(&summary.recordings) {
-        let charts = charts::charts(recording, of_it, options)?;
+        let charts = charts::charts(recording, of_it, options, 1)?;
         let prefix = if recordings.len() > 1 { format!("{}-", file_name(&of_it.name)) } else { String::new() };
         let drawn = of_recording(&charts, of_it, &numbers, width);
         figures.extend(drawn.into_iter().map(|(name, svg)| Figure { name: format!("{prefix}{name}"), svg }));

@@ -49,7 +49,7 @@ pub fn page(
     let charts = recordings
         .iter()
         .zip(&summary.recordings)
-        .map(|(recording, of_it)| charts::charts(recording, of_it, options))
+        .map(|(recording, of_it)| charts::charts(recording, of_it, options, recordings.len()))
         .collect::<Result<Vec<Charts>, Error>>()?;
     let windows: Vec<serde_json::Value> =
         charts.iter().zip(&summary.recordings).map(|(c, s)| chart_json(c, s)).collect();
