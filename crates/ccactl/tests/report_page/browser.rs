@@ -18,6 +18,8 @@ const LISTENING: &str = "started successfully on port ";
 const START: Duration = Duration::from_secs(60);
 /// A page is drawn in less than a second; a loaded machine may need longer.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// What the browser says about the tests' reading of pixels, which the page itself never does.
+const OF_THE_TESTS: &str = "Multiple readback operations using getImageData";
 /// A browser that hangs ends a test after this time.
 pub const LONGEST_TEST: Duration = Duration::from_secs(300);
 /// No sandbox, as CI runs in containers and as root; nothing that talks to the network by itself.
@@ -145,7 +147,8 @@ impl Browser {
     /// Everything that was written to the console since the last call, errors of the page included.
     pub async fn console(&self) -> Vec<String> {
         let log = self.client.issue_cmd(Vendor { path: "se/log", body: json!({"type": "browser"}) }).await.unwrap();
-        log.as_array().expect("a list of messages").iter().map(Value::to_string).collect()
+        let messages = log.as_array().expect("a list of messages").iter().map(Value::to_string);
+        messages.filter(|message| !message.contains(OF_THE_TESTS)).collect()
     }
 
     /// Moves the mouse, in CSS pixels of the window.

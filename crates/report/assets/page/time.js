@@ -41,7 +41,7 @@ function drawOverTime(root, charts) {
   plot("Goodput", { unit: "Mbit/s", digits: 2, note: `mean of every ${milliseconds(charts.rate_bucket_s)}` }, (flow) => flow.rate);
   plot("RTT", { unit: "ms", digits: 2, note: extremes }, (flow) => flow.rtt);
   plot("Congestion window", { unit: "packets", digits: 0, note: extremes }, (flow) => flow.cwnd);
-  lanes(root, group, charts, look, eventLanes(charts, look));
+  lanes(root, group, charts, look, eventLanes(charts));
   if (charts.flows.some((flow) => flow.phases.length > 0)) lanes(root, group, charts, look, phaseLanes(charts));
   if (charts.jain) jain(root, group, charts, look);
   // The inner state: one chart per name, with the flows whose algorithm has it.
@@ -140,26 +140,27 @@ function missing(u, ctx, bbox, charts) {
 
 function lanes(root, group, charts, look, kind) {
   const parts = figure(root, kind.title, kind.note, `${kind.title} over time of ${names(charts.flows)}.`);
-  const rows = charts.flows.length;
+  const drawn = charts.flows.map((flow, i) => ({ flow, i })).filter(({ flow }) => kind.has(flow));
+  const rows = drawn.length;
   const paint = (u) => clipped(u, (ctx, bbox, ratio) => {
-    charts.flows.forEach((flow, row) => {
+    drawn.forEach(({ flow, i }, row) => {
       const top = bbox.top + (bbox.height * row) / rows;
       const band = { top: top + 16 * ratio, height: bbox.height / rows - 20 * ratio };
       ctx.textBaseline = "middle";
       ctx.textAlign = "left";
       ctx.font = `${12 * ratio}px ${FONT}`;
-      ctx.fillStyle = look[row].stroke();
-      ctx.globalAlpha = group.hidden.has(row) ? 0.4 : 1;
+      ctx.fillStyle = look[i].stroke();
+      ctx.globalAlpha = group.hidden.has(i) ? 0.4 : 1;
       ctx.fillText(flow.name, bbox.left + 3 * ratio, top + 8 * ratio);
-      if (!group.hidden.has(row)) kind.paint(u, ctx, flow, row, band, ratio);
+      if (!group.hidden.has(i)) kind.paint(u, ctx, flow, look[i], band, ratio);
       ctx.globalAlpha = 1;
     });
   });
   const readout = element("p", "readout");
   const tell = (u) => {
     const t = u.cursor.left >= 0 ? u.posToVal(u.cursor.left, "x") : null;
-    const shown = charts.flows.filter((_, row) => !group.hidden.has(row));
-    readout.textContent = t == null ? "" : `${t.toFixed(3)} s · ` + shown.map((flow) => `${flow.name}: ${kind.at(flow, t)}`).join(" · ");
+    const shown = drawn.filter(({ i }) => !group.hidden.has(i));
+    readout.textContent = t == null ? "" : `${t.toFixed(3)} s · ` + shown.map(({ flow }) => `${flow.name}: ${kind.at(flow, t)}`).join(" · ");
   };
   const [start, end] = charts.window_s;
   const data = [[start, end], ...charts.flows.map(() => [null, null])];
@@ -197,9 +198,10 @@ function phaseLanes(charts) {
   return {
     title: "Algorithm phase",
     note: `the longest phase of every ${milliseconds(charts.phase_bucket_s)}`,
+    has: (flow) => flow.phases.length > 0,
     key: () => key(charts.modes.map((mode, i) => [color(i), mode])),
     at: (flow, t) => (at(flow, t) ? charts.modes[at(flow, t)[2]] : "–"),
-    paint: (u, ctx, flow, row, band, ratio) => {
+    paint: (u, ctx, flow, line, band, ratio) => {
       const [min, max] = [u.scales.x.min, u.scales.x.max];
       for (const [start, end, mode] of flow.phases) {
         if (end < min || start > max) continue;
@@ -218,7 +220,7 @@ function phaseLanes(charts) {
 }
 
 // Losses as bars, higher for more packets; timeouts as crosses.
-function eventLanes(charts, look) {
+function eventLanes(charts) {
   const most = Math.max(1, ...charts.flows.flatMap((flow) => flow.events.map((event) => event.lost_pkts)));
   const half = charts.event_bucket_s / 2;
   const items = [[null, "▮ packets marked lost (height: logarithm of their number)"], [null, "✕ retransmission timeout"]];
@@ -226,13 +228,14 @@ function eventLanes(charts, look) {
   return {
     title: "Losses and timeouts",
     note: `sum of every ${milliseconds(charts.event_bucket_s)}`,
+    has: () => true,
     key: () => key(items),
     at: (flow, t) => {
       const event = flow.events.find((event) => Math.abs(event.at_s - t) <= half);
       return event ? `${event.lost_pkts} lost` + (event.rtos ? `, ${event.rtos} timeouts` : "") : "none";
     },
-    paint: (u, ctx, flow, row, band, ratio) => {
-      const stroke = look[row].stroke();
+    paint: (u, ctx, flow, line, band, ratio) => {
+      const stroke = line.stroke();
       const bottom = band.top + band.height;
       for (const event of flow.events) {
         const x = u.valToPos(event.at_s, "x", true);
