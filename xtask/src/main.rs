@@ -31,6 +31,10 @@ Usage: cargo xtask COMMAND
   bench algorithms [--only NAME,…] [--pairs N]
                         setup, build, then size and time of every algorithm's programs and its throughput over loopback
                         beside the kernel's own (root, an idle machine); 6 when a twin is slower than its native one
+  bench collector [--pairs N] [--seconds N] [--flows N,…]
+                        setup, build, then a bulk transfer over loopback with and without a recording, and with a loop of
+                        ss (root, an idle machine); 6 when the recorded throughput, the drops or the bytes per row miss
+                        their goals
   bench swap [--repeats N] [--connections N,…]
                         setup, build, then the time of a swap with up to 50 000 connections (root, an idle machine); 6
                         when the iteration over 10 000 connections of two namespaces takes 100 ms or more
@@ -68,6 +72,7 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         ("test", ["--sudo", "--", args @ ..]) => test::run(true, args)?,
         ("measure", args @ [_, ..]) => measure::run(args)?,
         ("bench", ["algorithms", args @ ..]) => bench::algorithms(args)?,
+        ("bench", ["collector", args @ ..]) => bench::collector(args)?,
         ("bench", ["swap", args @ ..]) => bench::swap(args)?,
         ("soak", args) => soak::run(args)?,
         ("lint", []) => lint::run(false)?,
