@@ -6,6 +6,7 @@ use super::theme::Theme;
 use crate::board::Board;
 use crate::view::Snapshot;
 use crate::watch::Watch;
+use ccactl_abi::exit;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use ratatui::{DefaultTerminal, try_init, try_restore};
 use std::io;
@@ -21,12 +22,27 @@ const SIGNAL: Duration = Duration::from_millis(100);
 /// Why the screen ended.
 #[derive(Debug, Error)]
 pub enum Error {
+    /// There is none.
+    #[error("top needs a terminal on standard input and output: use --once to print one interval")]
+    NoTerminal,
     /// The terminal refused.
     #[error("the terminal cannot be used: {0}; `--once` needs none")]
     Terminal(#[from] io::Error),
     /// The recorder failed.
     #[error(transparent)]
     Recorder(#[from] ccactl_collector::Error),
+}
+
+impl Error {
+    /// Exit code of the binary for this error.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::NoTerminal => exit::USAGE,
+            Error::Terminal(_) => exit::FAILURE,
+            Error::Recorder(error) => error.exit_code(),
+        }
+    }
 }
 
 /// Shows what `watch` sees until a key or `is_stopped` ends it. The terminal is given back whatever happens.

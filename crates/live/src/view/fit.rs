@@ -24,7 +24,7 @@ pub const MARK_WIDTH: usize = 2;
 pub fn fit<T>(columns: &[Column<T>], rows: &[&T], width: usize, kept: usize) -> Vec<Fitted> {
     let mut by_rank: Vec<usize> = (0..columns.len()).collect();
     by_rank.sort_by_key(|at| if *at == kept { 0 } else { columns[*at].rank });
-    let mut room = width + GAP;
+    let mut room = width.saturating_add(GAP);
     let mut fitted = Vec::new();
     for at in by_rank {
         let widths = [needed_width(&columns[at], rows), least_width(&columns[at])];

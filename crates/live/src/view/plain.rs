@@ -21,3 +21,27 @@ pub fn plain<T>(columns: &[Column<T>], rows: &[&T], width: usize) -> String {
     let rows = rows.iter().map(|row| cells(columns, &fitted, row));
     lines.into_iter().chain(rows).map(|cells| format!("{}\n", cells.join(" ").trim_end())).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::Key;
+
+    #[test]
+    fn a_table_has_a_head_and_a_line_per_row_however_wide_it_may_be() {
+        let column = |title, is_right| Column {
+            title,
+            unit: "unit",
+            width: 4,
+            max_width: if is_right { 4 } else { 9 },
+            rank: 0,
+            is_right,
+            cell: |text: &&str, _| (*text).to_owned(),
+            key: |text| Key::Text(text),
+            mark: None,
+        };
+        let columns = [column("name", false), column("n", true)];
+        assert_eq!(plain(&columns, &[&"abc"], usize::MAX), "name     n\nunit  unit\nabc    abc\n");
+        assert_eq!(plain(&columns, &[&"abc"], 5), "name\nunit\nabc\n");
+    }
+}
