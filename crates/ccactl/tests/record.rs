@@ -249,8 +249,7 @@ fn assert_trace_of(host: &Host, name: &str, before_traffic: impl FnOnce()) {
 
     let mut traced = 0;
     for batch in reader.build().unwrap().map(Result::unwrap) {
-        let [events, names, modes] =
-            ["event", "algorithm", "trace_mode"].map(|column| batch[column].as_string_view());
+        let [events, names, modes] = ["event", "algorithm", "trace_mode"].map(|column| batch[column].as_string_view());
         for row in (0..batch.num_rows()).filter(|&row| events.value(row) == "sample" && names.value(row) == name) {
             if modes.is_valid(row) {
                 traced += 1;

@@ -1,9 +1,7 @@
 //! What the BPF side counts: rows by event, rows lost by reason, sockets.
 
 use aya::maps::{MapData, PerCpuArray};
-use ccactl_abi::layout::{
-    COUNT_DROPS, COUNT_FLOWS, DROP_NO_STORAGE, DROP_RING_FULL_EVENTS, DROP_RING_FULL_SAMPLES,
-};
+use ccactl_abi::layout::{COUNT_DROPS, COUNT_FLOWS, DROP_NO_STORAGE, DROP_RING_FULL_EVENTS, DROP_RING_FULL_SAMPLES};
 use serde::Serialize;
 
 /// Rows that are missing, by reason.

@@ -67,8 +67,10 @@ impl fmt::Display for EventSet {
             EventSet::ALL => f.write_str("all"),
             EventSet::NONE => f.write_str("none"),
             _ => {
-                let names: Vec<&str> =
-                    (1..EVENT_NAMES.len()).filter(|&event| self.contains(event as u8)).map(|e| EVENT_NAMES[e]).collect();
+                let names: Vec<&str> = (1..EVENT_NAMES.len())
+                    .filter(|&event| self.contains(event as u8))
+                    .map(|e| EVENT_NAMES[e])
+                    .collect();
                 f.write_str(&names.join(","))
             }
         }

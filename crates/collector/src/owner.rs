@@ -37,7 +37,8 @@ impl Owner {
     /// Shows each TCP socket that the process has open; one that it closes meanwhile is left out.
     pub(crate) fn for_each_tcp_socket(&self, mut show: impl FnMut(OwnedFd) -> Result<()>) -> Result<()> {
         let folder = PathBuf::from(format!("/proc/{}/fd", self.pid));
-        let failed = |cause: io::Error| Error::NoProcess { pid: self.pid, reason: format!("{}: {cause}", folder.display()) };
+        let failed =
+            |cause: io::Error| Error::NoProcess { pid: self.pid, reason: format!("{}: {cause}", folder.display()) };
         for entry in fs::read_dir(&folder).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let is_socket = fs::read_link(entry.path()).is_ok_and(|link| link.to_string_lossy().starts_with("socket:"));

@@ -88,11 +88,10 @@ impl Probe {
     /// opens meanwhile are found by them.
     pub(crate) fn adopt(&mut self, owner: &Owner) -> Result<()> {
         let map = self.programs.map_mut("owned").expect("the embedded object has this map");
-        let mut owned = SkStorage::try_from(map).map_err(|error| bpf_error("open the map of a process's sockets", error))?;
+        let mut owned =
+            SkStorage::try_from(map).map_err(|error| bpf_error("open the map of a process's sockets", error))?;
         owner.for_each_tcp_socket(|socket| {
-            owned
-                .insert(&socket, 1_u32, 0)
-                .map_err(|error| bpf_error("mark a socket of the process", error))
+            owned.insert(&socket, 1_u32, 0).map_err(|error| bpf_error("mark a socket of the process", error))
         })
     }
 

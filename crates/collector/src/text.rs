@@ -42,7 +42,8 @@ impl<K: Copy + PartialEq> TextColumn<K> {
     }
 
     pub(crate) fn finish(self, nulls: Option<NullBuffer>) -> ArrayRef {
-        let long: Arc<[Buffer]> = if self.long.is_empty() { Arc::new([]) } else { Arc::new([Buffer::from_vec(self.long)]) };
+        let long: Arc<[Buffer]> =
+            if self.long.is_empty() { Arc::new([]) } else { Arc::new([Buffer::from_vec(self.long)]) };
         // SAFETY: every view comes from `view`, which was given text, and the long ones lie within the one buffer; the
         // view 0 is the empty text.
         let array = unsafe { StringViewArray::new_unchecked(ScalarBuffer::from(self.views), long, nulls) };

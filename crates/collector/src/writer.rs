@@ -52,7 +52,16 @@ impl Writer {
             Err(error) if is_closed_pipe(&sink, &error) => {}
             Err(cause) => return Err(Error::Target { path, cause }),
         }
-        Ok(Writer { schema, context, encoder, sink, path, sorter: Sorter::default(), rows: 0, rows_by_event: [0; EVENTS] })
+        Ok(Writer {
+            schema,
+            context,
+            encoder,
+            sink,
+            path,
+            sorter: Sorter::default(),
+            rows: 0,
+            rows_by_event: [0; EVENTS],
+        })
     }
 
     /// Works until the channel is closed, then writes the rest and the end mark.

@@ -5,8 +5,8 @@ use arrow_array::types::{Float32Type, Int64Type, TimestampNanosecondType, UInt16
 use arrow_array::{Array, RecordBatch};
 use bytemuck::Zeroable;
 use ccactl_abi::layout::{
-    EVENT_ALGORITHM, EVENT_CA_STATE, EVENT_CLOSE, EVENT_OPEN, EVENT_RTO, EVENT_SAMPLE, FLAG_APP_LIMITED, FLAG_CWND_LIMITED, FLAG_TRACE, INFINITE_SSTHRESH, Sample, Trace,
-    UNBOUNDED_U32, UNBOUNDED_U64, name_bytes,
+    EVENT_ALGORITHM, EVENT_CA_STATE, EVENT_CLOSE, EVENT_OPEN, EVENT_RTO, EVENT_SAMPLE, FLAG_APP_LIMITED,
+    FLAG_CWND_LIMITED, FLAG_TRACE, INFINITE_SSTHRESH, Sample, Trace, UNBOUNDED_U32, UNBOUNDED_U64, name_bytes,
 };
 use ccactl_abi::{Algorithm, Family, TraceValue};
 use ccactl_collector::schema::{Context, batch, schema};
