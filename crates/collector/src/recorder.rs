@@ -67,6 +67,9 @@ pub struct Summary {
     pub drops: Drops,
     /// From the attachment to the detachment.
     pub duration: Duration,
+    /// Whether the kernel has shown the segments of sockets that one side had closed already. If not there are no samples
+    /// of them, and their last ACK counts as the one that delivered the last payload.
+    pub has_half_closed_samples: bool,
     /// The file, if there is one.
     pub path: Option<PathBuf>,
 }
@@ -153,6 +156,7 @@ impl Recording {
         let deadline = options.duration.map(|duration| attached + duration);
         feed.pump(probe.counts(), stop, deadline, &mut meter).await;
 
+        let has_half_closed_samples = probe.sees_half_closed();
         let counts = probe.detach();
         let duration = attached.elapsed();
         meter.finishing();
@@ -165,7 +169,7 @@ impl Recording {
         drop(presence);
 
         let Some(written) = written.transpose()? else {
-            return Ok(Summary { rows, flows, drops, duration, path: None });
+            return Ok(Summary { rows, flows, drops, duration, has_half_closed_samples, path: None });
         };
         let rows = written.rows;
         let algorithms = algorithms_json(&options, &written);
@@ -178,7 +182,7 @@ impl Recording {
             }
             None => None,
         };
-        Ok(Summary { rows, flows, drops, duration, path })
+        Ok(Summary { rows, flows, drops, duration, has_half_closed_samples, path })
     }
 }
 

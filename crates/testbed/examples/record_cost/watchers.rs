@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 const SS_INTERVAL: Duration = Duration::from_millis(10);
 /// Rows per second and flow that an interval of 10 ms asks for.
 const PER_FLOW_RATE: f64 = 100.0;
-/// A recorder has attached its programs long before this.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// A recorder has attached its programs long before this, also where every CPU is wanted by hundreds of threads.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Watcher {
