@@ -14,7 +14,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, ExitStatus, Stdio};
 use std::thread;
 use text::Text;
 
@@ -22,6 +22,8 @@ use text::Text;
 struct Running {
     process: Child,
     address: String,
+    /// Kept open: what the exporter still says has somewhere to go.
+    said: BufReader<ChildStderr>,
 }
 
 impl Running {
@@ -29,12 +31,17 @@ impl Running {
     fn start(host: &Host, args: &[&str]) -> Running {
         let all = [&["exporter", "--listen", "127.0.0.1:0"], args].concat();
         let mut process = host.command(&all).stderr(Stdio::piped()).spawn().unwrap();
-        let mut said = BufReader::new(process.stderr.take().unwrap());
+        let said = BufReader::new(process.stderr.take().unwrap());
+        let mut running = Running { process, address: String::new(), said };
+        // Before, there may be a warning about what this kernel does not have.
         let mut line = String::new();
-        said.read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("metrics on http://").and_then(|rest| rest.strip_suffix("/metrics"));
-        let address = address.unwrap_or_else(|| panic!("{line}")).to_owned();
-        Running { process, address }
+        while running.address.is_empty() {
+            line.clear();
+            assert_ne!(running.said.read_line(&mut line).unwrap(), 0, "it has ended without saying where it listens");
+            let address = line.trim().strip_prefix("metrics on http://").and_then(|rest| rest.strip_suffix("/metrics"));
+            running.address = address.unwrap_or_default().to_owned();
+        }
+        running
     }
 
     fn scrape(&self) -> Text {
