@@ -2,11 +2,15 @@
 /*
  * Samples and events of TCP sockets into a ring buffer.
  *
- *   tcp_probe             a segment has arrived on an established socket, nothing of it is processed yet -> sample
- *   inet_sock_set_state   -> ESTABLISHED: open;  a connection -> CLOSE: close, with the final totals
+ *   tcp_probe               a segment has arrived on an established socket, nothing of it is processed yet -> sample
+ *   tcp_rcv_state_process   the same on a socket that one side has closed already
+ *   inet_sock_set_state     -> ESTABLISHED: open;  a connection -> CLOSE: close, with the final totals
+ *   tcp_retransmit_skb      -> retrans, rto
+ *   tcp_cong_state_set      -> ca_state
  *
- * Filter and rate are decided here, per socket, so that user space sees only what becomes a row. Each recorder loads
- * its own instance of this object; only cca_trace_map is shared. Loaded by aya: no extern symbols.
+ * Another algorithm and new ECN marks are found when a socket is looked at anyway. Filter, rate and choice of events are
+ * decided here, per socket, so that user space sees only what becomes a row. Each recorder loads its own instance of this
+ * object; only cca_trace_map is shared. Loaded by aya: no extern symbols.
  */
 #include "kernel_types.h"
 #include "ccactl_abi.h"
@@ -14,7 +18,7 @@
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
 #include "socket.bpf.h"
-#include "trace_map.bpf.h"
+#include "collect_row.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -22,199 +26,229 @@ char LICENSE[] SEC("license") = "GPL";
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT    2
 #define TCP_SYN_RECV    3
+#define TCP_FIN_WAIT1   4
+#define TCP_FIN_WAIT2   5
 #define TCP_CLOSE       7
+#define TCP_CLOSE_WAIT  8
+#define TCP_LAST_ACK    9
 #define TCP_LISTEN      10
+#define TCP_CLOSING     11
 
-#define NSEC_PER_USEC 1000ULL
+/* After the handshake and before the end; with the first, data can still be acknowledged. */
+#define HALF_CLOSED (1 << TCP_FIN_WAIT1 | 1 << TCP_CLOSE_WAIT | 1 << TCP_LAST_ACK | 1 << TCP_CLOSING)
+#define CONNECTED   (HALF_CLOSED | 1 << TCP_ESTABLISHED | 1 << TCP_FIN_WAIT2)
 
-/* Filter and rate of this recorder. */
-const volatile struct cca_record_config config = {};
-
-/* Bytes in the ring from which on user space is woken; below, its own timer collects them. */
-const volatile u32 wakeup_bytes = 64 * 1024;
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 16 * 1024 * 1024); /* set anew by the recorder */
-} rows SEC(".maps");
-
-/* Rows lost, by enum cca_drop. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, CCA_DROP_REASONS);
-	__type(key, u32);
-	__type(value, u64);
-} drops SEC(".maps");
-
-struct rate_state {
-	u64 sampled_ns;
-};
-
-/* Time of a socket's last sample, kept unless every ACK is wanted. */
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct rate_state);
-} rate_states SEC(".maps");
-
-static __always_inline void count_drop(u32 reason)
+static __always_inline int is_in(struct sock *sk, u32 states)
 {
-	u64 *count = bpf_map_lookup_elem(&drops, &reason);
-
-	if (count)
-		(*count)++;
+	return states >> sk->__sk_common.skc_state & 1;
 }
 
-/* Not skc_num, which a socket gives back before its state becomes CLOSE. */
-static __always_inline u16 local_port(struct tcp_sock *tp)
+static __always_inline int is_event_wanted(u32 event)
 {
-	return bpf_ntohs(tp->inet_conn.icsk_inet.inet_sport);
+	return config.events >> event & 1;
 }
 
-static __always_inline int is_wanted(struct sock *sk, struct tcp_sock *tp)
+/* Submits an event unless nobody wants to see it. */
+static __always_inline void tell(struct sock *sk, struct tcp_sock *tp, struct flow_state *flow, u64 now_ns, u32 event)
 {
-	if (config.port && local_port(tp) != config.port && bpf_ntohs(sk->__sk_common.skc_dport) != config.port)
-		return 0;
-	if (config.netns && sk->__sk_common.skc_net.net->ns.inum != config.netns)
-		return 0;
-	return !config.cgroup_id || cca_is_below(sk, config.cgroup_id, config.cgroup_level);
-}
-
-/* Whether the socket's next sample is due; if so, starts its next interval. */
-static __always_inline int is_due(struct sock *sk, struct tcp_sock *tp, u64 now_ns)
-{
-	struct rate_state *state;
-	u64 interval_ns;
-
-	if (config.every == CCA_EVERY_ACK)
-		return 1;
-	state = bpf_sk_storage_get(&rate_states, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
-	if (!state) {
-		count_drop(CCA_DROP_NO_STORAGE);
-		return 0;
-	}
-	if (config.every == CCA_EVERY_RTT)
-		interval_ns = (tp->srtt_us >> 3) * NSEC_PER_USEC;
-	else
-		interval_ns = config.interval_ns;
-	if (now_ns - state->sampled_ns < interval_ns)
-		return 0;
-	state->sampled_ns = now_ns;
-	return 1;
-}
-
-static __always_inline void fill_addresses(struct cca_sample *row, struct sock *sk, struct tcp_sock *tp)
-{
-	row->sport = local_port(tp);
-	row->dport = bpf_ntohs(sk->__sk_common.skc_dport);
-	row->family = cca_addresses_of(sk, row->saddr, row->daddr);
-}
-
-static __always_inline void fill_window(struct cca_sample *row, struct sock *sk, struct tcp_sock *tp)
-{
-	row->pacing_rate_Bps = sk->sk_pacing_rate;
-	row->delivery_pkts = tp->rate_delivered;
-	row->delivery_interval_us = tp->rate_interval_us;
-	row->cwnd_pkts = tp->snd_cwnd;
-	row->ssthresh_pkts = tp->snd_ssthresh;
-	row->inflight_pkts = tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
-	row->srtt_us = tp->srtt_us >> 3;
-	row->rtt_us = tp->rack.rtt_us;
-	row->min_rtt_us = tp->rtt_min.s[0].v;
-	row->mss_bytes = tp->mss_cache;
-	row->ca_state = BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
-	if (tp->app_limited)
-		row->flags |= CCA_FLAG_APP_LIMITED;
-	if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
-		row->flags |= CCA_FLAG_CWND_LIMITED;
-}
-
-static __always_inline void fill_totals(struct cca_sample *row, struct tcp_sock *tp)
-{
-	u64 sent = tp->bytes_sent, retrans = tp->bytes_retrans, acked = tp->bytes_acked;
-
-	row->bytes_sent = sent;
-	row->bytes_retrans = retrans;
-	/* The kernel's count holds a byte for SYN and FIN each; payload cannot be more than was sent for the first
-	 * time. */
-	row->bytes_acked = sent >= retrans && acked > sent - retrans ? sent - retrans : acked;
-	row->retrans_pkts = tp->total_retrans;
-	row->lost_pkts = tp->lost;
-	row->delivered_pkts = tp->delivered;
-	row->delivered_ce_pkts = tp->delivered_ce;
+	if (is_event_wanted(event & 0xff))
+		submit(sk, tp, flow, now_ns, event);
 }
 
 /*
- * Creates the socket's trace when it is the first to ask, which makes the algorithm publish from now on. What a
- * predecessor has published is not the state of the algorithm that the row names.
+ * Whether rows of this socket are wanted as far as its algorithm goes; tells when it has another one than at the last
+ * look, also when only the code under the name is another.
  */
-static __always_inline void fill_trace(struct cca_sample *row, struct sock *sk, const void *ops)
+static __always_inline int check_algorithm(struct sock *sk, struct tcp_sock *tp, struct flow_state *flow, u64 now_ns)
 {
-	struct cca_trace *trace = bpf_sk_storage_get(&cca_trace_map, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	u64 ops = (u64)tp->inet_conn.icsk_ca_ops;
+	int is_match = has_wanted_algorithm(tp);
 
-	if (!trace || !trace->updates || trace->publisher != (u32)(unsigned long)ops)
-		return;
-	__builtin_memcpy(&row->trace, trace, sizeof(row->trace));
-	row->flags |= CCA_FLAG_TRACE;
+	if (is_match && flow->is_open_due)
+		tell(sk, tp, flow, now_ns, CCA_EVENT_OPEN);
+	flow->is_open_due = 0;
+	if (ops == flow->ops)
+		return is_match;
+	/* With a filter both ends of the change belong to it, what comes after does not. */
+	if (flow->ops && (is_match || flow->is_counted))
+		tell(sk, tp, flow, now_ns, CCA_EVENT_ALGORITHM);
+	flow->ops = ops;
+	cca_algorithm_of(tp, flow->algorithm);
+	return is_match;
 }
 
-static __always_inline void submit(struct sock *sk, struct tcp_sock *tp, u64 now_ns, u8 event)
+/* New marks: a row for the first of them, then one per smoothed RTT at most, which is how often a sender reacts. */
+static __always_inline void check_marks(struct sock *sk, struct tcp_sock *tp, struct flow_state *flow, u64 now_ns)
 {
-	struct cca_sample *row = bpf_ringbuf_reserve(&rows, sizeof(*row), 0);
-	u64 flags;
-
-	if (!row) {
-		count_drop(CCA_DROP_RING_FULL);
+	if (tp->delivered_ce == flow->delivered_ce || now_ns - flow->ecn_ns < (tp->srtt_us >> 3) * NSEC_PER_USEC)
 		return;
-	}
-	__builtin_memset(row, 0, sizeof(*row));
-	row->time_ns = now_ns;
-	row->flow_id = bpf_get_socket_cookie(sk);
-	row->cgroup_id = sk->sk_cgrp_data.cgroup->kn->id;
-	row->netns = sk->__sk_common.skc_net.net->ns.inum;
-	row->event = event;
-	fill_addresses(row, sk, tp);
-	fill_window(row, sk, tp);
-	fill_totals(row, tp);
-	fill_trace(row, sk, tp->inet_conn.icsk_ca_ops);
-	cca_algorithm_of(tp, row->algorithm);
+	flow->delivered_ce = tp->delivered_ce;
+	flow->ecn_ns = now_ns;
+	tell(sk, tp, flow, now_ns, CCA_EVENT_ECN);
+}
 
-	/* A wake-up per row would cost more than the row. */
-	flags = bpf_ringbuf_query(&rows, BPF_RB_AVAIL_DATA) >= wakeup_bytes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
-	bpf_ringbuf_submit(row, flags);
+/*
+ * What is remembered of a socket, brought up to date; NULL when it is not wanted. A socket that has a memory has passed
+ * the filters, so they cost something only where they refuse.
+ */
+static __noinline struct flow_state *meet(struct sock *sk, struct tcp_sock *tp, u64 now_ns)
+{
+	struct flow_state *flow = bpf_sk_storage_get(&flow_states, sk, NULL, 0);
+
+	if (!flow) {
+		if (!is_wanted(sk, tp) || !has_wanted_algorithm(tp))
+			return NULL;
+		flow = bpf_sk_storage_get(&flow_states, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+		if (!flow) {
+			count_drop(CCA_DROP_NO_STORAGE);
+			return NULL;
+		}
+		begin(flow, tp);
+	}
+	look(flow, tp);
+	if (!check_algorithm(sk, tp, flow, now_ns))
+		return NULL;
+	check_marks(sk, tp, flow, now_ns);
+	return flow;
+}
+
+static __always_inline void on_ack(struct sock *sk)
+{
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+	struct flow_state *flow;
+	u64 now_ns;
+
+	/* With nothing outstanding the segment acknowledges nothing: a receiver's socket, or an idle sender. */
+	if (!tp || !tp->packets_out || !tp->bytes_sent)
+		return;
+	now_ns = bpf_ktime_get_ns();
+	flow = meet(sk, tp, now_ns);
+	if (flow && is_due(flow, tp, now_ns))
+		submit(sk, tp, flow, now_ns, CCA_EVENT_SAMPLE);
 }
 
 SEC("tp_btf/tcp_probe")
 int BPF_PROG(on_segment, struct sock *sk)
 {
-	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
-	u64 now_ns;
-
-	/* With nothing outstanding the segment acknowledges nothing: a receiver's socket, or an idle sender. */
-	if (!tp || !tp->packets_out || !tp->bytes_sent || !is_wanted(sk, tp))
-		return 0;
-	now_ns = bpf_ktime_get_ns();
-	if (is_due(sk, tp, now_ns))
-		submit(sk, tp, now_ns, CCA_EVENT_SAMPLE);
+	on_ack(sk);
 	return 0;
+}
+
+/* tcp_probe is not reached once a FIN was sent or received, though most of the data may still be on its way. */
+SEC("fentry/tcp_rcv_state_process")
+int BPF_PROG(on_late_segment, struct sock *sk)
+{
+	if (is_in(sk, HALF_CLOSED))
+		on_ack(sk);
+	return 0;
+}
+
+/*
+ * The end of the handshake. What the socket had before counts as nothing: it may have been connected before, and the
+ * algorithm is the one of its creation, since the policy of its cgroup comes a moment later on the connecting side.
+ */
+static __always_inline void on_open(struct sock *sk, struct tcp_sock *tp, int is_connecting, u64 now_ns)
+{
+	struct flow_state *flow;
+
+	if (!is_wanted(sk, tp))
+		return;
+	flow = bpf_sk_storage_get(&flow_states, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+	if (!flow) {
+		count_drop(CCA_DROP_NO_STORAGE);
+		return;
+	}
+	begin(flow, tp);
+	flow->opened_ns = now_ns;
+	flow->syn_bytes = is_connecting;
+	flow->acked_bytes = payload_acked(flow, tp);
+	flow->is_open_due = !has_wanted_algorithm(tp);
+	if (!flow->is_open_due)
+		tell(sk, tp, flow, now_ns, CCA_EVENT_OPEN);
 }
 
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(on_state, struct sock *sk, int old_state, int new_state)
 {
-	struct tcp_sock *tp;
-	u8 event;
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+	u64 now_ns = bpf_ktime_get_ns();
+	struct flow_state *flow;
 
-	if (new_state == TCP_ESTABLISHED)
-		event = CCA_EVENT_OPEN;
-	else if (new_state == TCP_CLOSE && old_state != TCP_LISTEN && old_state != TCP_SYN_SENT &&
-		 old_state != TCP_SYN_RECV)
-		event = CCA_EVENT_CLOSE;
-	else
+	if (!tp)
 		return 0;
+	if (new_state == TCP_SYN_SENT || new_state == TCP_LISTEN) {
+		/* Both are reached by a system call of the owner. */
+		if (config.pid && bpf_get_current_pid_tgid() >> 32 == config.pid &&
+		    !bpf_sk_storage_get(&owned, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE))
+			count_drop(CCA_DROP_NO_STORAGE);
+	} else if (new_state == TCP_ESTABLISHED) {
+		on_open(sk, tp, old_state == TCP_SYN_SENT, now_ns);
+	} else if (is_in(sk, CONNECTED)) {
+		if (new_state == TCP_CLOSE) {
+			flow = meet(sk, tp, now_ns);
+			if (flow)
+				tell(sk, tp, flow, now_ns, CCA_EVENT_CLOSE);
+		} else {
+			flow = bpf_sk_storage_get(&flow_states, sk, NULL, 0);
+			if (flow)
+				look(flow, tp);
+		}
+	}
+	return 0;
+}
+
+/*
+ * The kernel comes here for a segment that it has sent again, and since 6.15 for one that it could not send: what has
+ * been counted decides. A timeout is counted before its retransmission.
+ */
+SEC("tp_btf/tcp_retransmit_skb")
+int BPF_PROG(on_retransmit, struct sock *sk)
+{
+	struct tcp_sock *tp;
+	struct flow_state *flow;
+	u32 timeouts, retrans;
+	u64 now_ns;
+
 	tp = bpf_skc_to_tcp_sock(sk);
-	if (tp && is_wanted(sk, tp))
-		submit(sk, tp, bpf_ktime_get_ns(), event);
+	if (!tp || !is_in(sk, CONNECTED))
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	flow = meet(sk, tp, now_ns);
+	if (!flow)
+		return 0;
+	timeouts = rto_count(flow, tp);
+	retrans = tp->total_retrans;
+	if (timeouts != flow->rto_count)
+		tell(sk, tp, flow, now_ns, CCA_EVENT_RTO);
+	else if (retrans != flow->retrans_pkts)
+		tell(sk, tp, flow, now_ns, CCA_EVENT_RETRANS);
+	flow->rto_count = timeouts;
+	flow->retrans_pkts = retrans;
+	flow->is_rto_due = 0;
+	return 0;
+}
+
+/* The kernel sets the state very often to what it is, and to Loss at each timeout before it sends again. */
+SEC("tp_btf/tcp_cong_state_set")
+int BPF_PROG(on_ca_state, struct sock *sk, u8 new_state)
+{
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+	struct flow_state *flow;
+	u64 now_ns;
+	int is_same;
+
+	if (!tp)
+		return 0;
+	is_same = BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state) == new_state;
+	if ((is_same && new_state != TCP_CA_Loss) || !is_in(sk, CONNECTED))
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	flow = meet(sk, tp, now_ns);
+	if (!flow)
+		return 0;
+	if (new_state == TCP_CA_Loss)
+		flow->is_rto_due = 1;
+	if (!is_same)
+		tell(sk, tp, flow, now_ns, STATE_EVENT(new_state));
 	return 0;
 }

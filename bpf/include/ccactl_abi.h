@@ -36,7 +36,13 @@ struct cca_trace {
 enum cca_event {
 	CCA_EVENT_SAMPLE = 0,
 	CCA_EVENT_OPEN = 1,
-	CCA_EVENT_CLOSE = 2, /* carries the final totals */
+	CCA_EVENT_CLOSE = 2,     /* carries the final totals */
+	CCA_EVENT_RETRANS = 3,   /* a segment was sent again */
+	CCA_EVENT_CA_STATE = 4,  /* the congestion state changes */
+	CCA_EVENT_ALGORITHM = 5, /* the socket has another algorithm */
+	CCA_EVENT_RTO = 6,       /* a segment was sent again because the retransmission timer ran out */
+	CCA_EVENT_ECN = 7,       /* the receiver has reported congestion marks */
+	CCA_EVENTS,
 };
 
 enum cca_sample_flags {
@@ -45,7 +51,10 @@ enum cca_sample_flags {
 	CCA_FLAG_TRACE = 4, /* the trace member is filled */
 };
 
-/* One row of a recording. */
+/*
+ * One row of a recording. What stands before `trace` is the whole record in the ring unless CCA_FLAG_TRACE is set: most
+ * algorithms publish nothing.
+ */
 struct cca_sample {
 	unsigned long long time_ns;         /* CLOCK_MONOTONIC */
 	unsigned long long flow_id;         /* socket cookie */
@@ -55,29 +64,40 @@ struct cca_sample {
 	unsigned long long bytes_acked;
 	unsigned long long bytes_sent; /* payload, retransmissions included */
 	unsigned long long bytes_retrans;
-	unsigned int delivery_pkts; /* rate_delivered over delivery_interval_us */
-	unsigned int netns;         /* inode number of the network namespace */
+	unsigned long long bytes_received; /* payload */
+	unsigned long long opened_ns;      /* end of the handshake, 0 = before the recording */
+	unsigned long long progress_ns;    /* arrival of the last ACK known to have delivered payload, 0 = none */
+	unsigned long long rtt_sum_us;     /* over rtt_samples */
+	unsigned long long dropped_rows;   /* 0 in the ring; the reader of the ring fills it */
+	unsigned int delivery_pkts;        /* rate_delivered over delivery_interval_us */
+	unsigned int netns;                /* inode number of the network namespace */
 	unsigned int cwnd_pkts;
 	unsigned int ssthresh_pkts; /* >= 0x7fffffff = infinite */
 	unsigned int inflight_pkts; /* packets_out - sacked - lost + retrans (tcp_packets_in_flight) */
+	unsigned int snd_wnd_bytes; /* window that the receiver offers */
 	unsigned int srtt_us;
 	unsigned int rtt_us;     /* latest sample, 0 = none */
 	unsigned int min_rtt_us; /* kernel's windowed minimum, ~0 = none */
 	unsigned int mss_bytes;
 	unsigned int retrans_pkts; /* tp->total_retrans */
-	unsigned int lost_pkts;    /* tp->lost, cumulative */
+	unsigned int rto_count;
+	unsigned int lost_pkts; /* tp->lost, cumulative */
 	unsigned int delivered_pkts;
 	unsigned int delivered_ce_pkts;
-	unsigned short sport; /* host order */
+	unsigned int rtt_samples; /* RTT samples since the recorder has known the socket */
+	unsigned int rtt_min_us;  /* least RTT in that time, 0 = none */
+	unsigned short sport;     /* host order */
 	unsigned short dport;
-	unsigned char event;     /* enum cca_event */
-	unsigned char family;    /* 4 or 6 */
-	unsigned char ca_state;  /* TCP_CA_Open .. TCP_CA_Loss */
-	unsigned char flags;     /* enum cca_sample_flags */
+	unsigned char event;             /* enum cca_event */
+	unsigned char family;            /* 4 or 6 */
+	unsigned char ca_state;          /* TCP_CA_Open .. TCP_CA_Loss */
+	unsigned char flags;             /* enum cca_sample_flags */
+	unsigned char previous_ca_state; /* with CCA_EVENT_CA_STATE */
+	unsigned char pad[3];
 	unsigned char saddr[16]; /* IPv4 in the first four bytes */
 	unsigned char daddr[16];
-	char algorithm[CCA_NAME_LEN]; /* kernel name */
-	unsigned int pad;
+	char algorithm[CCA_NAME_LEN];          /* kernel name */
+	char previous_algorithm[CCA_NAME_LEN]; /* with CCA_EVENT_ALGORITHM */
 	struct cca_trace trace;
 };
 
@@ -87,8 +107,11 @@ struct cca_record_config {
 	unsigned long long interval_ns; /* with mode CCA_EVERY_INTERVAL */
 	unsigned int cgroup_level;      /* depth of cgroup_id, needed for descendants */
 	unsigned int netns;
-	unsigned int port;  /* local or remote, host order */
-	unsigned int every; /* enum cca_every */
+	unsigned int port;            /* local or remote, host order */
+	unsigned int every;           /* enum cca_every */
+	unsigned int pid;             /* sockets that this process has, opens or accepts */
+	unsigned int events;          /* 1 << enum cca_event of those wanted, samples aside; zero is none */
+	char algorithm[CCA_NAME_LEN]; /* kernel name */
 };
 
 enum cca_every {
@@ -97,11 +120,20 @@ enum cca_every {
 	CCA_EVERY_INTERVAL = 2,
 };
 
-/* Why a recorder has lost a row: index into its per-CPU array of counts. */
+/* Why a recorder has lost a row. */
 enum cca_drop {
-	CCA_DROP_RING_FULL = 0,  /* user space did not keep up */
-	CCA_DROP_NO_STORAGE = 1, /* no memory for the rate state of a socket */
+	CCA_DROP_RING_FULL_SAMPLES = 0, /* user space did not keep up; the rest of the ring is left to events */
+	CCA_DROP_RING_FULL_EVENTS = 1,  /* not even an event found room */
+	CCA_DROP_NO_STORAGE = 2,        /* no memory for what a recorder remembers of a socket */
 	CCA_DROP_REASONS,
+};
+
+/* Index into the per-CPU array of counts: rows submitted by event, rows lost by reason, sockets with a row. */
+enum cca_count {
+	CCA_COUNT_ROWS = 0,
+	CCA_COUNT_DROPS = CCA_COUNT_ROWS + CCA_EVENTS,
+	CCA_COUNT_FLOWS = CCA_COUNT_DROPS + CCA_DROP_REASONS,
+	CCA_COUNTS,
 };
 
 /*
@@ -232,8 +264,8 @@ struct cca_past {
 
 #ifndef CCA_NO_STATIC_ASSERT
 _Static_assert(sizeof(struct cca_trace) == 72, "struct cca_trace");
-_Static_assert(sizeof(struct cca_sample) == 248, "struct cca_sample");
-_Static_assert(sizeof(struct cca_record_config) == 32, "struct cca_record_config");
+_Static_assert(sizeof(struct cca_sample) == 320, "struct cca_sample");
+_Static_assert(sizeof(struct cca_record_config) == 56, "struct cca_record_config");
 _Static_assert(sizeof(struct cca_policy) == 80, "struct cca_policy");
 _Static_assert(sizeof(struct cca_mark) == 40, "struct cca_mark");
 _Static_assert(sizeof(struct cca_migrate_config) == 16, "struct cca_migrate_config");

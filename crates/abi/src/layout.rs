@@ -19,6 +19,18 @@ pub const EVENT_SAMPLE: u8 = 0;
 pub const EVENT_OPEN: u8 = 1;
 /// `event` of a [`Sample`]: the connection was closed; the row carries the final totals.
 pub const EVENT_CLOSE: u8 = 2;
+/// `event` of a [`Sample`]: a segment was sent again.
+pub const EVENT_RETRANS: u8 = 3;
+/// `event` of a [`Sample`]: the congestion state changed.
+pub const EVENT_CA_STATE: u8 = 4;
+/// `event` of a [`Sample`]: the socket has another algorithm than at the last look.
+pub const EVENT_ALGORITHM: u8 = 5;
+/// `event` of a [`Sample`]: a segment was sent again because the retransmission timer ran out.
+pub const EVENT_RTO: u8 = 6;
+/// `event` of a [`Sample`]: the receiver has reported congestion marks.
+pub const EVENT_ECN: u8 = 7;
+/// Number of the `EVENT_` constants.
+pub const EVENTS: usize = 8;
 
 /// Bit of [`Sample::flags`]: the sender was application-limited.
 pub const FLAG_APP_LIMITED: u8 = 1;
@@ -34,10 +46,23 @@ pub const EVERY_RTT: u32 = 1;
 /// [`RecordConfig::every`]: one row per [`RecordConfig::interval_ns`].
 pub const EVERY_INTERVAL: u32 = 2;
 
-/// Index of the per-CPU drop counts: user space did not keep up.
-pub const DROP_RING_FULL: u32 = 0;
-/// Index of the per-CPU drop counts: no memory for the rate state of a socket.
-pub const DROP_NO_STORAGE: u32 = 1;
+/// Why a row is missing: user space did not keep up, and what was left of the ring is kept for events.
+pub const DROP_RING_FULL_SAMPLES: usize = 0;
+/// Why a row is missing: not even an event found room in the ring.
+pub const DROP_RING_FULL_EVENTS: usize = 1;
+/// Why a row is missing: no memory for what a recorder remembers of a socket.
+pub const DROP_NO_STORAGE: usize = 2;
+/// Number of the `DROP_` constants.
+pub const DROP_REASONS: usize = 3;
+
+/// First index of the per-CPU array of counts: rows submitted, by event.
+pub const COUNT_ROWS: usize = 0;
+/// First index of the rows lost, by reason.
+pub const COUNT_DROPS: usize = COUNT_ROWS + EVENTS;
+/// Index of the number of sockets of which there is a row.
+pub const COUNT_FLOWS: usize = COUNT_DROPS + DROP_REASONS;
+/// Length of the array.
+pub const COUNTS: usize = COUNT_FLOWS + 1;
 
 /// Inner state of an algorithm (`struct cca_trace`).
 #[repr(C)]
@@ -72,6 +97,8 @@ pub struct Trace {
 }
 
 /// One row of a recording as it comes from the ring buffer (`struct cca_sample`).
+///
+/// Without [`FLAG_TRACE`] a record of the ring ends before [`Sample::trace`]: [`SAMPLE_BYTES_WITHOUT_TRACE`].
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 pub struct Sample {
@@ -91,6 +118,16 @@ pub struct Sample {
     pub bytes_sent: u64,
     /// Payload bytes retransmitted.
     pub bytes_retrans: u64,
+    /// Payload bytes received.
+    pub bytes_received: u64,
+    /// End of the handshake (`CLOCK_MONOTONIC`, ns), 0 = before the recording.
+    pub opened_ns: u64,
+    /// Arrival of the last ACK known to have delivered payload (`CLOCK_MONOTONIC`, ns), 0 = none.
+    pub progress_ns: u64,
+    /// Sum of [`Sample::rtt_samples`] RTT samples in µs.
+    pub rtt_sum_us: u64,
+    /// Rows that the recording had lost when this one was taken from the ring; 0 in the ring itself.
+    pub dropped_rows: u64,
     /// Packets delivered over `delivery_interval_us`.
     pub delivery_pkts: u32,
     /// Inode number of the network namespace.
@@ -101,6 +138,8 @@ pub struct Sample {
     pub ssthresh_pkts: u32,
     /// Packets in flight (`tcp_packets_in_flight`).
     pub inflight_pkts: u32,
+    /// Window that the receiver offers in bytes.
+    pub snd_wnd_bytes: u32,
     /// Smoothed RTT in µs.
     pub srtt_us: u32,
     /// Latest RTT sample in µs, 0 = none yet.
@@ -111,12 +150,18 @@ pub struct Sample {
     pub mss_bytes: u32,
     /// Packets retransmitted over the life of the connection.
     pub retrans_pkts: u32,
+    /// Retransmission timeouts over the life of the connection.
+    pub rto_count: u32,
     /// Packets ever marked lost.
     pub lost_pkts: u32,
     /// Packets ever delivered.
     pub delivered_pkts: u32,
     /// Packets ever delivered with an ECE mark.
     pub delivered_ce_pkts: u32,
+    /// RTT samples since the recorder has known the socket.
+    pub rtt_samples: u32,
+    /// Least RTT in that time in µs, 0 = none.
+    pub rtt_min_us: u32,
     /// Local port.
     pub sport: u16,
     /// Remote port.
@@ -129,17 +174,24 @@ pub struct Sample {
     pub ca_state: u8,
     /// `FLAG_` bits.
     pub flags: u8,
+    /// With [`EVENT_CA_STATE`]: the state before.
+    pub previous_ca_state: u8,
+    /// Explicit padding.
+    pub pad: [u8; 3],
     /// Local address, IPv4 in the first four bytes.
     pub saddr: [u8; 16],
     /// Remote address, IPv4 in the first four bytes.
     pub daddr: [u8; 16],
     /// Kernel name of the algorithm, NUL-padded.
     pub algorithm: [u8; NAME_LEN],
-    /// Explicit padding: `trace` is aligned to 8 bytes.
-    pub pad: u32,
+    /// With [`EVENT_ALGORITHM`]: kernel name of the algorithm before, NUL-padded.
+    pub previous_algorithm: [u8; NAME_LEN],
     /// Inner state, meaningful with [`FLAG_TRACE`].
     pub trace: Trace,
 }
+
+/// Length of a record of the ring that has no [`Sample::trace`].
+pub const SAMPLE_BYTES_WITHOUT_TRACE: usize = std::mem::offset_of!(Sample, trace);
 
 /// Filter and rate of a recorder (`struct cca_record_config`); zero means "any".
 #[repr(C)]
@@ -157,6 +209,12 @@ pub struct RecordConfig {
     pub port: u32,
     /// One of the `EVERY_` constants.
     pub every: u32,
+    /// Process whose sockets are wanted.
+    pub pid: u32,
+    /// `1 << EVENT_` of the events wanted, samples aside; zero is none.
+    pub events: u32,
+    /// NUL-padded kernel name.
+    pub algorithm: [u8; NAME_LEN],
 }
 
 /// What the sockets of a cgroup are to have (`struct cca_policy`).
@@ -371,8 +429,8 @@ pub struct Past {
 
 const _: () = {
     assert!(size_of::<Trace>() == 72);
-    assert!(size_of::<Sample>() == 248);
-    assert!(size_of::<RecordConfig>() == 32);
+    assert!(size_of::<Sample>() == 320);
+    assert!(size_of::<RecordConfig>() == 56);
     assert!(size_of::<Policy>() == 80);
     assert!(size_of::<Mark>() == 40);
     assert!(size_of::<MigrateConfig>() == 16);
@@ -380,7 +438,8 @@ const _: () = {
     assert!(size_of::<SocketHolder>() == 16);
     assert!(size_of::<Loaded>() == 2632);
     assert!(size_of::<Past>() == 2656);
-    assert!(std::mem::offset_of!(Sample, trace) == 176);
+    assert!(SAMPLE_BYTES_WITHOUT_TRACE == 248);
+    assert!(COUNTS == 12);
 };
 
 /// A NUL-padded name as text; bytes that are not UTF-8 end it.

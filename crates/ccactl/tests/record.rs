@@ -128,7 +128,7 @@ fn what_a_killed_recording_leaves_is_readable_and_not_overwritten() {
     running.signal(Signal::SIGKILL);
     assert!(!running.end().success());
     let stream = partial_path(&host.file("x.parquet"));
-    assert_eq!(StreamFile::open(&stream).unwrap().schema().metadata()["ccactl.schema_version"], "1");
+    assert_eq!(StreamFile::open(&stream).unwrap().schema().metadata()["ccactl.schema_version"], "2");
 
     let again = ["record", "--port", "1", "--duration", "10ms", "-o", "x.parquet"];
     let refused = host.ccactl(&again).output().unwrap();
@@ -249,8 +249,7 @@ fn assert_trace_of(host: &Host, name: &str, before_traffic: impl FnOnce()) {
 
     let mut traced = 0;
     for batch in reader.build().unwrap().map(Result::unwrap) {
-        let [events, names, modes] =
-            ["event", "algorithm", "trace_mode"].map(|column| batch[column].as_string::<i32>());
+        let [events, names, modes] = ["event", "algorithm", "trace_mode"].map(|column| batch[column].as_string_view());
         for row in (0..batch.num_rows()).filter(|&row| events.value(row) == "sample" && names.value(row) == name) {
             if modes.is_valid(row) {
                 traced += 1;

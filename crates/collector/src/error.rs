@@ -92,6 +92,14 @@ pub enum Error {
         /// The names there are.
         known: String,
     },
+    /// No such process, or its sockets cannot be had.
+    #[error("no process {pid} to record: {reason}")]
+    NoProcess {
+        /// As the user wrote it.
+        pid: u32,
+        /// What was found instead.
+        reason: String,
+    },
     /// An option outside its range.
     #[error("{option}: {found} is out of range, expected {expected}")]
     Option {
@@ -155,6 +163,7 @@ impl Error {
             | Error::Leftover { .. }
             | Error::NotAFile { .. }
             | Error::Netns { .. }
+            | Error::NoProcess { .. }
             | Error::Stdout { .. }
             | Error::Option { .. } => exit::USAGE,
             Error::Target { cause, .. } if cause.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,

@@ -8,32 +8,37 @@
 //! [`record`] (async, on the caller's runtime) or [`Recorder`] (a thread of its own).
 
 mod clock;
+mod counts;
 mod error;
+mod events;
 mod feed;
 mod host;
 mod metadata;
 mod netns;
 mod options;
 mod output;
+mod owner;
 mod parquet_file;
 mod probe;
 mod recorder;
 pub mod schema;
 mod sorter;
 mod stream;
+mod text;
 mod thread;
 mod units;
 mod writer;
 
 pub use clock::{Clock, utc_compact};
+pub use counts::Drops;
 pub use error::{Error, Result};
+pub use events::{EventSet, EventSetError};
 pub use host::HostPaths;
 pub use metadata::{KnownAlgorithm, SCHEMA_VERSION};
 pub use netns::netns_inode;
 pub use options::{CgroupFilter, Every, Output, RecordOptions, Resolver, Tap};
 pub use output::partial_path;
 pub use parquet_file::convert_stream;
-pub use probe::Drops;
 pub use recorder::{Phase, Progress, Summary, record};
 pub use stream::StreamFile;
 pub use thread::Recorder;

@@ -1,7 +1,10 @@
 //! The `ccactl.` keys of a recording (docs/architecture.md).
 
 use crate::clock::Clock;
+use crate::counts::Drops;
+use crate::events::EVENT_NAMES;
 use crate::options::RecordOptions;
+use ccactl_abi::layout::EVENTS;
 use ccactl_abi::{Algorithm, TraceValue};
 use nix::sys::utsname::uname;
 use serde::Serialize;
@@ -9,7 +12,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Version of the columns and keys; a reader refuses what it does not know.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// A kernel name and what stands behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,15 +91,19 @@ struct FilterEntry<'a> {
     cgroup_id: Option<u64>,
     netns: Option<u32>,
     port: Option<u16>,
+    pid: Option<u32>,
+    algorithm: Option<&'a str>,
 }
 
 /// The keys known at the start, beside those of the caller.
-pub(crate) fn at_start(options: &RecordOptions, clock: &Clock) -> BTreeMap<String, String> {
+pub(crate) fn at_start(options: &RecordOptions, clock: &Clock, sees_half_closed: bool) -> BTreeMap<String, String> {
     let filter = FilterEntry {
         cgroup: options.cgroup.as_ref().map(|cgroup| cgroup.path.as_str()),
         cgroup_id: options.cgroup.as_ref().map(|cgroup| cgroup.id),
         netns: options.netns,
         port: options.port,
+        pid: options.pid,
+        algorithm: options.algorithm.as_deref(),
     };
     let kernel = uname().map(|u| u.release().to_string_lossy().into_owned()).unwrap_or_default();
     let mut keys = options.metadata.clone();
@@ -106,7 +113,10 @@ pub(crate) fn at_start(options: &RecordOptions, clock: &Clock) -> BTreeMap<Strin
         ("ccactl.kernel", kernel),
         ("ccactl.started", clock.started_rfc3339()),
         ("ccactl.every", options.every.to_string()),
+        ("ccactl.events", options.events.to_string()),
         ("ccactl.filter", to_json(&filter)),
+        ("ccactl.buffer_bytes", options.ring_bytes().to_string()),
+        ("ccactl.half_closed_samples", sees_half_closed.to_string()),
         ("ccactl.algorithms", stream_algorithms(options)),
     ] {
         keys.insert(key.to_owned(), value);
@@ -125,18 +135,28 @@ fn stream_algorithms(options: &RecordOptions) -> String {
     algorithms_json(options.loaded.iter().chain(&registry), std::iter::empty())
 }
 
-/// The keys that only the end knows.
-pub(crate) fn at_end(
-    mut keys: BTreeMap<String, String>,
-    algorithms: String,
-    duration: Duration,
-    rows: u64,
-    drops: u64,
-) -> BTreeMap<String, String> {
-    keys.insert("ccactl.algorithms".to_owned(), algorithms);
-    keys.insert("ccactl.duration_us".to_owned(), duration.as_micros().to_string());
-    keys.insert("ccactl.rows".to_owned(), rows.to_string());
-    keys.insert("ccactl.drops".to_owned(), drops.to_string());
+/// What only the end of a recording knows.
+pub(crate) struct AtEnd<'a> {
+    pub(crate) algorithms: String,
+    pub(crate) duration: Duration,
+    pub(crate) rows: u64,
+    pub(crate) rows_by_event: &'a [u64; EVENTS],
+    pub(crate) drops: Drops,
+}
+
+/// The keys of the start with those of the end.
+pub(crate) fn at_end(mut keys: BTreeMap<String, String>, end: AtEnd<'_>) -> BTreeMap<String, String> {
+    let rows_by_event: BTreeMap<&str, u64> = EVENT_NAMES.into_iter().zip(*end.rows_by_event).collect();
+    for (key, value) in [
+        ("ccactl.algorithms", end.algorithms),
+        ("ccactl.duration_us", end.duration.as_micros().to_string()),
+        ("ccactl.rows", end.rows.to_string()),
+        ("ccactl.rows_by_event", to_json(&rows_by_event)),
+        ("ccactl.drops", end.drops.total().to_string()),
+        ("ccactl.drops_by_reason", to_json(&end.drops)),
+    ] {
+        keys.insert(key.to_owned(), value);
+    }
     keys
 }
 

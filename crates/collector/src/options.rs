@@ -1,9 +1,10 @@
 //! What to record, how often, and where to.
 
+use crate::events::EventSet;
 use crate::host::HostPaths;
 use crate::metadata::KnownAlgorithm;
 use crate::units::{UnitError, parse_duration};
-use ccactl_abi::layout::{self, RecordConfig, Sample};
+use ccactl_abi::layout::{self, RecordConfig, Sample, name_bytes};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -66,6 +67,8 @@ pub enum Output {
     File(PathBuf),
     /// Arrow IPC stream on standard output.
     Stdout,
+    /// Nowhere: they are shown to [`RecordOptions::tap`] alone.
+    Nowhere,
 }
 
 /// Finds out what stands behind a kernel name that appears in a row.
@@ -85,6 +88,12 @@ pub struct RecordOptions {
     pub netns: Option<u32>,
     /// Only sockets with this local or remote port.
     pub port: Option<u16>,
+    /// Only sockets that this process has open, opens or accepts.
+    pub pid: Option<u32>,
+    /// Only sockets with this algorithm, by kernel name, while they have it.
+    pub algorithm: Option<String>,
+    /// Which events are recorded beside the samples, whatever `every` is.
+    pub events: EventSet,
     /// How often a socket is sampled.
     pub every: Every,
     /// Ends by itself after this time.
@@ -108,7 +117,7 @@ pub struct RecordOptions {
 }
 
 impl RecordOptions {
-    /// Ring buffer of [`RecordOptions::new`]: at 248 bytes a row, 67 000 rows.
+    /// Ring buffer of [`RecordOptions::new`]: at 256 bytes a row, 65 000 rows, or 51 000 with a trace.
     pub const DEFAULT_BUFFER_BYTES: u32 = 16 << 20;
     /// Smallest ring buffer that holds a row: one page.
     pub const MIN_BUFFER_BYTES: u32 = 4096;
@@ -122,6 +131,9 @@ impl RecordOptions {
             cgroup: None,
             netns: None,
             port: None,
+            pid: None,
+            algorithm: None,
+            events: EventSet::ALL,
             every: Every::default(),
             duration: None,
             output,
@@ -133,6 +145,11 @@ impl RecordOptions {
             tap: None,
             paths: HostPaths::from_env(),
         }
+    }
+
+    /// The size that the ring really gets: a power of two, as the kernel wants it.
+    pub(crate) fn ring_bytes(&self) -> u32 {
+        self.buffer_bytes.next_power_of_two()
     }
 
     /// What the BPF side is told. The root cgroup is everything, hence no filter.
@@ -150,6 +167,10 @@ impl RecordOptions {
             port: self.port.map_or(0, u32::from),
             every,
             interval_ns,
+            pid: self.pid.unwrap_or(0),
+            events: self.events.bits(),
+            // The recorder has checked its length.
+            algorithm: self.algorithm.as_deref().and_then(name_bytes).unwrap_or_default(),
         }
     }
 }
@@ -174,16 +195,23 @@ mod tests {
     fn the_root_cgroup_is_no_filter() {
         let mut options = RecordOptions::new(Output::Stdout);
         options.cgroup = Some(CgroupFilter { path: "/".to_owned(), id: 1, level: 0 });
-        assert_eq!(options.config(), RecordConfig::default());
+        let everything = RecordConfig { events: EventSet::ALL.bits(), ..RecordConfig::default() };
+        assert_eq!(options.config(), everything);
         options.cgroup = Some(CgroupFilter { path: "/a/b".to_owned(), id: 77, level: 2 });
         options.every = Every::Interval(Duration::from_millis(10));
         options.port = Some(443);
+        options.pid = Some(4711);
+        options.algorithm = Some("f_bbrv2".to_owned());
+        options.events = "open,close".parse().unwrap();
         let expected = RecordConfig {
             cgroup_id: 77,
             cgroup_level: 2,
             interval_ns: 10_000_000,
             every: layout::EVERY_INTERVAL,
             port: 443,
+            pid: 4711,
+            events: 1 << layout::EVENT_OPEN | 1 << layout::EVENT_CLOSE,
+            algorithm: name_bytes("f_bbrv2").unwrap(),
             netns: 0,
         };
         assert_eq!(options.config(), expected);

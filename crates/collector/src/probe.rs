@@ -1,40 +1,32 @@
 //! The BPF side: loads `collect.bpf.c`, attaches it, and hands out its maps.
 
+use crate::counts::Counts;
 use crate::error::{Error, Result};
 use crate::host::TRACE_MAP;
-use aya::maps::{Map, MapData, MapInfo, MapType, PerCpuArray, RingBuf};
-use aya::programs::BtfTracePoint;
+use crate::owner::Owner;
+use aya::maps::{Map, MapData, MapInfo, MapType, PerCpuArray, RingBuf, SkStorage};
+use aya::programs::{BtfTracePoint, FEntry};
 use aya::{Btf, Ebpf, EbpfLoader};
-use ccactl_abi::layout::{DROP_NO_STORAGE, DROP_RING_FULL, RecordConfig, Sample, Trace};
+use bytemuck::Zeroable;
+use ccactl_abi::layout::{RecordConfig, SAMPLE_BYTES_WITHOUT_TRACE, Sample, Trace};
 use std::path::Path;
 
 /// Program and tracepoint, in the order of attachment: the first rows of a socket should be its opening.
-const PROGRAMS: [(&str, &str); 2] = [("on_state", "inet_sock_set_state"), ("on_segment", "tcp_probe")];
+const PROGRAMS: [(&str, &str); 4] = [
+    ("on_state", "inet_sock_set_state"),
+    ("on_ca_state", "tcp_cong_state_set"),
+    ("on_retransmit", "tcp_retransmit_skb"),
+    ("on_segment", "tcp_probe"),
+];
 
-/// Woken at a quarter of the ring at the latest, so that three quarters are left for the time until we run.
-const WAKEUP_BYTES: u32 = 64 << 10;
-
-/// Rows that are missing, by reason.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Drops {
-    /// The ring buffer was full: user space did not keep up.
-    pub ring_full: u64,
-    /// The kernel had no memory for the rate state of a socket.
-    pub no_storage: u64,
-}
-
-impl Drops {
-    /// All of them.
-    #[must_use]
-    pub fn total(&self) -> u64 {
-        self.ring_full + self.no_storage
-    }
-}
+/// Program and kernel function for the segments of sockets that one side has closed; there is no tracepoint for them.
+const LATE_SEGMENTS: (&str, &str) = ("on_late_segment", "tcp_rcv_state_process");
 
 /// The loaded programs; dropping them detaches them.
 pub(crate) struct Probe {
     programs: Ebpf,
-    drops: PerCpuArray<MapData, u64>,
+    counts: Counts,
+    sees_half_closed: bool,
 }
 
 /// The ring, apart from the programs so that it can be emptied after they are gone.
@@ -42,12 +34,17 @@ pub(crate) type Ring = RingBuf<MapData>;
 
 impl Probe {
     /// Loads the programs without attaching them; creates the trace map at `trace_map` or takes the one pinned there.
+    ///
+    /// `buffer_bytes` is a power of two.
     pub(crate) fn load(config: &RecordConfig, buffer_bytes: u32, trace_map: &Path) -> Result<(Probe, Ring)> {
         check_trace_map(trace_map)?;
-        let wakeup_bytes = WAKEUP_BYTES.min(buffer_bytes / 4);
+        // Woken at a quarter of the ring at the latest, so that three quarters are left for the time until we run.
+        let wakeup_bytes = buffer_bytes / 4;
+        let sample_limit_bytes = buffer_bytes / 8 * 7;
         let mut programs = EbpfLoader::new()
             .override_global("config", bytemuck::bytes_of(config), true)
             .override_global("wakeup_bytes", &wakeup_bytes, true)
+            .override_global("sample_limit_bytes", &sample_limit_bytes, true)
             .map_max_entries("rows", buffer_bytes)
             .map_pin_path(TRACE_MAP, trace_map)
             .load(&aligned(ccactl_abi::objects::COLLECT))
@@ -57,11 +54,19 @@ impl Probe {
             let program = tracing_program(&mut programs, name)?;
             program.load(tracepoint, &btf).map_err(|error| bpf_error("load a BPF program", error))?;
         }
-        let ring = take_map(&mut programs, "rows")?;
-        let drops = take_map(&mut programs, "drops")?;
+        let late_segments = late_segments_program(&mut programs)?;
+        let sees_half_closed = match late_segments.load(LATE_SEGMENTS.1, &btf) {
+            Ok(()) => true,
+            Err(error) => {
+                log_half_closed(&error);
+                false
+            }
+        };
+        let ring = take_map(&mut programs, "rows");
+        let counts = take_map(&mut programs, "ccactl_counts");
         let ring = RingBuf::try_from(ring).map_err(|error| bpf_error("map the ring buffer", error))?;
-        let drops = PerCpuArray::try_from(drops).map_err(|error| bpf_error("open the drop counts", error))?;
-        Ok((Probe { programs, drops }, ring))
+        let counts = PerCpuArray::try_from(counts).map_err(|error| bpf_error("open the counts", error))?;
+        Ok((Probe { programs, counts: Counts::new(counts), sees_half_closed }, ring))
     }
 
     /// Attaches the programs: rows begin to come.
@@ -70,39 +75,62 @@ impl Probe {
             let program = tracing_program(&mut self.programs, name)?;
             program.attach().map_err(|error| bpf_error("attach a BPF program", error))?;
         }
+        if self.sees_half_closed
+            && let Err(error) = late_segments_program(&mut self.programs)?.attach()
+        {
+            log_half_closed(&error);
+            self.sees_half_closed = false;
+        }
         Ok(())
     }
 
+    /// Marks the sockets that a process has open as its own. To be called when the programs are attached: those that it
+    /// opens meanwhile are found by them.
+    pub(crate) fn adopt(&mut self, owner: &Owner) -> Result<()> {
+        let map = self.programs.map_mut("owned").expect("the embedded object has this map");
+        let mut owned =
+            SkStorage::try_from(map).map_err(|error| bpf_error("open the map of a process's sockets", error))?;
+        owner.for_each_tcp_socket(|socket| {
+            owned.insert(&socket, 1_u32, 0).map_err(|error| bpf_error("mark a socket of the process", error))
+        })
+    }
+
+    /// Whether ACKs are seen that arrive after one side has closed; if not, only what they add up to is.
+    pub(crate) fn sees_half_closed(&self) -> bool {
+        self.sees_half_closed
+    }
+
     /// Detaches the programs; the counts stay readable.
-    pub(crate) fn detach(self) -> DropCounts {
-        DropCounts { drops: self.drops }
+    pub(crate) fn detach(self) -> Counts {
+        self.counts
     }
 
-    /// Rows lost so far.
-    pub(crate) fn drops(&self) -> Drops {
-        read_drops(&self.drops)
-    }
-}
-
-/// The drop counts of a probe that is gone.
-pub(crate) struct DropCounts {
-    drops: PerCpuArray<MapData, u64>,
-}
-
-impl DropCounts {
-    pub(crate) fn read(&self) -> Drops {
-        read_drops(&self.drops)
+    /// What has been counted so far.
+    pub(crate) fn counts(&self) -> &Counts {
+        &self.counts
     }
 }
 
-fn read_drops(drops: &PerCpuArray<MapData, u64>) -> Drops {
-    let sum = |reason| drops.get(&reason, 0).map_or(0, |counts| counts.iter().sum());
-    Drops { ring_full: sum(DROP_RING_FULL), no_storage: sum(DROP_NO_STORAGE) }
+/// Puts the row in a record of the ring at the end of `rows`; whether there is one.
+pub(crate) fn take_row(record: &[u8], dropped_rows: u64, rows: &mut Vec<Sample>) -> bool {
+    if record.len() != size_of::<Sample>() && record.len() != SAMPLE_BYTES_WITHOUT_TRACE {
+        return false;
+    }
+    let mut row = Sample::zeroed();
+    bytemuck::bytes_of_mut(&mut row)[..record.len()].copy_from_slice(record);
+    row.dropped_rows = dropped_rows;
+    rows.push(row);
+    true
 }
 
-/// The row in a record of the ring.
-pub(crate) fn sample(record: &[u8]) -> Option<Sample> {
-    bytemuck::try_pod_read_unaligned(record).ok()
+/// The summary and the file say it too; only the log knows why.
+fn log_half_closed(error: &impl std::error::Error) {
+    tracing::info!("this kernel lets no program look into {}: {}", LATE_SEGMENTS.1, chain(error));
+}
+
+fn late_segments_program(programs: &mut Ebpf) -> Result<&mut FEntry> {
+    let program = programs.program_mut(LATE_SEGMENTS.0).expect("the embedded object has this program");
+    program.try_into().map_err(|error| bpf_error("use a BPF program", error))
 }
 
 fn tracing_program<'a>(programs: &'a mut Ebpf, name: &str) -> Result<&'a mut BtfTracePoint> {
@@ -110,8 +138,8 @@ fn tracing_program<'a>(programs: &'a mut Ebpf, name: &str) -> Result<&'a mut Btf
     program.try_into().map_err(|error| bpf_error("use a BPF program", error))
 }
 
-fn take_map(programs: &mut Ebpf, name: &str) -> Result<Map> {
-    Ok(programs.take_map(name).expect("the embedded object has this map"))
+fn take_map(programs: &mut Ebpf, name: &str) -> Map {
+    programs.take_map(name).expect("the embedded object has this map")
 }
 
 /// A pinned map of another layout would be taken as it is, and every trace would be nonsense.

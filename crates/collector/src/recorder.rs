@@ -1,17 +1,20 @@
 //! One recording from its start to its file.
 
 use crate::clock::Clock;
+use crate::counts::Drops;
 use crate::error::{Error, Result};
 use crate::feed::{Feed, Meter};
 use crate::host::{self, Presence};
-use crate::metadata::{self, KnownAlgorithm};
+use crate::metadata::{self, AtEnd, KnownAlgorithm};
 use crate::options::{Every, Output, RecordOptions, Resolver};
 use crate::output::Target;
+use crate::owner::Owner;
 use crate::parquet_file;
-use crate::probe::{Drops, Probe, Ring};
+use crate::probe::{Probe, Ring};
 use crate::schema::{self, Context};
 use crate::stream::Sink;
 use crate::writer::{Writer, Written};
+use ccactl_abi::layout::{NAME_LEN, name_bytes};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,7 +25,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_blocking;
 
 /// Chunks that wait for the writer at most; then the ring fills, and then rows are dropped and counted.
-const CHUNKS_IN_FLIGHT: usize = 8;
+const CHUNKS_IN_FLIGHT: usize = 16;
 
 /// Where a recording stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,7 +46,7 @@ pub struct Progress {
     pub phase: Phase,
     /// Time since the attachment.
     pub elapsed: Duration,
-    /// Sockets seen so far.
+    /// Sockets with a row so far.
     pub flows: u64,
     /// Rows taken so far.
     pub rows: u64,
@@ -58,13 +61,16 @@ pub struct Progress {
 pub struct Summary {
     /// Rows in the recording.
     pub rows: u64,
-    /// Sockets seen.
+    /// Sockets with a row.
     pub flows: u64,
     /// Rows lost.
     pub drops: Drops,
     /// From the attachment to the detachment.
     pub duration: Duration,
-    /// The file, unless the rows went to standard output.
+    /// Whether the kernel has shown the segments of sockets that one side had closed already. If not there are no samples
+    /// of them, and their last ACK counts as the one that delivered the last payload.
+    pub has_half_closed_samples: bool,
+    /// The file, if there is one.
     pub path: Option<PathBuf>,
 }
 
@@ -88,7 +94,8 @@ pub(crate) struct Recording {
     ring: Ring,
     presence: Presence,
     target: Option<Target>,
-    writer: Writer,
+    /// None when the rows go nowhere but to the tap.
+    writer: Option<Writer>,
     options: RecordOptions,
     metadata: BTreeMap<String, String>,
     attached: Instant,
@@ -98,24 +105,32 @@ impl Recording {
     /// Checks everything that can be wrong, claims the file, and attaches last: an error leaves nothing behind.
     pub(crate) fn attach(options: RecordOptions) -> Result<Recording> {
         check(&options)?;
+        let owner = options.pid.map(Owner::find).transpose()?;
         let mut target = match &options.output {
             Output::File(path) => Some(Target::claim(path, options.force)?),
-            Output::Stdout => None,
+            Output::Stdout | Output::Nowhere => None,
         };
         host::preflight()?;
         let (presence, (mut probe, ring)) =
-            Presence::enter(&options.paths, |pin| Probe::load(&options.config(), options.buffer_bytes, pin))?;
+            Presence::enter(&options.paths, |pin| Probe::load(&options.config(), options.ring_bytes(), pin))?;
 
+        // Before the first row can come; those that come before the header is written wait in the ring.
         let clock = Clock::now();
-        let metadata = metadata::at_start(&options, &clock);
-        let (sink, path) = match &target {
-            Some(target) => (Sink::File(target.stream_file()?, 0), target.stream_path().to_owned()),
-            None => (Sink::Stdout, PathBuf::from("standard output")),
-        };
-        let context = Context::new(clock, resolver(&options));
-        let writer = Writer::start(schema::schema(&metadata), context, sink, path)?;
-
         probe.attach()?;
+        if let Some(owner) = owner {
+            probe.adopt(&owner)?;
+        }
+        let metadata = metadata::at_start(&options, &clock, probe.sees_half_closed());
+        let sink = match (&options.output, &target) {
+            (Output::Nowhere, _) => None,
+            (_, Some(target)) => Some((Sink::File(target.stream_file()?, 0), target.stream_path().to_owned())),
+            (_, None) => Some((Sink::Stdout, PathBuf::from("standard output"))),
+        };
+        let start = |(sink, path)| {
+            let context = Context::new(clock, resolver(&options));
+            Writer::start(schema::schema(&metadata), context, sink, path)
+        };
+        let writer = sink.map(start).transpose()?;
         if let Some(target) = &mut target {
             target.keep_stream();
         }
@@ -128,25 +143,38 @@ impl Recording {
         // SAFETY: the ring owns its map's descriptor, always gives the same one, and closes it only in its own drop.
         let ring = unsafe { AsyncFd::register_with_interest(ring, Interest::READABLE) }
             .map_err(|error| Error::Bpf { doing: "poll the ring buffer", reason: error.to_string() })?;
-        let (sender, receiver) = mpsc::channel(CHUNKS_IN_FLIGHT);
-        let writer = spawn_blocking(move || writer.run(receiver));
+        let (sender, writer) = match writer {
+            Some(writer) => {
+                let (sender, receiver) = mpsc::channel(CHUNKS_IN_FLIGHT);
+                (Some(sender), Some(spawn_blocking(move || writer.run(receiver))))
+            }
+            None => (None, None),
+        };
 
         let mut feed = Feed::new(ring, sender, options.tap.clone());
         let mut meter = Meter::new(attached, progress);
         let deadline = options.duration.map(|duration| attached + duration);
-        feed.pump(&probe, stop, deadline, &mut meter).await;
+        feed.pump(probe.counts(), stop, deadline, &mut meter).await;
 
-        let drop_counts = probe.detach();
+        let has_half_closed_samples = probe.sees_half_closed();
+        let counts = probe.detach();
         let duration = attached.elapsed();
         meter.finishing();
-        let flows = feed.finish().await;
-        let written = writer.await.expect("the writer does not panic");
-        let drops = drop_counts.read();
+        let rows = feed.finish(&counts).await;
+        let written = match writer {
+            Some(writer) => Some(writer.await.expect("the writer does not panic")),
+            None => None,
+        };
+        let (flows, drops) = (counts.flows(), counts.drops());
         drop(presence);
 
-        let written = written?;
+        let Some(written) = written.transpose()? else {
+            return Ok(Summary { rows, flows, drops, duration, has_half_closed_samples, path: None });
+        };
         let rows = written.rows;
-        let metadata = metadata::at_end(metadata, algorithms_json(&options, &written), duration, rows, drops.total());
+        let algorithms = algorithms_json(&options, &written);
+        let rows_by_event = &written.rows_by_event;
+        let metadata = metadata::at_end(metadata, AtEnd { algorithms, duration, rows, rows_by_event, drops });
         let path = match target {
             Some(target) => {
                 let file = spawn_blocking(move || make_file(target, &metadata, &written));
@@ -154,7 +182,7 @@ impl Recording {
             }
             None => None,
         };
-        Ok(Summary { rows, flows, drops, duration, path })
+        Ok(Summary { rows, flows, drops, duration, has_half_closed_samples, path })
     }
 }
 
@@ -188,6 +216,12 @@ fn check(options: &RecordOptions) -> Result<()> {
     {
         let expected = "1us to 1h".to_owned();
         return Err(Error::Option { option: "--every", found: options.every.to_string(), expected });
+    }
+    if let Some(name) = &options.algorithm
+        && (name.is_empty() || name_bytes::<NAME_LEN>(name).is_none())
+    {
+        let expected = format!("a kernel name of at most {} bytes", NAME_LEN - 1);
+        return Err(Error::Option { option: "--algorithm", found: format!("{name:?}"), expected });
     }
     Ok(())
 }

@@ -1,11 +1,13 @@
 //! The columns of a recording: one line of `COLUMNS` each, in the order of `docs/schema.md`.
 
 use crate::clock::Clock;
+use crate::events::EVENT_NAMES;
 use crate::metadata::KnownAlgorithm;
 use crate::options::Resolver;
-use arrow_array::builder::StringBuilder;
+use crate::text::TextColumn;
 use arrow_array::types::{ArrowPrimitiveType, Float32Type, Int64Type, UInt16Type, UInt32Type, UInt64Type};
-use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, RecordBatch, StringArray, TimestampNanosecondArray};
+use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, RecordBatch, TimestampNanosecondArray};
+use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use ccactl_abi::layout::{self, Sample, Trace, name_str};
 use std::collections::BTreeMap;
@@ -72,19 +74,21 @@ macro_rules! columns {
 static COLUMNS: &[Column] = columns! {
     "time":                   timestamp(),        required, |s, cx| times(s, cx);
     "t_us":                   DataType::UInt64,   required, |s, cx| num::<UInt64Type>(s, |s| cx.clock.elapsed_us(s.time_ns));
-    "event":                  DataType::Utf8,     required, |s, _| text(s, |s| EVENTS[usize::from(s.event) % EVENTS.len()]);
+    "event":                  DataType::Utf8View, required, |s, _| names(s, &EVENT_NAMES, |s| s.event);
     "flow_id":                DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.flow_id);
     "cgroup_id":              DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.cgroup_id);
     "netns":                  DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.netns);
-    "src":                    DataType::Utf8,     required, |s, _| addresses(s, |s| &s.saddr);
-    "dst":                    DataType::Utf8,     required, |s, _| addresses(s, |s| &s.daddr);
+    "src":                    DataType::Utf8View, required, |s, _| addresses(s, |s| s.saddr);
+    "dst":                    DataType::Utf8View, required, |s, _| addresses(s, |s| s.daddr);
     "sport":                  DataType::UInt16,   required, |s, _| num::<UInt16Type>(s, |s| s.sport);
     "dport":                  DataType::UInt16,   required, |s, _| num::<UInt16Type>(s, |s| s.dport);
-    "algorithm":              DataType::Utf8,     required, |s, _| text(s, |s| name_str(&s.algorithm));
-    "ca_state":               DataType::Utf8,     required, |s, _| text(s, |s| CA_STATES[usize::from(s.ca_state) % CA_STATES.len()]);
+    "algorithm":              DataType::Utf8View, required, |s, _| algorithms(s);
+    "ca_state":               DataType::Utf8View, required, |s, _| names(s, &CA_STATES, |s| s.ca_state);
+    "previous":               DataType::Utf8View, optional, |s, _| previous(s);
     "cwnd_pkts":              DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.cwnd_pkts);
     "ssthresh_pkts":          DataType::UInt32,   optional, |s, _| opt::<UInt32Type>(s, |s| Some(s.ssthresh_pkts).filter(|&v| v < layout::INFINITE_SSTHRESH));
     "inflight_pkts":          DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.inflight_pkts);
+    "snd_wnd_bytes":          DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.snd_wnd_bytes);
     "srtt_us":                DataType::UInt32,   optional, |s, _| opt::<UInt32Type>(s, |s| nonzero(s.srtt_us));
     "rtt_us":                 DataType::UInt32,   optional, |s, _| opt::<UInt32Type>(s, |s| nonzero(s.rtt_us));
     "min_rtt_us":             DataType::UInt32,   optional, |s, _| opt::<UInt32Type>(s, |s| Some(s.min_rtt_us).filter(|&v| v != u32::MAX));
@@ -94,13 +98,20 @@ static COLUMNS: &[Column] = columns! {
     "bytes_acked":            DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.bytes_acked);
     "bytes_sent":             DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.bytes_sent);
     "bytes_retrans":          DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.bytes_retrans);
+    "bytes_received":         DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.bytes_received);
     "retrans_pkts":           DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.retrans_pkts);
+    "rto_count":              DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.rto_count);
     "lost_pkts":              DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.lost_pkts);
     "delivered_pkts":         DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.delivered_pkts);
     "delivered_ce_pkts":      DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.delivered_ce_pkts);
     "app_limited":            DataType::Boolean,  required, |s, _| flag(s, layout::FLAG_APP_LIMITED);
     "cwnd_limited":           DataType::Boolean,  required, |s, _| flag(s, layout::FLAG_CWND_LIMITED);
-    "trace_mode":             DataType::Utf8,     optional, modes;
+    "duration_us":            DataType::UInt64,   optional, |s, _| at_close::<UInt64Type>(s, |s| since_opened_us(s, s.time_ns));
+    "completion_us":          DataType::UInt64,   optional, |s, _| at_close::<UInt64Type>(s, |s| since_opened_us(s, s.progress_ns));
+    "rtt_mean_us":            DataType::UInt32,   optional, |s, _| at_close::<UInt32Type>(s, rtt_mean_us);
+    "rtt_min_us":             DataType::UInt32,   optional, |s, _| at_close::<UInt32Type>(s, |s| nonzero(s.rtt_min_us));
+    "dropped_rows":           DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.dropped_rows);
+    "trace_mode":             DataType::Utf8View, optional, modes;
     "trace_bw_bps":           DataType::UInt64,   optional, |s, _| traced::<UInt64Type>(s, |t| bound_bps(t.bw_bps));
     "trace_bw_lo_bps":        DataType::UInt64,   optional, |s, _| traced::<UInt64Type>(s, |t| bound_bps(t.bw_lo_bps));
     "trace_bw_hi_bps":        DataType::UInt64,   optional, |s, _| traced::<UInt64Type>(s, |t| bound_bps(t.bw_hi_bps));
@@ -113,7 +124,6 @@ static COLUMNS: &[Column] = columns! {
     "trace_v1":               DataType::Int64,    optional, |s, cx| free_value(s, cx, |t| t.v1, |a| a.v1.is_some());
 };
 
-const EVENTS: [&str; 3] = ["sample", "open", "close"];
 const CA_STATES: [&str; 5] = ["open", "disorder", "cwr", "recovery", "loss"];
 
 /// The schema with these metadata.
@@ -147,28 +157,77 @@ fn num<T: ArrowPrimitiveType>(samples: &[Sample], value: impl Fn(&Sample) -> T::
 }
 
 fn opt<T: ArrowPrimitiveType>(samples: &[Sample], value: impl Fn(&Sample) -> Option<T::Native>) -> ArrayRef {
-    Arc::new(samples.iter().map(value).collect::<PrimitiveArray<T>>())
+    let values: Vec<T::Native> = samples.iter().map(|sample| value(sample).unwrap_or_default()).collect();
+    let nulls = NullBuffer::from(BooleanBuffer::collect_bool(samples.len(), |row| value(&samples[row]).is_some()));
+    Arc::new(PrimitiveArray::<T>::new(values.into(), Some(nulls)))
+}
+
+fn at_close<T: ArrowPrimitiveType>(samples: &[Sample], value: impl Fn(&Sample) -> Option<T::Native>) -> ArrayRef {
+    opt::<T>(samples, |sample| Some(sample).filter(|s| s.event == layout::EVENT_CLOSE).and_then(&value))
 }
 
 fn traced<T: ArrowPrimitiveType>(samples: &[Sample], value: impl Fn(&Trace) -> Option<T::Native>) -> ArrayRef {
     opt::<T>(samples, |sample| trace(sample).and_then(&value))
 }
 
-fn text<'a>(samples: &'a [Sample], value: impl Fn(&'a Sample) -> &'a str) -> ArrayRef {
-    Arc::new(StringArray::from_iter_values(samples.iter().map(value)))
-}
-
 fn flag(samples: &[Sample], bit: u8) -> ArrayRef {
-    Arc::new(samples.iter().map(|s| Some(s.flags & bit != 0)).collect::<BooleanArray>())
+    let values = BooleanBuffer::collect_bool(samples.len(), |row| samples[row].flags & bit != 0);
+    Arc::new(BooleanArray::new(values, None))
 }
 
-fn addresses(samples: &[Sample], bytes: impl Fn(&Sample) -> &[u8; 16]) -> ArrayRef {
-    let mut builder = StringBuilder::with_capacity(samples.len(), samples.len() * 16);
+/// One of a few names by its number.
+fn names(samples: &[Sample], names: &[&str], number: impl Fn(&Sample) -> u8) -> ArrayRef {
+    let mut column = TextColumn::new(samples.len());
     for sample in samples {
-        write!(builder, "{}", address(sample.family, bytes(sample))).expect("writing into memory");
-        builder.append_value("");
+        let number = usize::from(number(sample)) % names.len();
+        column.push(number, number, |text| text.push_str(names[number]));
     }
-    Arc::new(builder.finish())
+    column.finish(None)
+}
+
+fn algorithms(samples: &[Sample]) -> ArrayRef {
+    let mut column = TextColumn::new(samples.len());
+    for sample in samples {
+        column.push(sample.algorithm, slot(&sample.algorithm), |text| text.push_str(name_str(&sample.algorithm)));
+    }
+    column.finish(None)
+}
+
+/// What there was before the change that the row tells.
+fn previous(samples: &[Sample]) -> ArrayRef {
+    let is_change = |sample: &Sample| matches!(sample.event, layout::EVENT_CA_STATE | layout::EVENT_ALGORITHM);
+    let mut column = TextColumn::new(samples.len());
+    for sample in samples {
+        match sample.event {
+            layout::EVENT_CA_STATE => {
+                let state = usize::from(sample.previous_ca_state) % CA_STATES.len();
+                column.push([state as u8; layout::NAME_LEN], state, |text| text.push_str(CA_STATES[state]));
+            }
+            layout::EVENT_ALGORITHM => {
+                let name = sample.previous_algorithm;
+                column.push(name, slot(&name), |text| text.push_str(name_str(&name)));
+            }
+            _ => column.push_none(),
+        }
+    }
+    let changes = BooleanBuffer::collect_bool(samples.len(), |row| is_change(&samples[row]));
+    column.finish(Some(changes.into()))
+}
+
+fn addresses(samples: &[Sample], bytes: impl Fn(&Sample) -> [u8; 16]) -> ArrayRef {
+    let mut column = TextColumn::new(samples.len());
+    for sample in samples {
+        let key = (sample.family, bytes(sample));
+        column.push(key, slot(&key.1), |text| write!(text, "{}", address(key.0, &key.1)).expect("writing into memory"));
+    }
+    column.finish(None)
+}
+
+/// Where a [`TextColumn`] remembers what it made of these bytes.
+fn slot(bytes: &[u8; 16]) -> usize {
+    let bits = u128::from_ne_bytes(*bytes);
+    // The golden ratio spreads what differs in a few bits; the uppermost are the best of the product.
+    (((bits >> 64) as u64 ^ bits as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
 }
 
 /// IPv4 over an IPv6 socket is IPv4 on the wire and shown as such.
@@ -186,19 +245,22 @@ fn trace(sample: &Sample) -> Option<&Trace> {
 
 /// A mode without a name is shown by number: an algorithm of others, or a registry that lags behind its file.
 fn modes(samples: &[Sample], context: &Context) -> ArrayRef {
-    let mut builder = StringBuilder::with_capacity(samples.len(), samples.len() * 12);
+    let mut column = TextColumn::new(samples.len());
     for sample in samples {
-        let Some(trace) = trace(sample) else {
-            builder.append_null();
+        let Some(mode) = trace(sample).map(|trace| trace.mode) else {
+            column.push_none();
             continue;
         };
-        let names = context.algorithm(sample).map_or(&[][..], |known| known.algorithm.modes);
-        match names.get(trace.mode as usize) {
-            Some(name) => builder.append_value(name),
-            None => builder.append_value(trace.mode.to_string()),
-        }
+        column.push((sample.algorithm, mode), slot(&sample.algorithm) + mode as usize, |text| {
+            let names = context.algorithm(sample).map_or(&[][..], |known| known.algorithm.modes);
+            match names.get(mode as usize) {
+                Some(name) => text.push_str(name),
+                None => write!(text, "{mode}").expect("writing into memory"),
+            }
+        });
     }
-    Arc::new(builder.finish())
+    let traced = BooleanBuffer::collect_bool(samples.len(), |row| trace(&samples[row]).is_some());
+    column.finish(Some(traced.into()))
 }
 
 /// A free value is there when the registry names it; of an algorithm that it does not know both are shown.
@@ -228,6 +290,16 @@ fn bound_bps(value: u64) -> Option<u64> {
 
 fn gain(milli: u32) -> Option<f32> {
     nonzero(milli).map(|milli| milli as f32 / 1000.0)
+}
+
+/// From the end of the handshake to a moment on the same clock.
+fn since_opened_us(sample: &Sample, moment_ns: u64) -> Option<u64> {
+    let is_known = sample.opened_ns != 0 && moment_ns != 0;
+    is_known.then(|| moment_ns.saturating_sub(sample.opened_ns) / 1000)
+}
+
+fn rtt_mean_us(sample: &Sample) -> Option<u32> {
+    sample.rtt_sum_us.checked_div(u64::from(sample.rtt_samples)).and_then(|mean| mean.try_into().ok())
 }
 
 fn pacing_rate_bps(sample: &Sample) -> Option<u64> {

@@ -6,7 +6,7 @@ use crate::schema::{self, Context};
 use crate::sorter::{HOLD_NS, Sorter};
 use crate::stream::{Sink, StreamEncoder};
 use arrow_schema::SchemaRef;
-use ccactl_abi::layout::Sample;
+use ccactl_abi::layout::{EVENTS, Sample};
 use std::io;
 use std::path::PathBuf;
 use tokio::sync::mpsc;
@@ -31,12 +31,14 @@ pub(crate) struct Writer {
     path: PathBuf,
     sorter: Sorter,
     rows: u64,
+    rows_by_event: [u64; EVENTS],
 }
 
 /// What is known when the stream is complete.
 pub(crate) struct Written {
     pub(crate) context: Context,
     pub(crate) rows: u64,
+    pub(crate) rows_by_event: [u64; EVENTS],
     pub(crate) is_sorted: bool,
 }
 
@@ -50,7 +52,16 @@ impl Writer {
             Err(error) if is_closed_pipe(&sink, &error) => {}
             Err(cause) => return Err(Error::Target { path, cause }),
         }
-        Ok(Writer { schema, context, encoder, sink, path, sorter: Sorter::default(), rows: 0 })
+        Ok(Writer {
+            schema,
+            context,
+            encoder,
+            sink,
+            path,
+            sorter: Sorter::default(),
+            rows: 0,
+            rows_by_event: [0; EVENTS],
+        })
     }
 
     /// Works until the channel is closed, then writes the rest and the end mark.
@@ -64,7 +75,7 @@ impl Writer {
         if !is_sorted {
             tracing::warn!(rows = self.sorter.late_rows(), "rows came too late to be put in order of time");
         }
-        let written = Written { context: self.context, rows: self.rows, is_sorted };
+        let written = Written { context: self.context, rows: self.rows, rows_by_event: self.rows_by_event, is_sorted };
         match result.and_then(|()| self.sink.append(&self.encoder.end())) {
             Err(error) if is_closed_pipe(&self.sink, &error) => Ok(written),
             Err(cause) => Err(Error::Write { path: self.path, rows: self.rows, cause }),
@@ -94,6 +105,9 @@ impl Writer {
             let batch = schema::batch(&self.schema, rows, &self.context);
             self.sink.append(&self.encoder.batch(&batch))?;
             self.rows += rows.len() as u64;
+            for row in rows {
+                self.rows_by_event[usize::from(row.event) % EVENTS] += 1;
+            }
         }
         Ok(())
     }

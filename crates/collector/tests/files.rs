@@ -17,7 +17,7 @@ use tempfile::TempDir;
 /// A stream of batches with these flow ids; the length of the file after the header and after each batch.
 fn write_stream(path: &Path, batches: &[&[u64]]) -> Vec<u64> {
     let mut context = Context::new(Clock { monotonic_ns: 0, unix_ns: 0 }, Arc::new(KnownAlgorithm::from_registry));
-    let metadata = BTreeMap::from([("ccactl.schema_version".to_owned(), "1".to_owned())]);
+    let metadata = BTreeMap::from([("ccactl.schema_version".to_owned(), "2".to_owned())]);
     let schema = schema(&metadata);
     let mut writer = arrow_ipc::writer::StreamWriter::try_new(Vec::new(), &schema).unwrap();
     let mut lengths = vec![writer.get_ref().len() as u64];

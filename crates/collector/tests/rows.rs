@@ -5,8 +5,8 @@ use arrow_array::types::{Float32Type, Int64Type, TimestampNanosecondType, UInt16
 use arrow_array::{Array, RecordBatch};
 use bytemuck::Zeroable;
 use ccactl_abi::layout::{
-    EVENT_CLOSE, EVENT_OPEN, FLAG_APP_LIMITED, FLAG_CWND_LIMITED, FLAG_TRACE, INFINITE_SSTHRESH, Sample, Trace,
-    UNBOUNDED_U32, UNBOUNDED_U64, name_bytes,
+    EVENT_ALGORITHM, EVENT_CA_STATE, EVENT_CLOSE, EVENT_OPEN, EVENT_RTO, EVENT_SAMPLE, FLAG_APP_LIMITED,
+    FLAG_CWND_LIMITED, FLAG_TRACE, INFINITE_SSTHRESH, Sample, Trace, UNBOUNDED_U32, UNBOUNDED_U64, name_bytes,
 };
 use ccactl_abi::{Algorithm, Family, TraceValue};
 use ccactl_collector::schema::{Context, batch, schema};
@@ -44,6 +44,7 @@ fn sample() -> Sample {
         bytes_acked: 1,
         bytes_sent: 2,
         bytes_retrans: 3,
+        bytes_received: 11,
         netns: 4_026_531_840,
         cwnd_pkts: 10,
         ssthresh_pkts: 7,
@@ -53,6 +54,9 @@ fn sample() -> Sample {
         min_rtt_us: 39_000,
         mss_bytes: 1448,
         retrans_pkts: 4,
+        rto_count: 12,
+        snd_wnd_bytes: 65_536,
+        dropped_rows: 13,
         lost_pkts: 5,
         delivered_pkts: 6,
         delivered_ce_pkts: 8,
@@ -76,7 +80,7 @@ fn rows(samples: &[Sample]) -> RecordBatch {
 }
 
 fn text(rows: &RecordBatch, column: &str) -> Vec<Option<String>> {
-    rows[column].as_string::<i32>().iter().map(|value| value.map(str::to_owned)).collect()
+    rows[column].as_string_view().iter().map(|value| value.map(str::to_owned)).collect()
 }
 
 macro_rules! values {
@@ -103,6 +107,8 @@ fn the_schema_is_that_of_the_documentation() {
             let data_type = match field.data_type().to_string().as_str() {
                 "Timestamp(ns, \"UTC\")" => "timestamp[ns, UTC]".to_owned(),
                 "Boolean" => "bool".to_owned(),
+                // One type for a reader: both are text in Arrow, and in Parquet the same.
+                "Utf8View" => "utf8".to_owned(),
                 other => other.to_lowercase(),
             };
             (field.name().clone(), data_type)
@@ -133,6 +139,8 @@ fn a_row_has_the_values_of_its_sample() {
         ("bytes_acked", 1),
         ("bytes_sent", 2),
         ("bytes_retrans", 3),
+        ("bytes_received", 11),
+        ("dropped_rows", 13),
     ] {
         assert_eq!(rows[column].as_primitive::<UInt64Type>().iter().collect::<Vec<_>>(), [Some(value)], "{column}");
     }
@@ -146,6 +154,8 @@ fn a_row_has_the_values_of_its_sample() {
         ("min_rtt_us", 39_000),
         ("mss_bytes", 1448),
         ("retrans_pkts", 4),
+        ("rto_count", 12),
+        ("snd_wnd_bytes", 65_536),
         ("lost_pkts", 5),
         ("delivered_pkts", 6),
         ("delivered_ce_pkts", 8),
@@ -180,6 +190,39 @@ fn what_the_kernel_does_not_know_yet_is_none() {
     assert_eq!(text(&rows, "event"), ["open", "sample", "close"].map(|event| Some(event.to_owned())));
     assert_eq!(text(&rows, "ca_state")[0].as_deref(), Some("open"));
     assert!(!rows["app_limited"].as_boolean().value(0));
+}
+
+#[test]
+fn the_totals_of_a_connection_stand_in_its_last_row() {
+    let totals = Sample {
+        event: EVENT_CLOSE,
+        opened_ns: 1_500_999,
+        progress_ns: 2_500_000,
+        rtt_sum_us: 1_000,
+        rtt_samples: 3,
+        rtt_min_us: 300,
+        ..sample()
+    };
+    let unknown = Sample { opened_ns: 0, rtt_samples: 0, rtt_sum_us: 0, rtt_min_us: 0, ..totals };
+    let without_data = Sample { progress_ns: 0, ..totals };
+    let rows = rows(&[totals, unknown, without_data, Sample { event: EVENT_SAMPLE, ..totals }]);
+    assert_eq!(values!(rows, "duration_us", UInt64Type), [Some(2000), None, Some(2000), None]);
+    assert_eq!(values!(rows, "completion_us", UInt64Type), [Some(999), None, None, None]);
+    assert_eq!(values!(rows, "rtt_mean_us", UInt32Type), [Some(333), None, Some(333), None]);
+    assert_eq!(values!(rows, "rtt_min_us", UInt32Type), [Some(300), None, Some(300), None]);
+}
+
+#[test]
+fn a_change_says_what_was_before() {
+    let state = Sample { event: EVENT_CA_STATE, previous_ca_state: 1, ..sample() };
+    let algorithm =
+        Sample { event: EVENT_ALGORITHM, previous_algorithm: name_bytes("a_long_name_15b").unwrap(), ..sample() };
+    // What stands in the fields of other rows means nothing.
+    let other = Sample { event: EVENT_RTO, previous_algorithm: algorithm.previous_algorithm, ..state };
+    let rows = rows(&[state, algorithm, other]);
+    let expected = [Some("disorder".to_owned()), Some("a_long_name_15b".to_owned()), None];
+    assert_eq!(text(&rows, "previous"), expected);
+    assert_eq!(text(&rows, "event"), ["ca_state", "algorithm", "rto"].map(|event| Some(event.to_owned())));
 }
 
 #[test]

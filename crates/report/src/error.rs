@@ -53,9 +53,16 @@ pub enum Error {
         /// What to do.
         remedy: String,
     },
+    /// Some byte of a finished recording is not what was written.
+    #[error("{path}: damaged: its bytes do not have the checksum that it was written with; copy the file again")]
+    Damaged {
+        /// As given.
+        path: PathBuf,
+    },
     /// Written by a ccactl with other columns.
     #[error(
-        "{path}: recording of schema version {found}, expected version {expected}; use the ccactl that wrote it{}",
+        "{path}: recording of schema version {found}, expected {} to {}; use the ccactl that wrote it{}",
+        .expected.0, .expected.1,
         .writer.as_deref().map(|v| format!(" ({v})")).unwrap_or_default()
     )]
     SchemaVersion {
@@ -63,8 +70,8 @@ pub enum Error {
         path: PathBuf,
         /// In the file.
         found: String,
-        /// What this ccactl reads.
-        expected: u32,
+        /// Oldest and newest that this ccactl reads.
+        expected: (u32, u32),
         /// Version of ccactl that wrote the file.
         writer: Option<String>,
     },

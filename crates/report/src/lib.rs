@@ -33,7 +33,8 @@ pub use compare::{Comparison, Difference, compare};
 pub use error::Error;
 pub use options::Options;
 pub use recording::{
-    AlgorithmInfo, DropReasons, Extent, FlowInfo, Link, Metadata, Recording, SCHEMA_VERSION, ValueInfo, open_all,
+    AlgorithmInfo, DropReasons, Extent, FlowInfo, Link, Metadata, Recording, Recovered, SCHEMA_VERSION, ValueInfo,
+    open_all,
 };
 pub use summarize::summarize;
 pub use summary::{

@@ -118,7 +118,7 @@ impl Watch {
         let recording = Recording {
             interval_us,
             rows: summary.as_ref().map_or(0, |summary| summary.rows),
-            drops_ring_full: drops.ring_full,
+            drops_ring_full: drops.ring_full_samples + drops.ring_full_events,
             drops_no_storage: drops.no_storage,
             path: summary.and_then(|summary| summary.path),
         };

@@ -9,15 +9,18 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Context;
 use ccactl_abi::exit;
 use ccactl_report::figure::{self, paper};
-use ccactl_report::{Options, Recording, Summary, html, open_all, output, render, summarize};
+use ccactl_report::{Options, Recording, Summary, compare, html, open_all, output, render, summarize};
 use clap::error::ErrorKind;
 use signal_hook::consts::SIGINT;
 
 #[derive(clap::Args)]
 pub struct Args {
     /// Recordings (Parquet or Arrow stream), folders of recordings or of `bench`, or `-` for standard input
-    #[arg(required = true, value_name = "FILE|DIR")]
+    #[arg(required_unless_present = "compare", value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
+    /// Compare B with A, each a recording or a folder of repeats: differences, their 95 % intervals and significance
+    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["paths", "html", "svg", "parquet"])]
+    compare: Option<Vec<PathBuf>>,
     /// Write one self-contained page with interactive charts
     #[arg(long, value_name = "OUT")]
     html: Option<PathBuf>,
@@ -36,6 +39,12 @@ pub struct Args {
     /// Print JSON instead of the table (keys: docs/metrics.md)
     #[arg(long)]
     json: bool,
+    /// Write the tables as Markdown; `-` prints them instead of the table
+    #[arg(long, value_name = "OUT|-")]
+    markdown: Option<PathBuf>,
+    /// Write one row per flow, algorithm and swap as Parquet, with typed columns
+    #[arg(long, value_name = "OUT")]
+    parquet: Option<PathBuf>,
     /// Write one line per flow, algorithm and swap; `-` prints them instead of the table
     #[arg(long, value_name = "OUT|-")]
     csv: Option<PathBuf>,
@@ -63,15 +72,14 @@ enum FigureWidth {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let csv_to_stdout = args.csv.as_deref() == Some(Path::new("-"));
-    if csv_to_stdout && args.json {
-        clap::Error::raw(ErrorKind::ArgumentConflict, "--json and --csv - both print to standard output: choose one\n")
-            .exit();
+    let printed = printed(&args);
+    let options = Options { from_s: args.from, to_s: args.to, interval_s: args.interval };
+    if let Some([a, b]) = args.compare.as_deref() {
+        return print_comparison(&args, printed, a, b, &options);
     }
     if args.paths.iter().any(|path| path == Path::new("-")) {
         finish_pipe_before_ctrl_c()?;
     }
-    let options = Options { from_s: args.from, to_s: args.to, interval_s: args.interval };
     let recordings = open_all(&args.paths)?;
     let summary = summarize(&recordings, &options)?;
     if let Some(path) = &args.html {
@@ -85,15 +93,79 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &args.figures {
         write_figures(folder, &args, &recordings, &summary, &options)?;
     }
-    if let Some(path) = args.csv.as_ref().filter(|_| !csv_to_stdout) {
-        output::write_whole(path, render::csv(&summary).as_bytes())?;
+    if let Some(path) = &args.parquet {
+        render::write_parquet(path, &summary)?;
     }
-    print(&match (args.json, csv_to_stdout) {
-        (true, _) => render::json(&summary),
-        (_, true) => render::csv(&summary),
-        _ => render::terminal(&summary),
+    write_texts(&args, || render::markdown(&summary), || render::csv(&summary))?;
+    print(&match printed {
+        Printed::Json => render::json(&summary),
+        Printed::Csv => render::csv(&summary),
+        Printed::Markdown => render::markdown(&summary),
+        Printed::Table => render::terminal_of_width(&summary, terminal_width()),
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn print_comparison(args: &Args, printed: Printed, a: &Path, b: &Path, options: &Options) -> anyhow::Result<ExitCode> {
+    let summary = |side: &Path| -> anyhow::Result<Summary> { Ok(summarize(&open_all(&[side.to_owned()])?, options)?) };
+    let (name_a, name_b) = (a.display().to_string(), b.display().to_string());
+    let comparison = compare((&name_a, &summary(a)?), (&name_b, &summary(b)?))?;
+    write_texts(args, || render::comparison_markdown(&comparison), || render::comparison_csv(&comparison))?;
+    print(&match printed {
+        Printed::Json => render::json(&comparison),
+        Printed::Csv => render::comparison_csv(&comparison),
+        Printed::Markdown => render::comparison_markdown(&comparison),
+        Printed::Table => render::comparison_terminal(&comparison, terminal_width()),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What goes to standard output.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Printed {
+    Table,
+    Json,
+    Csv,
+    Markdown,
+}
+
+/// Only one thing can.
+fn printed(args: &Args) -> Printed {
+    let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+    let asked = [
+        (args.json, Printed::Json),
+        (to_stdout(&args.csv), Printed::Csv),
+        (to_stdout(&args.markdown), Printed::Markdown),
+    ];
+    match asked.iter().filter(|(asked, _)| *asked).map(|(_, printed)| *printed).collect::<Vec<_>>()[..] {
+        [] => Printed::Table,
+        [one] => one,
+        _ => clap::Error::raw(
+            ErrorKind::ArgumentConflict,
+            "--json, --csv - and --markdown - all print to standard output: choose one\n",
+        )
+        .exit(),
+    }
+}
+
+/// Writes the files that were asked for beside what is printed.
+fn write_texts(args: &Args, markdown: impl Fn() -> String, csv: impl Fn() -> String) -> anyhow::Result<()> {
+    let file = |path: &Option<PathBuf>| path.clone().filter(|path| path != Path::new("-"));
+    if let Some(path) = file(&args.markdown) {
+        output::write_whole(&path, markdown().as_bytes())?;
+    }
+    if let Some(path) = file(&args.csv) {
+        output::write_whole(&path, csv().as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Columns of the terminal; a pipe and a file get the usual ones.
+fn terminal_width() -> usize {
+    let mut size = nix::libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: the kernel fills the structure that the pointer leads to, or fails.
+    let result = unsafe { nix::libc::ioctl(1, nix::libc::TIOCGWINSZ, &mut size) };
+    if result == 0 && size.ws_col > 0 { size.ws_col.into() } else { render::DEFAULT_WIDTH }
 }
 
 fn write_figure(path: &Path, recordings: &[Recording], summary: &Summary, options: &Options) -> anyhow::Result<()> {

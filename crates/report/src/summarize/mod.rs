@@ -10,7 +10,7 @@ mod swaps;
 use std::collections::BTreeSet;
 
 use crate::labels::Algorithms;
-use crate::recording::{Extent, Metadata, Recording};
+use crate::recording::{Extent, Recording};
 use crate::summary::{RecordingSummary, Summary};
 use crate::{Error, Options, repeats};
 use figures::Sources;
@@ -66,7 +66,7 @@ fn summarize_one(recording: &Recording, name: String, options: &Options) -> Resu
         drops_by_reason: metadata.drops_by_reason,
         drop_spans: folded.drop_spans.clone(),
         truncated: folded.truncated,
-        warnings: warnings(metadata, extent, folded.truncated),
+        warnings: warnings(recording, extent, folded.truncated),
         link: sharing::link_summary(metadata, &folded.flows, run_us),
         fairness: sharing::fairness(&folded.flows, options.interval_us()),
         algorithms: figures::algorithm_summaries(&sources, &folded.flows, run_us),
@@ -99,8 +99,9 @@ fn check_not_empty(
     }
 }
 
-fn warnings(metadata: &Metadata, extent: Option<Extent>, truncated: bool) -> Vec<String> {
-    let mut warnings = Vec::new();
+fn warnings(recording: &Recording, extent: Option<Extent>, truncated: bool) -> Vec<String> {
+    let metadata = recording.metadata();
+    let mut warnings = recording.problems().to_vec();
     let rows = extent.map_or(0, |e| e.rows);
     if let Some(drops) = metadata.drops.filter(|&drops| drops > 0) {
         let percent = 100.0 * drops as f64 / (drops + rows) as f64;

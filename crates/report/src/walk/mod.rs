@@ -122,24 +122,22 @@ pub fn walk(
     columns: &[&'static str],
     mut each: impl FnMut(&Step<'_>),
 ) -> Result<Walked, Error> {
-    let mut batches = recording.columns(columns.to_vec(), window_us.0, window_us.1)?;
+    let batches = recording.columns(columns.to_vec(), window_us.0, window_us.1);
     std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::sync_channel(BATCHES_AHEAD);
-        let decoder = scope.spawn(move || {
-            for batch in batches.by_ref() {
+        scope.spawn(move || {
+            for batch in batches {
                 // The walker has given up.
                 if sender.send(batch).is_err() {
                     break;
                 }
             }
-            batches.truncated()
         });
         let mut walker = Walker::default();
         for batch in receiver {
             walker.batch(&mut batch?, &mut each).map_err(Error::rows(recording.path()))?;
         }
-        let truncated = decoder.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Ok(walker.finish(truncated))
+        Ok(walker.finish(recording.truncated()))
     })
 }
 
