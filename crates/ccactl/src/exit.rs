@@ -5,7 +5,7 @@ use ccactl_abi::exit;
 /// Exit code for an error chain: the first library error in it decides.
 pub fn code_of(error: &anyhow::Error) -> u8 {
     let code = |cause: &(dyn std::error::Error + 'static)| {
-        let loader = cause.downcast_ref::<ccactl_loader::Error>().map(ccactl_loader::Error::exit_code);
+        let loader = || cause.downcast_ref::<ccactl_loader::Error>().map(ccactl_loader::Error::exit_code);
         let collector = || cause.downcast_ref::<ccactl_collector::Error>().map(ccactl_collector::Error::exit_code);
         let report = || cause.downcast_ref::<ccactl_report::Error>().map(ccactl_report::Error::exit_code);
         let rollout = || cause.downcast_ref::<ccactl_rollout::Error>().map(ccactl_rollout::Error::exit_code);
