@@ -70,7 +70,7 @@ static __always_inline int check_algorithm(struct sock *sk, struct tcp_sock *tp,
 	if (ops == flow->ops)
 		return is_match;
 	/* With a filter both ends of the change belong to it, what comes after does not. */
-	if (flow->ops && (is_match || flow->is_counted))
+	if (flow->ops && (is_match || is_wanted_algorithm(flow->algorithm)))
 		tell(sk, tp, flow, now_ns, CCA_EVENT_ALGORITHM);
 	flow->ops = ops;
 	cca_algorithm_of(tp, flow->algorithm);

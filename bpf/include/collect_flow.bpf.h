@@ -34,16 +34,23 @@ static __always_inline int is_wanted(struct sock *sk, struct tcp_sock *tp)
 	return !config.pid || bpf_sk_storage_get(&owned, sk, NULL, 0);
 }
 
+static __always_inline int is_wanted_algorithm(const char *name)
+{
+	char wanted[CCA_NAME_LEN];
+
+	for (int i = 0; i < CCA_NAME_LEN; i++)
+		wanted[i] = config.algorithm[i];
+	return !wanted[0] || cca_same_name(name, wanted);
+}
+
 static __always_inline int has_wanted_algorithm(struct tcp_sock *tp)
 {
-	char wanted[CCA_NAME_LEN], name[CCA_NAME_LEN];
+	char name[CCA_NAME_LEN];
 
 	if (!config.algorithm[0])
 		return 1;
-	for (int i = 0; i < CCA_NAME_LEN; i++)
-		wanted[i] = config.algorithm[i];
 	cca_algorithm_of(tp, name);
-	return cca_same_name(name, wanted);
+	return is_wanted_algorithm(name);
 }
 
 /*

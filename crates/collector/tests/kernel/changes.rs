@@ -65,6 +65,30 @@ fn another_algorithm_in_mid_connection_is_told_once() {
 }
 
 #[test]
+fn marks_are_told_at_most_once_per_rtt() {
+    let Some(host) = host("marks") else { return };
+    let traffic = Traffic::start(&host.cgroup, Plan::Marked { bytes: 20_000_000, one_in: 50 });
+    let port = traffic.port;
+    let mut options = host.options("x.parquet");
+    options.every = RARELY;
+    let recorder = Recorder::start(options).unwrap();
+    let facts = traffic.run();
+    recorder.stop().unwrap();
+    let recording = Recording::parquet(&host.file("x.parquet"));
+    let told = recording.rows_of("ecn");
+    assert!(!told.is_empty());
+    let (times, srtt_us) = (recording.u64("t_us"), recording.u32("srtt_us"));
+    let marked = recording.u32("delivered_ce_pkts");
+    for pair in told.windows(2) {
+        assert!(marked[pair[0]] < marked[pair[1]], "a row without new marks");
+        assert!(times[pair[1]] - times[pair[0]] + 1 >= u64::from(srtt_us[pair[1]].unwrap()));
+    }
+    let close = recording.sender_close(port);
+    assert_eq!(marked[close].map(u64::from), Some(facts[0].number("delivered_ce_pkts")));
+    assert!(marked[told[0]] > Some(0) && marked[*told.last().unwrap()] <= marked[close]);
+}
+
+#[test]
 fn only_the_events_that_were_chosen_are_recorded() {
     for (name, events, expected) in [("none", EventSet::NONE, [0, 0]), ("close", "close".parse().unwrap(), [0, 2])] {
         let Some(host) = host(name) else { return };

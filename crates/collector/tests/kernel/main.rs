@@ -6,6 +6,7 @@ mod files;
 mod filters;
 mod host;
 mod losses;
+mod marks;
 mod rates;
 mod recording;
 mod totals;

@@ -1,5 +1,6 @@
 //! What the traffic process does with its sockets when it is more than a plain transfer, and what it knows of them.
 
+use crate::marks::mark_one_in;
 use nix::sys::socket::{setsockopt, sockopt};
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -117,6 +118,16 @@ pub fn switch(listener: &TcpListener, first: &str, second: &str) {
     });
 }
 
+/// A transfer of which one packet in so many gets a congestion mark on its way.
+pub fn marked(listener: &TcpListener, bytes: usize, one_in: u32) {
+    let _marks = mark_one_in(one_in);
+    with_receiver(listener, |stream, _| {
+        (&*stream).write_all(&vec![0x55; bytes]).unwrap();
+        wait_until_acknowledged(stream);
+        print_facts(stream);
+    });
+}
+
 /// So many writes, each acknowledged before the next.
 pub fn ping(listener: &TcpListener, writes: u64) {
     with_receiver(listener, |stream, _| {
@@ -191,7 +202,7 @@ fn print_facts(stream: &TcpStream) {
     let (local, peer) = (stream.local_addr().unwrap().port(), stream.peer_addr().unwrap().port());
     println!(
         "@sport={local} dport={peer} bytes_sent={} bytes_retrans={} bytes_acked={} bytes_received={} retrans_pkts={} \
-         rto_count={} min_rtt_us={} delivered_pkts={}",
+         rto_count={} min_rtt_us={} delivered_pkts={} delivered_ce_pkts={}",
         info.tcpi_bytes_sent,
         info.tcpi_bytes_retrans,
         info.tcpi_bytes_acked,
@@ -200,5 +211,6 @@ fn print_facts(stream: &TcpStream) {
         info.tcpi_total_rto,
         info.tcpi_min_rtt,
         info.tcpi_delivered,
+        info.tcpi_delivered_ce,
     );
 }
