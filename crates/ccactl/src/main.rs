@@ -40,6 +40,8 @@ enum Command {
     Probe(commands::probe::Args),
     /// Record the sockets of a cgroup, namespace or port
     Record(commands::record::Args),
+    /// Make a Parquet file of the stream that a killed recording left
+    Recover(commands::recover::Args),
     /// Tables and an HTML page from recordings
     Report(commands::report::Args),
     /// Run a scenario on the testbed
@@ -88,6 +90,7 @@ fn main() -> ExitCode {
         Command::Diff(args) => commands::diff::run(args),
         Command::Probe(args) => commands::probe::run(args),
         Command::Record(args) => commands::record::run(args),
+        Command::Recover(args) => commands::recover::run(args),
         Command::Report(args) => commands::report::run(args),
         Command::Bench(args) => commands::bench::run(args),
         Command::Demo(args) => commands::demo::run(args),
