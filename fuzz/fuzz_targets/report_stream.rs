@@ -1,2 +1,7 @@
+//! An Arrow stream, as `ccactl report` reads it.
+
 #![no_main]
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| { let _ = bytes; });
+
+mod report;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| report::report("x.arrows", bytes));

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 fn rows(path: &Path) -> (usize, HashMap<String, String>) {
     let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
     let metadata = reader.schema().metadata().clone();
-    (reader.build().unwrap().map(|batch| batch.unwrap().num_rows()).sum(), metadata)
+    (reader.build().unwrap().map(|batch| batch.unwrap().num_rows()).sum(), metadata.into())
 }
 
 fn place(name: &str) -> (TempDir, PathBuf) {
@@ -123,7 +123,7 @@ fn damage_anywhere_ends_in_an_error_or_in_the_rows_before_it() {
     let target = folder.path().join("x.parquet");
     let mut dice = Dice(20_261_121);
     let (mut whole, mut refused) = (0, 0);
-    for _ in 0..3000 {
+    for _ in 0..1000 {
         let mut altered = bytes.clone();
         for _ in 0..=dice.below(4) {
             let bit = dice.below(altered.len() * 8);
@@ -145,5 +145,5 @@ fn damage_anywhere_ends_in_an_error_or_in_the_rows_before_it() {
             }
         }
     }
-    assert!(whole > 100 && refused > 100, "{whole} read, {refused} refused: the damage is one-sided");
+    assert!(whole > 30 && refused > 30, "{whole} read, {refused} refused: the damage is one-sided");
 }
