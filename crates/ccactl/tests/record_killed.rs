@@ -54,6 +54,7 @@ impl Recorder {
         let child = ccactl(&bpffs, folder.path())
             .args(["record", "--port", port, "-o"])
             .arg(&target)
+            .stderr(Stdio::null())
             .args(if round.is_multiple_of(2) { &[][..] } else { &["--rotate", "1s"] })
             .spawn()
             .unwrap();
