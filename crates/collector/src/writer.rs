@@ -10,6 +10,7 @@ use arrow_schema::SchemaRef;
 use ccactl_abi::layout::{EVENTS, Sample};
 use std::io;
 use std::path::PathBuf;
+use std::sync::mpsc::SyncSender;
 use tokio::sync::mpsc;
 
 /// A batch is written when this many rows wait, if not before by [`Message::Flush`].
@@ -78,9 +79,14 @@ impl Writer {
 
     /// Works until the channel is closed, then writes the rest and the end mark.
     ///
-    /// Standard output that is closed by its reader ends the recording as if it had been stopped.
-    pub(crate) fn run(mut self, mut messages: mpsc::Receiver<Message>) -> Result<Written> {
-        let result = self.pump(&mut messages);
+    /// Standard output that is closed by its reader ends the recording as if it had been stopped. Chunks
+    /// go back through `spare`: to allocate each anew would cost a page fault per dozen rows.
+    pub(crate) fn run(
+        mut self,
+        mut messages: mpsc::Receiver<Message>,
+        spare: &SyncSender<Vec<Sample>>,
+    ) -> Result<Written> {
+        let result = self.pump(&mut messages, spare);
         // Closing the channel tells the recorder, whatever the reason.
         drop(messages);
         let is_sorted = self.sorter.late_rows() == 0;
@@ -103,14 +109,21 @@ impl Writer {
         }
     }
 
-    fn pump(&mut self, messages: &mut mpsc::Receiver<Message>) -> std::result::Result<(), Failure> {
+    fn pump(
+        &mut self,
+        messages: &mut mpsc::Receiver<Message>,
+        spare: &SyncSender<Vec<Sample>>,
+    ) -> std::result::Result<(), Failure> {
         while let Some(message) = messages.blocking_recv() {
             match message {
-                Message::Rows(rows) => {
+                Message::Rows(mut rows) => {
                     self.sorter.push(&rows);
                     if let Some(newest) = rows.last().filter(|_| self.sorter.len() >= BATCH_ROWS) {
                         self.write(newest.time_ns.saturating_sub(HOLD_NS))?;
                     }
+                    rows.clear();
+                    // When nobody wants it back it is freed.
+                    let _ = spare.try_send(rows);
                 }
                 Message::Flush { now_ns } => self.write(now_ns.saturating_sub(HOLD_NS))?,
             }
@@ -128,15 +141,16 @@ impl Writer {
             for row in rows {
                 self.rows_by_event[usize::from(row.event) % EVENTS] += 1;
             }
-            self.rotate(rows)?;
+            if let (Some(parts), Some(last)) = (&mut self.parts, rows.last()) {
+                parts.note(rows, self.context.elapsed_us(last.time_ns));
+            }
         }
-        Ok(())
+        self.rotate()
     }
 
-    /// Ends the part if these rows, which were written last, have filled it.
-    fn rotate(&mut self, rows: &[Sample]) -> std::result::Result<(), Failure> {
-        let (Some(parts), Some(last)) = (&mut self.parts, rows.last()) else { return Ok(()) };
-        parts.note(rows, self.context.elapsed_us(last.time_ns));
+    /// Begins the next part if the rows that were written last have filled this one.
+    fn rotate(&mut self) -> std::result::Result<(), Failure> {
+        let Some(parts) = &mut self.parts else { return Ok(()) };
         if !parts.is_due(self.sink.bytes()) {
             return Ok(());
         }

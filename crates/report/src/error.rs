@@ -129,6 +129,19 @@ pub enum Error {
         /// Last row.
         last_s: f64,
     },
+    /// A side of a comparison holds recordings that are not runs of one thing.
+    #[error(
+        "{side}: expected repeats of one scenario with the same algorithms, found {one} and {other}, which differ; name the folder or \
+         file of one"
+    )]
+    NotRepeats {
+        /// As given.
+        side: String,
+        /// One recording.
+        one: String,
+        /// Another that is not a repeat of it.
+        other: String,
+    },
     /// The page or table cannot be written.
     #[error("{path}: cannot be written: {source}")]
     Output {
@@ -136,6 +149,12 @@ pub enum Error {
         path: PathBuf,
         /// From the operating system.
         source: std::io::Error,
+    },
+    /// A figure cannot be turned into pixels.
+    #[error("a figure cannot be drawn as PNG: {reason}; try --format svg")]
+    Figure {
+        /// What the renderer says.
+        reason: String,
     },
     /// Polars could not go through the rows.
     #[error("{path}: reading the rows failed: {reason}")]
@@ -152,7 +171,7 @@ impl Error {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::Io { .. } | Error::Output { .. } | Error::Rows { .. } => FAILURE,
+            Error::Io { .. } | Error::Output { .. } | Error::Rows { .. } | Error::Figure { .. } => FAILURE,
             _ => BAD_INPUT,
         }
     }

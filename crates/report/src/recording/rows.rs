@@ -65,7 +65,7 @@ impl Recording {
         })
     }
 
-    fn batches(&self, query: impl Fn(LazyFrame, &Schema) -> LazyFrame + 'static) -> Batches {
+    fn batches(&self, query: impl Fn(LazyFrame, &Schema) -> LazyFrame + Send + 'static) -> Batches {
         Batches { parts: self.parts.clone().into_iter(), query: Box::new(query), current: None }
     }
 
@@ -114,7 +114,7 @@ pub struct Batches {
     current: Option<(Part, Source)>,
 }
 
-type Query = dyn Fn(LazyFrame, &Schema) -> LazyFrame;
+type Query = dyn Fn(LazyFrame, &Schema) -> LazyFrame + Send;
 
 impl Batches {
     fn next_batch(&mut self) -> Result<Option<DataFrame>, Error> {
