@@ -1,42 +1,87 @@
-//! `cargo xtask gen`: the algorithm table of the README, written from the registry between two markers.
+//! `cargo xtask gen`: text of the docs that the code knows better, each between two markers.
 
 use crate::error::{Error, FAILURE, Result};
 use crate::shell::{cargo, root};
 use std::fs;
 use std::process::Stdio;
 
-const BEGIN: &str = "<!-- algorithms: begin, written by `cargo xtask gen` -->";
-const END: &str = "<!-- algorithms: end -->";
+/// A stretch of a file that is written from an example's output.
+struct Generated {
+    file: &'static str,
+    begin: &'static str,
+    end: &'static str,
+    package: &'static str,
+    example: &'static str,
+    /// From what the example prints to what the file has.
+    text: fn(&str) -> Result<String>,
+}
 
-/// Writes the table, or with `check` only says whether it is up to date.
+const ALGORITHMS: Generated = Generated {
+    file: "README.md",
+    begin: "<!-- algorithms: begin, written by `cargo xtask gen` -->",
+    end: "<!-- algorithms: end -->",
+    package: "ccactl-abi",
+    example: "registry",
+    text: table,
+};
+
+const SCHEMA: Generated = Generated {
+    file: "docs/schema.md",
+    begin: "<!-- schema: begin, written by `cargo xtask gen` from crates/collector -->",
+    end: "<!-- schema: end -->",
+    package: "ccactl-collector",
+    example: "schema",
+    text: |tables| Ok(format!("\n{tables}")),
+};
+
+/// Writes all of it, or with `check` only says whether it is up to date.
 pub fn run(check: bool) -> Result {
-    let path = root().join("README.md");
-    let readme = fs::read_to_string(&path).map_err(|error| Error::io("README.md", &error))?;
-    let table = table(&registry()?)?;
-    let wanted = splice(&readme, &table)?;
-    let rows = table.lines().count() - 2;
-    if wanted == readme {
-        println!("the algorithm table of README.md is up to date ({rows} rows)");
-        return Ok(());
+    for generated in [ALGORITHMS, SCHEMA] {
+        generated.write(check)?;
     }
-    if check {
-        let text = "the algorithm table of README.md differs from the registry: run `cargo xtask gen`";
-        return Err(Error::new(FAILURE, text));
-    }
-    fs::write(&path, wanted).map_err(|error| Error::io("README.md", &error))?;
-    println!("README.md: algorithm table written ({rows} rows)");
     Ok(())
 }
 
-/// The registry as lines of tab-separated fields, printed by the crate that has it.
-fn registry() -> Result<String> {
-    let mut example = cargo();
-    example.args(["run", "--quiet", "--release", "--package", "ccactl-abi", "--example", "registry"]);
-    let output = example.stderr(Stdio::inherit()).output().map_err(|error| Error::io("cannot run cargo", &error))?;
-    if !output.status.success() {
-        return Err(Error::new(FAILURE, "the example `registry` of ccactl-abi did not build or run"));
+impl Generated {
+    fn write(&self, check: bool) -> Result {
+        let file = self.file;
+        let path = root().join(file);
+        let there = fs::read_to_string(&path).map_err(|error| Error::io(file, &error))?;
+        let wanted = self.splice(&there, &(self.text)(&self.output()?)?)?;
+        if wanted == there {
+            println!("{file} is up to date");
+            return Ok(());
+        }
+        if check {
+            return Err(Error::new(FAILURE, format!("{file} differs from the code: run `cargo xtask gen`")));
+        }
+        fs::write(&path, wanted).map_err(|error| Error::io(file, &error))?;
+        println!("{file} is written");
+        Ok(())
     }
-    String::from_utf8(output.stdout).map_err(|_| Error::new(FAILURE, "the registry is not UTF-8"))
+
+    /// What the example of the crate that knows prints.
+    fn output(&self) -> Result<String> {
+        let Generated { package, example, .. } = self;
+        let mut command = cargo();
+        command.args(["run", "--quiet", "--release", "--package", package, "--example", example]);
+        let output =
+            command.stderr(Stdio::inherit()).output().map_err(|error| Error::io("cannot run cargo", &error))?;
+        if !output.status.success() {
+            return Err(Error::new(FAILURE, format!("the example `{example}` of {package} did not build or run")));
+        }
+        String::from_utf8(output.stdout)
+            .map_err(|_| Error::new(FAILURE, format!("what the example `{example}` prints is not UTF-8")))
+    }
+
+    /// The text with what stands between the markers replaced.
+    fn splice(&self, text: &str, between: &str) -> Result<String> {
+        let Generated { file, begin, end, .. } = self;
+        let missing = |marker| Error::new(FAILURE, format!("{file} has no line `{marker}`"));
+        let (before, rest) = text.split_once(begin).ok_or_else(|| missing(begin))?;
+        let (_, after) = rest.split_once(end).ok_or_else(|| missing(end))?;
+        Ok(format!("{before}{begin}\n{between}{end}{after}"))
+    }
 }
 
 /// Markdown from lines of `name, kernel name, family, reference, summary`.
@@ -59,17 +104,12 @@ fn table(registry: &str) -> Result<String> {
     Ok(out)
 }
 
-/// The text with what stands between the markers replaced.
-fn splice(text: &str, table: &str) -> Result<String> {
-    let missing = |marker| Error::new(FAILURE, format!("README.md has no line `{marker}`"));
-    let (before, rest) = text.split_once(BEGIN).ok_or_else(|| missing(BEGIN))?;
-    let (_, after) = rest.split_once(END).ok_or_else(|| missing(END))?;
-    Ok(format!("{before}{BEGIN}\n{table}{END}{after}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const BEGIN: &str = ALGORITHMS.begin;
+    const END: &str = ALGORITHMS.end;
 
     #[test]
     fn a_row_becomes_a_line_that_links_to_its_file_and_to_its_page_where_it_has_one() {
@@ -97,16 +137,16 @@ mod tests {
     #[test]
     fn only_the_text_between_the_markers_changes_and_twice_is_once() {
         let text = format!("# Title\n{BEGIN}\nold\n{END}\nrest\n");
-        let once = splice(&text, "| new |\n").expect("both markers");
+        let once = ALGORITHMS.splice(&text, "| new |\n").expect("both markers");
         assert_eq!(once, format!("# Title\n{BEGIN}\n| new |\n{END}\nrest\n"));
-        assert_eq!(splice(&once, "| new |\n"), Ok(once.clone()));
+        assert_eq!(ALGORITHMS.splice(&once, "| new |\n"), Ok(once.clone()));
     }
 
     #[test]
     fn a_missing_marker_is_named() {
-        let error = splice("# Title\n", "").expect_err("no markers");
+        let error = ALGORITHMS.splice("# Title\n", "").expect_err("no markers");
         assert!(error.message.contains(BEGIN), "{}", error.message);
-        let error = splice(BEGIN, "").expect_err("no end");
+        let error = ALGORITHMS.splice(BEGIN, "").expect_err("no end");
         assert!(error.message.contains(END), "{}", error.message);
     }
 }

@@ -5,6 +5,7 @@
 mod bench;
 mod demo;
 mod error;
+mod fuzz;
 mod generate;
 mod lint;
 mod measure;
@@ -44,8 +45,12 @@ Usage: cargo xtask COMMAND
                         setup, build, then 200 swaps and 50 kills of ccactl under 2 000 connections on which every byte
                         is checked (root; five minutes); the section of docs/reliability.md
   lint [--deny]         fmt, clippy, rustdoc, clang-format, generated text, cargo-deny (--deny installs it)
-  gen [--check]         Write the algorithm table of README.md from the registry; --check only compares
+  gen [--check]         Write the tables of README.md and docs/schema.md from the code; --check only compares
+  fuzz NAME [SECONDS]   Fuzz one input format, a minute unless said otherwise; its corpus is fuzz/corpus/NAME
 ";
+
+/// Unless said otherwise.
+const FUZZ_SECONDS: u32 = 60;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -82,7 +87,11 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         ("lint", ["--deny"]) => lint::run(true)?,
         ("gen", []) => generate::run(false)?,
         ("gen", ["--check"]) => generate::run(true)?,
-        ("setup" | "test" | "measure" | "bench" | "lint" | "gen", _) => {
+        ("fuzz", [target]) => fuzz::run(target, FUZZ_SECONDS)?,
+        ("fuzz", [target, seconds]) if seconds.parse::<u32>().is_ok() => {
+            fuzz::run(target, seconds.parse().unwrap_or(FUZZ_SECONDS))?;
+        }
+        ("setup" | "test" | "measure" | "bench" | "lint" | "gen" | "fuzz", _) => {
             return Err(Error::new(error::USAGE, format!("{command} does not take `{}`\n\n{USAGE}", rest.join(" "))));
         }
         _ => return Err(Error::new(error::USAGE, format!("no command `{command}`\n\n{USAGE}"))),

@@ -35,10 +35,15 @@ impl Clock {
     /// The start as RFC 3339, UTC, with milliseconds.
     #[must_use]
     pub fn started_rfc3339(&self) -> String {
-        let t = Utc::from_unix_s(self.unix_ns / 1_000_000_000);
-        let ms = self.unix_ns / 1_000_000 % 1000;
-        format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{ms:03}Z", t.year, t.month, t.day, t.hour, t.minute, t.second)
+        rfc3339(self.unix_ns)
     }
+}
+
+/// RFC 3339, UTC, with milliseconds.
+pub(crate) fn rfc3339(unix_ns: u64) -> String {
+    let t = Utc::from_unix_s(unix_ns / 1_000_000_000);
+    let ms = unix_ns / 1_000_000 % 1000;
+    format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{ms:03}Z", t.year, t.month, t.day, t.hour, t.minute, t.second)
 }
 
 /// The present in UTC as `20261120T185121Z`, for file names.

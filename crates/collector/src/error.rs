@@ -27,7 +27,7 @@ pub enum Error {
     },
     /// A killed recording left its stream behind.
     #[error(
-        "{} is what a killed recording left: `ccactl report` reads it; move it away, or --force to discard it",
+        "{} is what a killed recording left: `ccactl recover` makes a file of it; move it away, or --force to discard it",
         path.display()
     )]
     Leftover {
@@ -76,8 +76,30 @@ pub enum Error {
         /// What went wrong.
         reason: String,
     },
+    /// A stream whose recorder is alive.
+    #[error("{} is still being written by a recording: end it with Ctrl-C, and it makes the file itself", path.display())]
+    StillRecorded {
+        /// The stream.
+        path: PathBuf,
+    },
+    /// The Parquet file of a stream could not be made; the stream is as it was.
+    #[error("cannot write {}: {reason}; {} is as it was", path.display(), stream.display())]
+    Recover {
+        /// The target.
+        path: PathBuf,
+        /// The stream.
+        stream: PathBuf,
+        /// What went wrong.
+        reason: String,
+    },
+    /// The folder for the parts of a recording has something in it.
+    #[error("{} is not an empty folder: with --rotate, name a folder that is new or empty", path.display())]
+    NotEmpty {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A stream that cannot be read at all.
-    #[error("{} is not an Arrow IPC stream: {reason}", path.display())]
+    #[error("{} is not the stream of a recording: {reason}", path.display())]
     NotAStream {
         /// The file.
         path: PathBuf,
@@ -162,6 +184,7 @@ impl Error {
             Error::Exists { .. }
             | Error::Leftover { .. }
             | Error::NotAFile { .. }
+            | Error::NotEmpty { .. }
             | Error::Netns { .. }
             | Error::NoProcess { .. }
             | Error::Stdout { .. }
@@ -173,6 +196,8 @@ impl Error {
             Error::Busy { .. }
             | Error::Write { .. }
             | Error::Convert { .. }
+            | Error::Recover { .. }
+            | Error::StillRecorded { .. }
             | Error::Bpf { .. }
             | Error::State { .. }
             | Error::TraceMap { .. } => exit::FAILURE,

@@ -1,9 +1,11 @@
-//! The `ccactl.` keys of a recording (docs/architecture.md).
+//! The `ccactl.` keys of a recording (docs/schema.md).
 
 use crate::clock::Clock;
 use crate::counts::Drops;
 use crate::events::EVENT_NAMES;
 use crate::options::RecordOptions;
+use crate::recover::Survey;
+use crate::rotate::PartCounts;
 use ccactl_abi::layout::EVENTS;
 use ccactl_abi::{Algorithm, TraceValue};
 use nix::sys::utsname::uname;
@@ -13,6 +15,51 @@ use std::time::Duration;
 
 /// Version of the columns and keys; a reader refuses what it does not know.
 pub const SCHEMA_VERSION: u32 = 2;
+
+/// The metadata keys as lines of a Markdown table.
+#[must_use]
+pub fn keys_table() -> String {
+    let mut table = String::from("| key | there in | value |\n|---|---|---|\n");
+    for Key { names, place, doc } in KEYS {
+        let names: Vec<String> = names.iter().map(|name| format!("`ccactl.{name}`")).collect();
+        table += &format!("| {} | {place} | {doc} |\n", names.join(", "));
+    }
+    table
+}
+
+/// One or more keys with the same place and a common description.
+struct Key {
+    names: &'static [&'static str],
+    place: &'static str,
+    doc: &'static str,
+}
+
+const fn key(names: &'static [&'static str], place: &'static str, doc: &'static str) -> Key {
+    Key { names, place, doc }
+}
+
+#[rustfmt::skip]
+static KEYS: &[Key] = &[
+    key(&["schema_version"], "all", "`2`; readers take `1` too and refuse what they do not know"),
+    key(&["version", "kernel"], "all", "of ccactl; `uname -r`"),
+    key(&["started"], "all", "RFC 3339, UTC"),
+    key(&["every", "events", "filter"], "all", "as asked: text; text; JSON `{cgroup, cgroup_id, netns, port, pid, algorithm}`"),
+    key(&["buffer_bytes"], "all", "size of the ring buffer"),
+    key(&["half_closed_samples"], "all", "`true` when sockets are sampled after one side has closed them"),
+    key(&["algorithms"], "all", "JSON: list of `{kernel_name, algorithm, color, modes, v0, v1, tunables}`, loaded or seen; in a stream the whole registry"),
+    key(&["duration_us", "rows"], "Parquet", "known at the end"),
+    key(&["rows_by_event"], "Parquet", "JSON: rows by `event`"),
+    key(&["drops", "drops_by_reason"], "Parquet", "rows lost; JSON `{ring_full_samples, ring_full_events, no_storage}`"),
+    key(&["crc32"], "Parquet", "CRC-32 of the whole file with these eight digits being zeros; a reader refuses a file that differs"),
+    key(&["dataset", "part"], "parts of `--rotate`", "id that they share; number from 0. `rows`, `rows_by_event`, `drops` and `duration_us` are those of the part"),
+    key(&["drops_before"], "streams of parts", "rows lost before the part began"),
+    key(&["parts"], "last part", "how many there are; `drops_by_reason` of the whole recording stands beside it"),
+    key(&["recovered"], "files of `recover`", "JSON `{rows, until, truncated}`: whole rows, time of the last, whether the stream ended without its end mark. `drops` is then what the last row knew"),
+    key(&["flows"], "testbed", "JSON: list of `{cgroup_id, name, algorithm}`"),
+    key(&["link"], "testbed", "JSON `{rate_bps, base_rtt_us, buffer_bytes, overhead_bytes}`"),
+    key(&["scenario"], "testbed", "the resolved scenario, TOML"),
+    key(&["canary"], "guarded roll-outs", "JSON `{canary, baseline, share}`, kernel names"),
+];
 
 /// A kernel name and what stands behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,6 +201,63 @@ pub(crate) fn at_end(mut keys: BTreeMap<String, String>, end: AtEnd<'_>) -> BTre
         ("ccactl.rows_by_event", to_json(&rows_by_event)),
         ("ccactl.drops", end.drops.total().to_string()),
         ("ccactl.drops_by_reason", to_json(&end.drops)),
+    ] {
+        keys.insert(key.to_owned(), value);
+    }
+    keys
+}
+
+/// The keys of a file that was made of the stream of a killed recording.
+pub(crate) fn recovered(mut keys: BTreeMap<String, String>, found: &Survey) -> BTreeMap<String, String> {
+    let before = keys.get(DROPS_BEFORE).and_then(|count| count.parse().ok()).unwrap_or(0);
+    let drops = found.drops.map(|drops| drops.saturating_sub(before).to_string());
+    let until = found.until();
+    let recovered = RecoveredEntry { rows: found.rows, until: until.as_deref(), truncated: found.truncated };
+    keys.extend(drops.map(|drops| ("ccactl.drops".to_owned(), drops)));
+    for (key, value) in [
+        ("ccactl.recovered", to_json(&recovered)),
+        ("ccactl.duration_us", found.last_us.saturating_sub(found.first_us).to_string()),
+        ("ccactl.rows", found.rows.to_string()),
+        ("ccactl.rows_by_event", to_json(&found.rows_by_event)),
+    ] {
+        keys.insert(key.to_owned(), value);
+    }
+    keys
+}
+
+#[derive(Serialize)]
+struct RecoveredEntry<'a> {
+    rows: u64,
+    until: Option<&'a str>,
+    truncated: bool,
+}
+
+/// In the stream of a part: rows that were lost before it began.
+pub(crate) const DROPS_BEFORE: &str = "ccactl.drops_before";
+
+/// The keys with which part `number` of a dataset begins.
+pub(crate) fn of_part(
+    start: &BTreeMap<String, String>,
+    dataset: &str,
+    number: u32,
+    drops: u64,
+) -> BTreeMap<String, String> {
+    let mut keys = start.clone();
+    keys.insert("ccactl.dataset".to_owned(), dataset.to_owned());
+    keys.insert("ccactl.part".to_owned(), number.to_string());
+    keys.insert(DROPS_BEFORE.to_owned(), drops.to_string());
+    keys
+}
+
+/// What the end of a part knows: its own counts.
+pub(crate) fn at_end_of_part(mut keys: BTreeMap<String, String>, part: &PartCounts) -> BTreeMap<String, String> {
+    keys.remove(DROPS_BEFORE);
+    let rows_by_event: BTreeMap<&str, u64> = EVENT_NAMES.into_iter().zip(part.rows_by_event).collect();
+    for (key, value) in [
+        ("ccactl.duration_us", part.duration_us.to_string()),
+        ("ccactl.rows", part.rows.to_string()),
+        ("ccactl.rows_by_event", to_json(&rows_by_event)),
+        ("ccactl.drops", part.drops.to_string()),
     ] {
         keys.insert(key.to_owned(), value);
     }

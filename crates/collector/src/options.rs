@@ -3,6 +3,7 @@
 use crate::events::EventSet;
 use crate::host::HostPaths;
 use crate::metadata::KnownAlgorithm;
+use crate::rotate::Rotation;
 use crate::units::{UnitError, parse_duration};
 use ccactl_abi::layout::{self, RecordConfig, Sample, name_bytes};
 use std::collections::BTreeMap;
@@ -65,6 +66,13 @@ pub struct CgroupFilter {
 pub enum Output {
     /// Parquet, or an Arrow IPC stream when the name ends in `.arrows`.
     File(PathBuf),
+    /// A folder of Parquet files, each of which is complete when the next one begins.
+    Parts {
+        /// New or empty.
+        folder: PathBuf,
+        /// When the next one begins.
+        rotation: Rotation,
+    },
     /// Arrow IPC stream on standard output.
     Stdout,
     /// Nowhere: they are shown to [`RecordOptions::tap`] alone.

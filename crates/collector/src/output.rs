@@ -12,10 +12,13 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+/// What the name of that stream has beyond the name of the file.
+pub(crate) const PARTIAL_SUFFIX: &str = ".partial.arrows";
+
 /// The stream that stands beside `file` while a recording runs.
 #[must_use]
 pub fn partial_path(file: &Path) -> PathBuf {
-    with_suffix(file, ".partial.arrows")
+    with_suffix(file, PARTIAL_SUFFIX)
 }
 
 pub(crate) fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
@@ -35,7 +38,7 @@ pub(crate) struct Target {
 impl Target {
     /// Takes the lock, so that a second recording to `path` is refused from here on.
     pub(crate) fn claim(path: &Path, force: bool) -> Result<Target> {
-        refuse_existing(path, force)?;
+        Target::refuse(path, force)?;
         let stream_path = partial_path(path);
         let stream = lock(path, &stream_path)?;
         // From here on the drop removes the stream, unless it is somebody's data.
@@ -49,8 +52,19 @@ impl Target {
         }
         target.is_kept = false;
         // A recording that held the lock until now has just made its file.
-        refuse_existing(path, force)?;
+        Target::refuse(path, force)?;
         Ok(target)
+    }
+
+    /// Fails when there is something under this name that must stay.
+    pub(crate) fn refuse(path: &Path, force: bool) -> Result<()> {
+        match fs::metadata(path) {
+            Ok(metadata) if !metadata.is_file() => Err(Error::NotAFile { path: path.to_owned() }),
+            Ok(_) if !force => Err(Error::Exists { path: path.to_owned() }),
+            Ok(_) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(cause) => Err(Error::Target { path: path.to_owned(), cause }),
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -93,16 +107,6 @@ impl Drop for Target {
         if !self.is_kept {
             let _ = fs::remove_file(&self.stream_path);
         }
-    }
-}
-
-fn refuse_existing(path: &Path, force: bool) -> Result<()> {
-    match fs::metadata(path) {
-        Ok(metadata) if !metadata.is_file() => Err(Error::NotAFile { path: path.to_owned() }),
-        Ok(_) if !force => Err(Error::Exists { path: path.to_owned() }),
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(cause) => Err(Error::Target { path: path.to_owned(), cause }),
     }
 }
 

@@ -11,6 +11,7 @@ use crate::output::Target;
 use crate::owner::Owner;
 use crate::parquet_file;
 use crate::probe::{Probe, Ring};
+use crate::rotate::{End, Parts};
 use crate::schema::{self, Context};
 use crate::stream::Sink;
 use crate::writer::{Writer, Written};
@@ -109,7 +110,11 @@ impl Recording {
         let owner = options.pid.map(Owner::find).transpose()?;
         let mut target = match &options.output {
             Output::File(path) => Some(Target::claim(path, options.force)?),
-            Output::Stdout | Output::Nowhere => None,
+            Output::Parts { .. } | Output::Stdout | Output::Nowhere => None,
+        };
+        let mut parts = match &options.output {
+            Output::Parts { folder, rotation } => Some(Parts::claim(folder, *rotation)?),
+            Output::File(_) | Output::Stdout | Output::Nowhere => None,
         };
         host::preflight()?;
         let (presence, (mut probe, ring)) =
@@ -122,14 +127,19 @@ impl Recording {
             probe.adopt(&owner)?;
         }
         let metadata = metadata::at_start(&options, &clock, probe.sees_half_closed());
-        let sink = match (&options.output, &target) {
-            (Output::Nowhere, _) => None,
-            (_, Some(target)) => Some((Sink::File(target.stream_file()?, 0), target.stream_path().to_owned())),
-            (_, None) => Some((Sink::Stdout, PathBuf::from("standard output"))),
+        let first_keys = parts.as_mut().map_or_else(|| metadata.clone(), |parts| parts.begin(&metadata));
+        let sink = match (&target, &parts) {
+            (Some(target), _) => Some((Sink::File(target.stream_file()?, 0), target.stream_path().to_owned())),
+            (_, Some(parts)) => Some((parts.sink()?, parts.folder().to_owned())),
+            _ if options.output == Output::Nowhere => None,
+            _ => Some((Sink::Stdout, PathBuf::from("standard output"))),
         };
+        if let Some(parts) = &mut parts {
+            parts.keep_stream();
+        }
         let start = |(sink, path)| {
             let context = Context::new(clock, resolver(&options));
-            Writer::start(schema::schema(&metadata), context, sink, path)
+            Writer::start(schema::schema(&first_keys), context, sink, path, parts)
         };
         let writer = sink.map(start).transpose()?;
         if let Some(target) = &mut target {
@@ -170,19 +180,25 @@ impl Recording {
         let (flows, drops) = (counts.flows(), counts.drops());
         drop(presence);
 
-        let Some(written) = written.transpose()? else {
+        let Some(mut written) = written.transpose()? else {
             return Ok(Summary { rows, flows, drops, duration, has_half_closed_samples, path: None });
         };
         let rows = written.rows;
         let algorithms = algorithms_json(&options, &written);
         let rows_by_event = &written.rows_by_event;
         let metadata = metadata::at_end(metadata, AtEnd { algorithms, duration, rows, rows_by_event, drops });
-        let path = match target {
-            Some(target) => {
+        let path = match (target, written.parts.take()) {
+            (Some(target), _) => {
                 let file = spawn_blocking(move || make_file(target, &metadata, &written));
                 Some(file.await.expect("the conversion does not panic")?)
             }
-            None => None,
+            (None, Some(parts)) => {
+                let duration_us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+                let end = End { duration_us, drops: drops.total(), is_sorted: written.is_sorted };
+                let folder = spawn_blocking(move || parts.finish(metadata, end));
+                Some(folder.await.expect("the conversion does not panic")?)
+            }
+            (None, None) => None,
         };
         Ok(Summary { rows, flows, drops, duration, has_half_closed_samples, path })
     }

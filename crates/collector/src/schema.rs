@@ -44,6 +44,11 @@ impl Context {
         }
     }
 
+    /// µs from the start of the recording to this monotonic time.
+    pub(crate) fn elapsed_us(&self, monotonic_ns: u64) -> u64 {
+        self.clock.elapsed_us(monotonic_ns)
+    }
+
     /// Algorithms seen that somebody knows.
     pub fn known(&self) -> impl Iterator<Item = &KnownAlgorithm> {
         self.seen.iter().filter_map(|(_, known)| known.as_ref())
@@ -62,14 +67,16 @@ impl Context {
 /// One column: name, type, and how its values come from samples.
 struct Column {
     name: &'static str,
+    /// What it means, for `docs/schema.md`.
+    doc: &'static str,
     data_type: fn() -> DataType,
     nullable: bool,
     values: fn(&[Sample], &Context) -> ArrayRef,
 }
 
 macro_rules! columns {
-    ($($name:literal: $ty:expr, $nullable:ident, $values:expr;)*) => {
-        &[$(Column { name: $name, data_type: || $ty, nullable: columns!(@ $nullable), values: $values },)*]
+    ($(#[doc = $doc:literal] $name:literal: $ty:expr, $nullable:ident, $values:expr;)*) => {
+        &[$(Column { name: $name, doc: $doc, data_type: || $ty, nullable: columns!(@ $nullable), values: $values },)*]
     };
     (@ required) => { false };
     (@ optional) => { true };
@@ -77,60 +84,130 @@ macro_rules! columns {
 
 #[rustfmt::skip]
 static COLUMNS: &[Column] = columns! {
+    /// wall clock
     "time":                   timestamp(),        required, |s, cx| times(s, cx);
+    /// since the start of the recording, by the monotonic clock
     "t_us":                   DataType::UInt64,   required, |s, cx| num::<UInt64Type>(s, |s| cx.clock.elapsed_us(s.time_ns));
+    /// `sample`, or what has happened: `open`, `close` (final totals), `retrans`, `ca_state`, `algorithm`, `rto`, `ecn`
     "event":                  DataType::Utf8View, required, |s, _| names(s, &EVENT_NAMES, |s| s.event);
+    /// socket cookie; with `netns` it names a flow
     "flow_id":                DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.flow_id);
+    /// cgroup2 id of the socket
     "cgroup_id":              DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.cgroup_id);
+    /// inode number of the network namespace
     "netns":                  DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.netns);
+    /// local address
     "src":                    DataType::Utf8View, required, |s, _| addresses(s, |s| s.saddr);
+    /// remote address
     "dst":                    DataType::Utf8View, required, |s, _| addresses(s, |s| s.daddr);
+    /// local port
     "sport":                  DataType::UInt16,   required, |s, _| num::<UInt16Type>(s, |s| s.sport);
+    /// remote port
     "dport":                  DataType::UInt16,   required, |s, _| num::<UInt16Type>(s, |s| s.dport);
+    /// kernel name
     "algorithm":              DataType::Utf8View, required, |s, _| algorithms(s);
+    /// congestion state: `open`, `disorder`, `cwr`, `recovery`, `loss`
     "ca_state":               DataType::Utf8View, required, |s, _| names(s, &CA_STATES, |s| s.ca_state);
+    /// in `ca_state` rows the state before, in `algorithm` rows the kernel name before; none in others
     "previous":               DataType::Utf8View, optional, |s, _| previous(s);
+    /// congestion window
     "cwnd_pkts":              DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.cwnd_pkts);
+    /// slow-start threshold; none = infinite
     "ssthresh_pkts":          DataType::UInt32,   optional, |s, _| opt::<UInt32Type>(s, |s| Some(s.ssthresh_pkts).filter(|&v| v < layout::INFINITE_SSTHRESH));
+    /// `tcp_packets_in_flight()`
     "inflight_pkts":          DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.inflight_pkts);
+    /// window that the receiver offers
     "snd_wnd_bytes":          DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.snd_wnd_bytes);
+    /// smoothed RTT; none before the first sample
     "srtt_us":                DataType::UInt32,   optional, |s, _| opt::<UInt32Type>(s, |s| nonzero(s.srtt_us));
+    /// latest RTT sample; none before the first
     "rtt_us":                 DataType::UInt32,   optional, |s, _| opt::<UInt32Type>(s, |s| nonzero(s.rtt_us));
+    /// the kernel's windowed minimum; none before the first sample
     "min_rtt_us":             DataType::UInt32,   optional, |s, _| opt::<UInt32Type>(s, |s| Some(s.min_rtt_us).filter(|&v| v != u32::MAX));
+    /// payload of a full segment
     "mss_bytes":              DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.mss_bytes);
+    /// bit/s; none = unlimited
     "pacing_rate_bps":        DataType::UInt64,   optional, |s, _| opt::<UInt64Type>(s, pacing_rate_bps);
+    /// bit/s, last rate sample; none before the first
     "delivery_rate_bps":      DataType::UInt64,   optional, |s, _| opt::<UInt64Type>(s, delivery_rate_bps);
+    /// payload acknowledged, cumulative
     "bytes_acked":            DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.bytes_acked);
+    /// payload sent, cumulative, retransmissions included
     "bytes_sent":             DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.bytes_sent);
+    /// payload sent again, cumulative
     "bytes_retrans":          DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.bytes_retrans);
+    /// payload received, cumulative
     "bytes_received":         DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.bytes_received);
+    /// segments sent again, cumulative
     "retrans_pkts":           DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.retrans_pkts);
+    /// retransmission timeouts so far
     "rto_count":              DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.rto_count);
+    /// segments marked lost, cumulative
     "lost_pkts":              DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.lost_pkts);
+    /// segments delivered, cumulative
     "delivered_pkts":         DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.delivered_pkts);
+    /// segments delivered with a congestion mark, cumulative
     "delivered_ce_pkts":      DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.delivered_ce_pkts);
+    /// the last rate sample was limited by the application
     "app_limited":            DataType::Boolean,  required, |s, _| flag(s, layout::FLAG_APP_LIMITED);
+    /// the window is what limits the flow
     "cwnd_limited":           DataType::Boolean,  required, |s, _| flag(s, layout::FLAG_CWND_LIMITED);
+    /// in `close` rows: from the end of the handshake to the close; none when the recording began later
     "duration_us":            DataType::UInt64,   optional, |s, _| at_close::<UInt64Type>(s, |s| since_opened_us(s, s.time_ns));
+    /// in `close` rows: from the end of the handshake to the last ACK that delivered payload; none as above, and without payload
     "completion_us":          DataType::UInt64,   optional, |s, _| at_close::<UInt64Type>(s, |s| since_opened_us(s, s.progress_ns));
+    /// in `close` rows: mean over the RTT samples of the connection, whatever `--every` is
     "rtt_mean_us":            DataType::UInt32,   optional, |s, _| at_close::<UInt32Type>(s, rtt_mean_us);
+    /// in `close` rows: smallest of them
     "rtt_min_us":             DataType::UInt32,   optional, |s, _| at_close::<UInt32Type>(s, |s| nonzero(s.rtt_min_us));
+    /// rows that the recording had lost so far
     "dropped_rows":           DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.dropped_rows);
+    /// phase of the algorithm. All `trace_` columns: none when the algorithm does not publish it
     "trace_mode":             DataType::Utf8View, optional, modes;
+    /// bandwidth that the model believes in, bit/s
     "trace_bw_bps":           DataType::UInt64,   optional, |s, _| traced::<UInt64Type>(s, |t| bound_bps(t.bw_bps));
+    /// its short-term bound, bit/s
     "trace_bw_lo_bps":        DataType::UInt64,   optional, |s, _| traced::<UInt64Type>(s, |t| bound_bps(t.bw_lo_bps));
+    /// its long-term bound, bit/s
     "trace_bw_hi_bps":        DataType::UInt64,   optional, |s, _| traced::<UInt64Type>(s, |t| bound_bps(t.bw_hi_bps));
+    /// the model's minimum RTT
     "trace_min_rtt_us":       DataType::UInt32,   optional, |s, _| traced::<UInt32Type>(s, |t| bound(t.min_rtt_us));
+    /// short-term bound of what may be in flight
     "trace_inflight_lo_pkts": DataType::UInt32,   optional, |s, _| traced::<UInt32Type>(s, |t| bound(t.inflight_lo_pkts));
+    /// long-term bound of what may be in flight
     "trace_inflight_hi_pkts": DataType::UInt32,   optional, |s, _| traced::<UInt32Type>(s, |t| bound(t.inflight_hi_pkts));
+    /// factor on the bandwidth
     "trace_pacing_gain":      DataType::Float32,  optional, |s, _| traced::<Float32Type>(s, |t| gain(t.pacing_gain_milli));
+    /// factor on the BDP
     "trace_cwnd_gain":        DataType::Float32,  optional, |s, _| traced::<Float32Type>(s, |t| gain(t.cwnd_gain_milli));
+    /// named by `ccactl.algorithms` in the metadata
     "trace_v0":               DataType::Int64,    optional, |s, cx| free_value(s, cx, |t| t.v0, |a| a.v0.is_some());
+    /// the same
     "trace_v1":               DataType::Int64,    optional, |s, cx| free_value(s, cx, |t| t.v1, |a| a.v1.is_some());
 };
 
 /// Names of the congestion states, by `ca_state` of a sample.
 pub const CA_STATES: [&str; 5] = ["open", "disorder", "cwr", "recovery", "loss"];
+
+/// The columns as lines of a Markdown table: name, type, whether a value can be missing, meaning.
+#[must_use]
+pub fn table() -> String {
+    let mut table = String::from("| column | Arrow type | none | meaning |\n|---|---|---|---|\n");
+    for column in COLUMNS {
+        let none = if column.nullable { "yes" } else { "" };
+        let data_type = type_name(&(column.data_type)());
+        table += &format!("| `{}` | {data_type} | {none} | {} |\n", column.name, column.doc.trim());
+    }
+    table
+}
+
+fn type_name(data_type: &DataType) -> String {
+    match data_type {
+        DataType::Timestamp(TimeUnit::Nanosecond, Some(zone)) => format!("timestamp[ns, {zone}]"),
+        DataType::Utf8View => "utf8_view".to_owned(),
+        other => other.to_string().to_lowercase(),
+    }
+}
 
 /// The schema with these metadata.
 #[must_use]

@@ -2,12 +2,20 @@
 
 use crate::error::{Error, Result};
 use arrow_array::RecordBatch;
-use arrow_ipc::reader::StreamReader;
+use arrow_buffer::Buffer;
+use arrow_ipc::MetadataVersion;
+use arrow_ipc::convert::try_fb_to_schema;
+use arrow_ipc::reader::read_record_batch;
 use arrow_ipc::writer::StreamWriter;
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
+use ccactl_format::{Frame, Frames, Problem};
+use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const READ_BYTES: usize = 1 << 20;
 
 /// Encodes batches; the bytes of one message leave in one piece, so that a failed write can be cut off cleanly.
 pub(crate) struct StreamEncoder {
@@ -28,7 +36,7 @@ impl StreamEncoder {
     }
 
     /// The end-of-stream mark.
-    pub(crate) fn end(mut self) -> Vec<u8> {
+    pub(crate) fn end(&mut self) -> Vec<u8> {
         self.writer.finish().expect("memory takes every byte");
         std::mem::take(self.writer.get_mut())
     }
@@ -43,6 +51,14 @@ pub(crate) enum Sink {
 }
 
 impl Sink {
+    /// Bytes of complete messages in a file.
+    pub(crate) fn bytes(&self) -> u64 {
+        match self {
+            Sink::File(_, complete_bytes) => *complete_bytes,
+            Sink::Stdout => 0,
+        }
+    }
+
     /// Appends complete messages. When that fails a file is cut back to the last complete one.
     pub(crate) fn append(&mut self, messages: &[u8]) -> io::Result<()> {
         match self {
@@ -67,7 +83,9 @@ impl Sink {
 /// A stream on disk. Iterating gives every complete batch, also when the writer was killed in the middle of one.
 pub struct StreamFile {
     path: PathBuf,
-    reader: StreamReader<BufReader<File>>,
+    schema: SchemaRef,
+    version: MetadataVersion,
+    frames: Frames<BufReader<File>>,
     is_truncated: bool,
 }
 
@@ -79,20 +97,37 @@ impl StreamFile {
     pub fn open(path: &Path) -> Result<StreamFile> {
         let error = |reason: String| Error::NotAStream { path: path.to_owned(), reason };
         let file = File::open(path).map_err(|e| error(e.to_string()))?;
-        let reader = StreamReader::try_new(BufReader::new(file), None).map_err(|e| error(e.to_string()))?;
-        Ok(StreamFile { path: path.to_owned(), reader, is_truncated: false })
+        let mut frames = Frames::new(BufReader::with_capacity(READ_BYTES, file));
+        let header = match frames.next() {
+            Some(header) => header.map_err(|problem| error(problem.to_string()))?,
+            None => return Err(error("it begins with an end mark".to_owned())),
+        };
+        let message = header.message();
+        let schema = message.header_as_schema().ok_or_else(|| error("it has no schema".to_owned()))?;
+        let schema = Arc::new(try_fb_to_schema(schema).map_err(|e| error(e.to_string()))?);
+        let version = message.version();
+        Ok(StreamFile { path: path.to_owned(), schema, version, frames, is_truncated: false })
     }
 
     /// Columns and metadata.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
-        self.reader.schema()
+        Arc::clone(&self.schema)
     }
 
-    /// Whether the iteration has met an incomplete last batch.
+    /// Whether the iteration has met the end of the file before the end mark.
     #[must_use]
     pub fn is_truncated(&self) -> bool {
         self.is_truncated
+    }
+
+    fn decode(&self, frame: Frame) -> std::result::Result<RecordBatch, ArrowError> {
+        let (bytes, body_start) = frame.into_parts();
+        let bytes = Buffer::from_vec(bytes);
+        let frame = Frame::message_of(&bytes, body_start);
+        let batch = frame.header_as_record_batch().ok_or_else(|| ArrowError::IpcError("no batch".to_owned()))?;
+        let body = bytes.slice(body_start);
+        read_record_batch(&body, batch, self.schema(), &HashMap::new(), None, &self.version)
     }
 }
 
@@ -100,18 +135,14 @@ impl Iterator for StreamFile {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.is_truncated {
-            return None;
-        }
-        match self.reader.next()? {
-            Ok(batch) => Some(Ok(batch)),
-            Err(error) => {
+        let error = |reason: String| Error::NotAStream { path: self.path.clone(), reason };
+        match self.frames.next()? {
+            Ok(frame) => Some(self.decode(frame).map_err(|e| error(e.to_string()))),
+            Err(Problem::Truncated) => {
                 self.is_truncated = true;
-                // The reader words a cut in many ways; what they share is that it wanted more than there is.
-                let is_at_end = self.reader.get_mut().fill_buf().is_ok_and(<[u8]>::is_empty);
-                let error = || Error::NotAStream { path: self.path.clone(), reason: error.to_string() };
-                (!is_at_end).then(|| Err(error()))
+                None
             }
+            Err(problem) => Some(Err(error(problem.to_string()))),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! buffer from being emptied until the bounded channel between them is full.
 
 use crate::error::{Error, Result};
+use crate::rotate::Parts;
 use crate::schema::{self, Context};
 use crate::sorter::{HOLD_NS, Sorter};
 use crate::stream::{Sink, StreamEncoder};
@@ -33,6 +34,8 @@ pub(crate) struct Writer {
     sorter: Sorter,
     rows: u64,
     rows_by_event: [u64; EVENTS],
+    /// When the recording is in parts.
+    parts: Option<Parts>,
 }
 
 /// What is known when the stream is complete.
@@ -41,11 +44,19 @@ pub(crate) struct Written {
     pub(crate) rows: u64,
     pub(crate) rows_by_event: [u64; EVENTS],
     pub(crate) is_sorted: bool,
+    /// With the last part, whose stream is complete.
+    pub(crate) parts: Option<Parts>,
 }
 
 impl Writer {
     /// Writes the header.
-    pub(crate) fn start(schema: SchemaRef, context: Context, mut sink: Sink, path: PathBuf) -> Result<Writer> {
+    pub(crate) fn start(
+        schema: SchemaRef,
+        context: Context,
+        mut sink: Sink,
+        path: PathBuf,
+        parts: Option<Parts>,
+    ) -> Result<Writer> {
         let (encoder, header) = StreamEncoder::new(&schema);
         match sink.append(&header) {
             Ok(()) => {}
@@ -62,6 +73,7 @@ impl Writer {
             sorter: Sorter::default(),
             rows: 0,
             rows_by_event: [0; EVENTS],
+            parts,
         })
     }
 
@@ -81,15 +93,27 @@ impl Writer {
         if !is_sorted {
             tracing::warn!(rows = self.sorter.late_rows(), "rows came too late to be put in order of time");
         }
-        let written = Written { context: self.context, rows: self.rows, rows_by_event: self.rows_by_event, is_sorted };
-        match result.and_then(|()| self.sink.append(&self.encoder.end())) {
-            Err(error) if is_closed_pipe(&self.sink, &error) => Ok(written),
-            Err(cause) => Err(Error::Write { path: self.path, rows: self.rows, cause }),
+        let result = result.and_then(|()| Ok(self.sink.append(&self.encoder.end())?));
+        let written = Written {
+            context: self.context,
+            rows: self.rows,
+            rows_by_event: self.rows_by_event,
+            is_sorted,
+            parts: self.parts,
+        };
+        match result {
+            Err(Failure::Io(error)) if is_closed_pipe(&self.sink, &error) => Ok(written),
+            Err(Failure::Io(cause)) => Err(Error::Write { path: self.path, rows: self.rows, cause }),
+            Err(Failure::NextPart(error)) => Err(error),
             Ok(()) => Ok(written),
         }
     }
 
-    fn pump(&mut self, messages: &mut mpsc::Receiver<Message>, spare: &SyncSender<Vec<Sample>>) -> io::Result<()> {
+    fn pump(
+        &mut self,
+        messages: &mut mpsc::Receiver<Message>,
+        spare: &SyncSender<Vec<Sample>>,
+    ) -> std::result::Result<(), Failure> {
         while let Some(message) = messages.blocking_recv() {
             match message {
                 Message::Rows(mut rows) => {
@@ -107,7 +131,7 @@ impl Writer {
         self.write(u64::MAX)
     }
 
-    fn write(&mut self, until_ns: u64) -> io::Result<()> {
+    fn write(&mut self, until_ns: u64) -> std::result::Result<(), Failure> {
         let rows = self.sorter.release(until_ns);
         for rows in rows.chunks(BATCH_ROWS) {
             self.context.learn(rows);
@@ -117,8 +141,40 @@ impl Writer {
             for row in rows {
                 self.rows_by_event[usize::from(row.event) % EVENTS] += 1;
             }
+            if let (Some(parts), Some(last)) = (&mut self.parts, rows.last()) {
+                parts.note(rows, self.context.elapsed_us(last.time_ns));
+            }
         }
-        Ok(())
+        self.rotate()
+    }
+
+    /// Begins the next part if the rows that were written last have filled this one.
+    fn rotate(&mut self) -> std::result::Result<(), Failure> {
+        let Some(parts) = &mut self.parts else { return Ok(()) };
+        if !parts.is_due(self.sink.bytes()) {
+            return Ok(());
+        }
+        self.sink.append(&self.encoder.end())?;
+        parts.next(self.sorter.late_rows() == 0).map_err(Failure::NextPart)?;
+        self.schema = schema::schema(&parts.keys());
+        self.sink = parts.sink().map_err(Failure::NextPart)?;
+        let (encoder, header) = StreamEncoder::new(&self.schema);
+        self.encoder = encoder;
+        Ok(self.sink.append(&header)?)
+    }
+}
+
+/// Why a recording cannot go on.
+enum Failure {
+    /// The stream takes no more.
+    Io(io::Error),
+    /// The stream of the next part cannot be made.
+    NextPart(Error),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Failure::Io(error)
     }
 }
 

@@ -1,39 +1,16 @@
 //! Streams and Parquet files without a kernel: truncation at any byte, and the way from one to the other.
 
+mod streams;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
-use bytemuck::Zeroable;
-use ccactl_abi::layout::{Sample, name_bytes};
-use ccactl_collector::schema::{Context, batch, schema};
-use ccactl_collector::{Clock, Error, KnownAlgorithm, StreamFile, convert_stream};
+use ccactl_collector::{Error, StreamFile, convert_stream};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::path::Path;
-use std::sync::Arc;
+use streams::write_stream;
 use tempfile::TempDir;
-
-/// A stream of batches with these flow ids; the length of the file after the header and after each batch.
-fn write_stream(path: &Path, batches: &[&[u64]]) -> Vec<u64> {
-    let mut context = Context::new(Clock { monotonic_ns: 0, unix_ns: 0 }, Arc::new(KnownAlgorithm::from_registry));
-    let metadata = BTreeMap::from([("ccactl.schema_version".to_owned(), "2".to_owned())]);
-    let schema = schema(&metadata);
-    let mut writer = arrow_ipc::writer::StreamWriter::try_new(Vec::new(), &schema).unwrap();
-    let mut lengths = vec![writer.get_ref().len() as u64];
-    for flow_ids in batches {
-        let algorithm = name_bytes("cubic").unwrap();
-        let samples: Vec<Sample> = flow_ids
-            .iter()
-            .map(|&flow_id| Sample { flow_id, time_ns: flow_id, algorithm, family: 4, ..Sample::zeroed() })
-            .collect();
-        context.learn(&samples);
-        writer.write(&batch(&schema, &samples, &context)).unwrap();
-        lengths.push(writer.get_ref().len() as u64);
-    }
-    fs::write(path, writer.get_ref()).unwrap();
-    lengths
-}
 
 fn flow_ids(stream: StreamFile) -> Vec<u64> {
     stream.flat_map(|batch| batch.unwrap()["flow_id"].as_primitive::<UInt64Type>().values().to_vec()).collect()
@@ -85,7 +62,7 @@ fn parquet_has_the_rows_and_the_metadata() {
     let pairs = reader.metadata().file_metadata().key_value_metadata().unwrap();
     let keys: Vec<(&str, Option<&str>)> = pairs
         .iter()
-        .filter(|pair| pair.key != "ARROW:schema")
+        .filter(|pair| pair.key != "ARROW:schema" && pair.key != ccactl_format::CHECKSUM_KEY)
         .map(|pair| (pair.key.as_str(), pair.value.as_deref()))
         .collect();
     assert_eq!(keys, [("ccactl.rows", Some("3"))]);

@@ -37,12 +37,18 @@ impl Frame {
     }
 
     /// The message, verified again.
-    ///
-    /// # Panics
-    /// Never: a frame of [`Frames`] has been verified.
     #[must_use]
     pub fn message(&self) -> Message<'_> {
-        root_as_message(&self.bytes[PREFIX_BYTES..self.body_start]).expect("it has been verified")
+        Frame::message_of(&self.bytes, self.body_start)
+    }
+
+    /// The same from the parts of a frame.
+    ///
+    /// # Panics
+    /// When these are not the parts of a frame.
+    #[must_use]
+    pub fn message_of(bytes: &[u8], body_start: usize) -> Message<'_> {
+        root_as_message(&bytes[PREFIX_BYTES..body_start]).expect("it has been verified")
     }
 }
 

@@ -20,7 +20,6 @@ fn part(number: u64, rows: Vec<Row>) -> Fixture {
         .meta("part", &number.to_string())
         .meta("rows", &count)
         .meta("drops", "2")
-        .meta("drops_by_reason", r#"{"ring_full_samples":1,"ring_full_events":1,"no_storage":0}"#)
         .meta("duration_us", "1000000")
         .meta("rows_by_event", &format!(r#"{{"sample":{count}}}"#))
 }
@@ -40,7 +39,9 @@ fn figures(mut summary: RecordingSummary) -> RecordingSummary {
 fn dataset(folder: &Path) {
     part(0, rows(0, 1000)).parquet(&folder.join("part-00000.parquet"));
     part(1, rows(1000, 2000)).parquet(&folder.join("part-00001.parquet"));
-    part(2, rows(2000, 3000)).meta("parts", "3").parquet(&folder.join("part-00002.parquet"));
+    let reasons = r#"{"ring_full_samples":3,"ring_full_events":3,"no_storage":0}"#;
+    let last = part(2, rows(2000, 3000)).meta("parts", "3").meta("drops_by_reason", reasons);
+    last.parquet(&folder.join("part-00002.parquet"));
 }
 
 #[test]

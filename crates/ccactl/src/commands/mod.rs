@@ -14,6 +14,7 @@ pub mod load;
 pub mod output;
 pub mod probe;
 pub mod record;
+pub mod recover;
 pub mod report;
 pub mod rollback;
 pub mod run;

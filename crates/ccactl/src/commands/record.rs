@@ -3,7 +3,7 @@
 use super::filters::Filters;
 use anyhow::{Context, Result};
 use ccactl_collector::{
-    Drops, Error, EventSet, Every, Output, Phase, Progress, RecordOptions, Recorder, Summary, parse_bytes,
+    Drops, Error, EventSet, Every, Output, Phase, Progress, RecordOptions, Recorder, Rotation, Summary, parse_bytes,
     parse_duration, utc_compact,
 };
 use ccactl_loader::Paths;
@@ -36,6 +36,9 @@ pub struct Args {
     /// [default: ccactl-TIME.parquet]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Record into the folder FILE, with a new part after each such time or size of its stream, such as 60s or 512MiB
+    #[arg(long, value_name = "TIME|SIZE", requires = "output")]
+    rotate: Option<Rotation>,
     /// Ring buffer between kernel and ccactl; rounded up to a power of two
     #[arg(long, default_value = "16MiB", value_name = "SIZE", value_parser = parse_bytes)]
     buffer: u64,
@@ -85,9 +88,15 @@ fn output(args: &Args) -> Result<Output> {
                 let reason = "would write a binary stream to the terminal: pipe it, or name a file";
                 return Err(Error::Stdout { reason }.into());
             }
+            if args.rotate.is_some() {
+                return Err(Error::Stdout { reason: "has no parts: --rotate needs a folder" }.into());
+            }
             Ok(Output::Stdout)
         }
-        Some(path) => Ok(Output::File(path.clone())),
+        Some(path) => Ok(match args.rotate {
+            Some(rotation) => Output::Parts { folder: path.clone(), rotation },
+            None => Output::File(path.clone()),
+        }),
     }
 }
 

@@ -35,7 +35,12 @@ pub struct Figure {
 ///
 /// # Errors
 /// When a recording cannot be read.
-pub fn figures(recordings: &[Recording], summary: &Summary, options: &Options, width: Width) -> Result<Vec<Figure>, Error> {
+pub fn figures(
+    recordings: &[Recording],
+    summary: &Summary,
+    options: &Options,
+    width: Width,
+) -> Result<Vec<Figure>, Error> {
     let numbers = Numbers::new(summary);
     let mut figures = Vec::new();
     for (recording, of_it) in recordings.iter().zip(&summary.recordings) {

@@ -26,8 +26,10 @@ pub fn phases(charts: &Charts, window_s: (f64, f64), width: Width) -> Option<Str
         return None;
     }
     let panels: Vec<Panel<'_>> = flows.iter().map(|flow| Panel::new(charts, flow)).collect();
-    let height: i32 =
-        panels.iter().map(|panel| panel.height() + LINE_HEIGHT + GAP).sum::<i32>() + 2 * EDGE + 2 * LINE_HEIGHT + 3 * PT;
+    let height: i32 = panels.iter().map(|panel| panel.height() + LINE_HEIGHT + GAP).sum::<i32>()
+        + 2 * EDGE
+        + 2 * LINE_HEIGHT
+        + 3 * PT;
     let widest = charts.modes.iter().map(|mode| text_width(mode)).max().unwrap_or(0);
     let (left, right) = (EDGE + widest + 4 * PT, width.units() - EDGE - 6 * PT);
     let axis = Axis::linear(window_s.0, window_s.1);
@@ -73,7 +75,14 @@ impl<'a> Panel<'a> {
         self.modes.len() as i32 * ROW
     }
 
-    fn draw(&self, area: &Area<'_>, charts: &Charts, top: i32, (left, right): (i32, i32), x: &impl Fn(f64) -> i32) -> Drawn {
+    fn draw(
+        &self,
+        area: &Area<'_>,
+        charts: &Charts,
+        top: i32,
+        (left, right): (i32, i32),
+        x: &impl Fn(f64) -> i32,
+    ) -> Drawn {
         let color = color::parse(&self.flow.color);
         for (row, &mode) in self.modes.iter().enumerate() {
             let middle = top + row as i32 * ROW + ROW / 2;

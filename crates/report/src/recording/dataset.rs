@@ -110,7 +110,8 @@ fn recovered(part: &Part) -> Option<String> {
     ))
 }
 
-/// What the first part says, with the counts of all. A count is known when every part knows its own.
+/// What the first part says, with the counts of all. A count is known when every part knows its own; the last part alone
+/// knows the reasons of all drops.
 fn sum(parts: &[Part]) -> Metadata {
     let mut whole = parts[0].metadata.clone();
     for Part { metadata: part, .. } in &parts[1..] {
@@ -118,7 +119,6 @@ fn sum(parts: &[Part]) -> Metadata {
         whole.rows = add(whole.rows, part.rows);
         whole.drops = add(whole.drops, part.drops);
         whole.duration_us = add(whole.duration_us, part.duration_us);
-        whole.drops_by_reason = whole.drops_by_reason.zip(part.drops_by_reason).map(|(a, b)| a.plus(b));
         for (event, rows) in &part.rows_by_event {
             let so_far = whole.rows_by_event.entry(event.clone()).or_default();
             *so_far = so_far.saturating_add(*rows);
@@ -129,6 +129,7 @@ fn sum(parts: &[Part]) -> Metadata {
             }
         }
     }
+    whole.drops_by_reason = parts.last().and_then(|last| last.metadata.drops_by_reason);
     whole
 }
 

@@ -43,17 +43,17 @@ fn open_folder(folder: &Path) -> Result<Vec<Part>, Error> {
     let mut files = Vec::new();
     collect(folder, MAX_DEPTH, &mut files)?;
     let mut parts = Vec::new();
+    let mut nothing = Error::EmptyFolder { path: folder.to_owned(), depth: MAX_DEPTH };
     for file in files {
         match Part::open(&file, None) {
             Ok(part) => parts.push(part),
             Err(Error::NotARecording { .. }) => {}
+            // A recorder that was killed while it began a part left no row in it; that the last part is missing is told.
+            Err(error @ Error::Truncated { .. }) if is_partial(&file) => nothing = error,
             Err(error) => return Err(error),
         }
     }
-    if parts.is_empty() {
-        return Err(Error::EmptyFolder { path: folder.to_owned(), depth: MAX_DEPTH });
-    }
-    Ok(parts)
+    if parts.is_empty() { Err(nothing) } else { Ok(parts) }
 }
 
 fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Error> {
@@ -86,6 +86,10 @@ fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), 
 fn finished_beside(stream: &Path) -> bool {
     let target = stream.to_str().and_then(|name| name.strip_suffix(PARTIAL_SUFFIX));
     target.is_some_and(|target| Path::new(target).exists()) || stream.with_extension(FINISHED).exists()
+}
+
+fn is_partial(stream: &Path) -> bool {
+    stream.to_str().is_some_and(|name| name.ends_with(PARTIAL_SUFFIX))
 }
 
 /// The stream that a recorder to `file` writes until the end, when a killed one has left it.

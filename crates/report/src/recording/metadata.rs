@@ -68,17 +68,6 @@ pub struct DropReasons {
     pub no_storage: u64,
 }
 
-impl DropReasons {
-    /// Both together.
-    pub(super) fn plus(self, other: DropReasons) -> DropReasons {
-        DropReasons {
-            ring_full_samples: self.ring_full_samples.saturating_add(other.ring_full_samples),
-            ring_full_events: self.ring_full_events.saturating_add(other.ring_full_events),
-            no_storage: self.no_storage.saturating_add(other.no_storage),
-        }
-    }
-}
-
 /// What `ccactl recover` found in the stream of a killed recording.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(default)]

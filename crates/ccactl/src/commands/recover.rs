@@ -1,0 +1,55 @@
+//! `ccactl recover`
+
+use anyhow::Result;
+use ccactl_collector::{Recovered, recover, recovered_path, streams_in};
+use clap::error::ErrorKind;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Stream of a killed recording (FILE.partial.arrows), one that came through a pipe, or the folder of a recording in
+    /// parts
+    #[arg(value_name = "STREAM|DIR")]
+    source: PathBuf,
+    /// Parquet file to make [default: the file that the recording would have made]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Replace FILE
+    #[arg(long)]
+    force: bool,
+    /// Print what was recovered as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args) -> Result<ExitCode> {
+    let streams = if args.source.is_dir() { streams_in(&args.source)? } else { vec![args.source.clone()] };
+    if args.output.is_some() && args.source.is_dir() {
+        let text = "-o names one file, and a folder may hold several streams: name the stream\n";
+        clap::Error::raw(ErrorKind::ArgumentConflict, text).exit();
+    }
+    let mut recovered = Vec::new();
+    for stream in &streams {
+        let target = args.output.clone().unwrap_or_else(|| recovered_path(stream));
+        let found = recover(stream, &target, args.force)?;
+        if !args.json {
+            print(&found);
+        }
+        recovered.push(found);
+    }
+    if args.json {
+        println!("{}", serde_json::to_string(&recovered)?);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(found: &Recovered) {
+    let until = found.until.as_ref().map(|until| format!(" · until {until}")).unwrap_or_default();
+    println!("{} rows{until} · {}", found.rows, found.path.display());
+    if let Some(damage) = &found.damage {
+        eprintln!("{}: damaged: {damage}; recovered is what comes before that", found.stream.display());
+    } else if found.truncated {
+        eprintln!("{}: ends in the middle, as what a killed recording leaves; it is kept", found.stream.display());
+    }
+}

@@ -1,0 +1,82 @@
+//! Recordings with bits that have flipped and ends that are missing: `report` gives an error or the readable part.
+
+#[path = "../../report/tests/common/mod.rs"]
+mod common;
+
+use ccactl_collector::convert_stream;
+use ccactl_report::{Error, Options, open_all, summarize};
+use common::{Fixture, Row};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+fn transfer() -> Fixture {
+    Fixture::new((0..300).map(|i| Row::at(1, i * 1000).bytes(i * 5000, i * 5000).rtt(1000, i as u32)).collect())
+}
+
+/// Rows that were read.
+fn report(path: &Path) -> Result<u64, Error> {
+    let summary = summarize(&open_all(&[path.to_owned()])?, &Options::default())?;
+    Ok(summary.recordings[0].rows)
+}
+
+#[test]
+fn every_change_of_a_finished_recording_is_found() {
+    let folder = TempDir::new().unwrap();
+    let stream = transfer().stream(&folder.path().join("x.arrows"), 100);
+    let path = folder.path().join("x.parquet");
+    let metadata = BTreeMap::from([("ccactl.schema_version".to_owned(), "2".to_owned())]);
+    convert_stream(&stream, &path, &metadata, true).unwrap();
+    assert_eq!(report(&path).unwrap(), 300);
+    let bytes = fs::read(&path).unwrap();
+    let mut dice = Dice(20_261_121);
+    for round in 0..1000 {
+        let mut altered = bytes.clone();
+        if round % 4 == 0 {
+            altered.truncate(dice.below(bytes.len()));
+        } else {
+            // Half of them in the footer, which every reader has to believe first.
+            let place = if round % 2 == 0 { dice.below(bytes.len()) } else { bytes.len() - 1 - dice.below(4000) };
+            altered[place] ^= 1 << dice.below(8);
+        }
+        fs::write(&path, &altered).unwrap();
+        let error = report(&path).expect_err("a change goes unnoticed");
+        assert!(!error.to_string().contains('\n'), "{error}");
+    }
+}
+
+#[test]
+fn a_damaged_stream_is_refused_or_read_up_to_the_damage() {
+    let folder = TempDir::new().unwrap();
+    let path = transfer().stream(&folder.path().join("x.arrows"), 100);
+    let bytes = fs::read(&path).unwrap();
+    let mut dice = Dice(20_261_122);
+    let (mut read, mut refused) = (0, 0);
+    for _ in 0..300 {
+        let mut altered = bytes.clone();
+        let bit = dice.below(altered.len() * 8);
+        altered[bit / 8] ^= 1 << (bit % 8);
+        fs::write(&path, &altered).unwrap();
+        match report(&path) {
+            Ok(rows) => {
+                assert!(rows <= 300);
+                read += 1;
+            }
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(read > 10 && refused > 10, "{read} read, {refused} refused: the damage is one-sided");
+}
+
+/// xorshift64*: the same damage in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % limit
+    }
+}

@@ -1,0 +1,309 @@
+//! A recording in parts: each is complete, and readable by itself, as soon as it is closed.
+//!
+//! While one part is recorded, a thread of low priority makes Parquet files of the parts that were closed before. It works
+//! from their streams on disk, so a conversion that is slower than the recording costs disk and no memory, and no row waits
+//! for it. When [`MOST_WAITING`] streams wait, the part that is being written is not closed but grows until one of them is
+//! done.
+
+use crate::error::{Error, Result};
+use crate::metadata;
+use crate::output::Target;
+use crate::parquet_file;
+use crate::stream::Sink;
+use crate::units::{parse_bytes, parse_duration};
+use ccactl_abi::layout::{EVENTS, Sample};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use thiserror::Error as ThisError;
+
+/// Closed streams that wait for their conversion at most.
+const MOST_WAITING: usize = 16;
+/// Lowest priority that a thread can have.
+const NICE: i32 = 19;
+
+/// When a part is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rotation {
+    /// After this time.
+    Time(Duration),
+    /// When its stream has reached this size; the Parquet file is about a twentieth of it.
+    Bytes(u64),
+}
+
+/// Neither a time nor a size.
+#[derive(Debug, Clone, PartialEq, Eq, ThisError)]
+#[error("expected a time of at least 1s, such as 60s, or a size of at least 1MiB, such as 512MiB")]
+pub struct RotationError;
+
+impl FromStr for Rotation {
+    type Err = RotationError;
+
+    fn from_str(text: &str) -> std::result::Result<Rotation, RotationError> {
+        if let Ok(time) = parse_duration(text) {
+            return if time >= Duration::from_secs(1) { Ok(Rotation::Time(time)) } else { Err(RotationError) };
+        }
+        let bytes = parse_bytes(text).ok().filter(|&bytes| bytes >= 1 << 20);
+        bytes.map(Rotation::Bytes).ok_or(RotationError)
+    }
+}
+
+/// What is counted in one part.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PartCounts {
+    pub(crate) rows: u64,
+    pub(crate) rows_by_event: [u64; EVENTS],
+    /// Rows that were lost while it was written.
+    pub(crate) drops: u64,
+    pub(crate) duration_us: u64,
+}
+
+/// The parts of one recording: the one that is being written, and who converts the others.
+pub(crate) struct Parts {
+    folder: PathBuf,
+    rotation: Rotation,
+    /// Shared by all parts.
+    dataset: String,
+    /// Keys with which every part begins.
+    start: BTreeMap<String, String>,
+    number: u32,
+    target: Target,
+    counts: PartCounts,
+    /// When the part began, µs since the start of the recording.
+    began_us: u64,
+    /// Rows lost before the part began.
+    lost_before: u64,
+    lost: u64,
+    last_us: u64,
+    converter: Converter,
+}
+
+impl Parts {
+    /// Makes the folder and claims the first part in it.
+    pub(crate) fn claim(folder: &Path, rotation: Rotation) -> Result<Parts> {
+        let failed = |cause| Error::Target { path: folder.to_owned(), cause };
+        fs::create_dir(folder).or_else(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Ok(()),
+            _ => Err(failed(error)),
+        })?;
+        if !folder.is_dir() || fs::read_dir(folder).map_err(failed)?.next().is_some() {
+            return Err(Error::NotEmpty { path: folder.to_owned() });
+        }
+        let target = Target::claim(&part_path(folder, 0), false)?;
+        Ok(Parts {
+            folder: folder.to_owned(),
+            rotation,
+            dataset: String::new(),
+            start: BTreeMap::new(),
+            number: 0,
+            target,
+            counts: PartCounts::default(),
+            began_us: 0,
+            lost_before: 0,
+            lost: 0,
+            last_us: 0,
+            converter: Converter::start(folder)?,
+        })
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Says with which keys the parts begin; the keys of the first part.
+    pub(crate) fn begin(&mut self, start: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        // Two recordings of one host do not begin in the same nanosecond, and those of two hosts are told apart by the rest.
+        let now = crate::clock::Clock::now();
+        self.dataset = format!("{:x}-{:x}-{:x}", now.unix_ns, now.monotonic_ns, std::process::id());
+        self.start = start.clone();
+        self.keys()
+    }
+
+    /// Keys with which the present part begins.
+    pub(crate) fn keys(&self) -> BTreeMap<String, String> {
+        metadata::of_part(&self.start, &self.dataset, self.number, self.lost_before)
+    }
+
+    pub(crate) fn sink(&self) -> Result<Sink> {
+        Ok(Sink::File(self.target.stream_file()?, 0))
+    }
+
+    /// From now on the stream holds rows that somebody may want.
+    pub(crate) fn keep_stream(&mut self) {
+        self.target.keep_stream();
+    }
+
+    /// Takes note of rows that were written; `elapsed_us` is that of the last one.
+    pub(crate) fn note(&mut self, rows: &[Sample], elapsed_us: u64) {
+        self.counts.rows += rows.len() as u64;
+        for row in rows {
+            self.counts.rows_by_event[usize::from(row.event) % EVENTS] += 1;
+            self.lost = self.lost.max(row.dropped_rows);
+        }
+        self.last_us = self.last_us.max(elapsed_us);
+    }
+
+    /// Whether the present part has what it should have, and its successor would not wait too long.
+    pub(crate) fn is_due(&self, bytes: u64) -> bool {
+        let is_full = match self.rotation {
+            Rotation::Time(time) => u128::from(self.last_us - self.began_us) >= time.as_micros(),
+            Rotation::Bytes(most) => bytes >= most,
+        };
+        is_full && self.converter.waiting() < MOST_WAITING
+    }
+
+    /// Hands the present part, whose stream is complete, over to the converter, and begins the next one.
+    pub(crate) fn next(&mut self, is_sorted: bool) -> Result<()> {
+        let mut next = Target::claim(&part_path(&self.folder, self.number + 1), false)?;
+        next.keep_stream();
+        self.close_counts(self.last_us, self.lost);
+        let keys = metadata::at_end_of_part(self.keys(), &self.counts);
+        let closed =
+            Closed { target: std::mem::replace(&mut self.target, next), keys, is_sorted, rows: self.counts.rows };
+        self.converter.take(closed);
+        self.number += 1;
+        self.counts = PartCounts::default();
+        self.began_us = self.last_us;
+        self.lost_before = self.lost;
+        Ok(())
+    }
+
+    fn close_counts(&mut self, until_us: u64, lost: u64) {
+        self.counts.duration_us = until_us.saturating_sub(self.began_us);
+        self.counts.drops = lost.saturating_sub(self.lost_before);
+    }
+
+    /// Makes the file of the last part and waits for those of the others. `whole` are the keys of the whole recording at
+    /// its end.
+    pub(crate) fn finish(mut self, whole: BTreeMap<String, String>, end: End) -> Result<PathBuf> {
+        self.close_counts(end.duration_us, end.drops);
+        let mut keys = metadata::at_end_of_part(self.keys(), &self.counts);
+        for key in ["ccactl.algorithms", "ccactl.drops_by_reason"] {
+            keys.extend(whole.get(key).map(|value| (key.to_owned(), value.clone())));
+        }
+        keys.insert("ccactl.parts".to_owned(), (self.number + 1).to_string());
+        let last = Closed { target: self.target, keys, is_sorted: end.is_sorted, rows: self.counts.rows };
+        self.converter.take(last);
+        self.converter.finish()?;
+        Ok(self.folder)
+    }
+}
+
+/// What the end of a recording knows of the whole.
+pub(crate) struct End {
+    pub(crate) duration_us: u64,
+    pub(crate) drops: u64,
+    pub(crate) is_sorted: bool,
+}
+
+fn part_path(folder: &Path, number: u32) -> PathBuf {
+    folder.join(format!("part-{number:05}.parquet"))
+}
+
+/// A part whose stream is complete.
+struct Closed {
+    target: Target,
+    keys: BTreeMap<String, String>,
+    is_sorted: bool,
+    rows: u64,
+}
+
+impl Closed {
+    fn convert(self) -> Result<()> {
+        let (path, stream) = (self.target.path().to_owned(), self.target.stream_path().to_owned());
+        match parquet_file::convert_stream(&stream, &path, &self.keys, self.is_sorted) {
+            Ok(()) => {
+                self.target.remove_stream();
+                Ok(())
+            }
+            Err(reason) => Err(Error::Convert { path, stream, rows: self.rows, reason }),
+        }
+    }
+}
+
+/// The thread that makes Parquet files of streams, and its queue of streams on disk.
+struct Converter {
+    queue: Option<mpsc::Sender<Closed>>,
+    waiting: Arc<AtomicUsize>,
+    thread: Option<JoinHandle<Result<()>>>,
+}
+
+impl Converter {
+    fn start(folder: &Path) -> Result<Converter> {
+        let (queue, closed) = mpsc::channel::<Closed>();
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let left = Arc::clone(&waiting);
+        let work = move || {
+            // SAFETY: a number in, a number out; 0 is the calling thread.
+            if unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICE) } != 0 {
+                tracing::warn!("parts are converted at normal priority: {}", io::Error::last_os_error());
+            }
+            let mut first_error = Ok(());
+            for part in closed {
+                // What cannot be converted stays as a stream, and the next part may be more lucky.
+                if let Err(error) = part.convert() {
+                    tracing::warn!("{error}");
+                    first_error = first_error.and(Err(error));
+                }
+                left.fetch_sub(1, Ordering::Relaxed);
+            }
+            first_error
+        };
+        let thread = thread::Builder::new()
+            .name("ccactl-convert".to_owned())
+            .spawn(work)
+            .map_err(|cause| Error::Target { path: folder.to_owned(), cause })?;
+        Ok(Converter { queue: Some(queue), waiting, thread: Some(thread) })
+    }
+
+    fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    fn take(&self, part: Closed) {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let queue = self.queue.as_ref().expect("it is there until the end");
+        queue.send(part).expect("the thread takes parts until its queue is closed");
+    }
+
+    fn finish(mut self) -> Result<()> {
+        self.join()
+    }
+
+    fn join(&mut self) -> Result<()> {
+        self.queue = None;
+        match self.thread.take() {
+            Some(thread) => thread.join().expect("the conversion does not panic"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A recording that failed waits for the parts that are complete.
+impl Drop for Converter {
+    fn drop(&mut self) {
+        // Its error has been logged, and the recording has a graver one.
+        let _ = self.join();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rotation_is_a_time_or_a_size() {
+        assert_eq!("60s".parse(), Ok(Rotation::Time(Duration::from_secs(60))));
+        assert_eq!("512MiB".parse(), Ok(Rotation::Bytes(512 << 20)));
+        for text in ["", "soon", "10ms", "4KiB", "60"] {
+            assert_eq!(text.parse::<Rotation>(), Err(RotationError), "{text}");
+        }
+    }
+}

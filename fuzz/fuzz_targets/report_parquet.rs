@@ -1,0 +1,7 @@
+//! A Parquet file, as `ccactl report` reads it.
+
+#![no_main]
+
+mod report;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| report::report("x.parquet", bytes));
