@@ -21,7 +21,8 @@ pub struct Filters {
     /// Only sockets that this process has open, opens or accepts
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     pid: Option<u32>,
-    /// Only sockets with this algorithm, while they have it: a name of `ccactl list`, native:NAME, or a kernel name
+    /// Only sockets while they have this algorithm: a name of `ccactl list`, native:NAME for the kernel's own, or a name
+    /// in the kernel
     #[arg(long, value_name = "NAME")]
     algorithm: Option<String>,
 }
@@ -64,13 +65,17 @@ fn cgroup_filter(given: &Path) -> Result<CgroupFilter> {
     Ok(CgroupFilter { path: mount.display(&path), id: cgroup::id(&path)?, level: mount.level(&path) })
 }
 
-/// As everywhere, `cubic` is ccactl's and `native:cubic` the kernel's; what `load --as` made is known by its own name.
-fn kernel_name(given: &str, loaded: &[KnownAlgorithm]) -> Result<String> {
-    let is_loaded = loaded.iter().any(|known| known.kernel_name == given);
-    if is_loaded || Algorithm::by_kernel_name(given).is_some() {
-        return Ok(given.to_owned());
+/// What sockets show for an algorithm, as the other commands understand its name; `load --as` makes names of its own.
+fn kernel_name(name: &str, loaded: &[KnownAlgorithm]) -> Result<String> {
+    let is_in_kernel = || loaded.iter().any(|known| known.kernel_name == name);
+    match Choice::parse(name, &[], None) {
+        Ok(choice) => {
+            choice.check_native()?;
+            Ok(choice.kernel_name().to_owned())
+        }
+        Err(_) if is_in_kernel() || Algorithm::by_kernel_name(name).is_some() => Ok(name.to_owned()),
+        Err(error) => Err(error.into()),
     }
-    Ok(Choice::parse(given, &[], None)?.kernel_name().to_owned())
 }
 
 /// The registered algorithms, with the values of their tunables. Without them a recording is poorer, not wrong.
@@ -103,7 +108,7 @@ mod tests {
         assert_eq!(name("f-bbrv2").unwrap(), "f_bbrv2");
         assert_eq!(name("f_bbrv2").unwrap(), "f_bbrv2");
         assert_eq!(name("cubic").unwrap(), "bpf_cubic");
-        assert_eq!(name("native:cubic").unwrap(), "cubic");
+        assert_eq!(name("native:reno").unwrap(), "reno");
         assert_eq!(name("web_bic").unwrap(), "web_bic");
         assert!(name("web_cubic").is_err());
     }

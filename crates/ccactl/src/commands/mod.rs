@@ -21,4 +21,5 @@ pub mod show;
 pub mod sockets_view;
 pub mod status;
 pub mod swap;
+pub mod top;
 pub mod unload;

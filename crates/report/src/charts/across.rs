@@ -82,9 +82,12 @@ pub struct SweepPoint {
     pub n: usize,
 }
 
-/// Finds what there is to compare.
+/// Finds what there is to compare: nothing in a single recording.
 pub fn across(summary: &Summary) -> Across {
     let recordings = &summary.recordings;
+    if recordings.len() < 2 {
+        return Across::default();
+    }
     Across {
         fairness: groups(recordings, same_link).iter().filter_map(|group| heat_map(group)).collect(),
         sweeps: groups(recordings, same_path).iter().flat_map(|group| sweeps(group)).collect(),
