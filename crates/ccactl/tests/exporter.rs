@@ -154,6 +154,9 @@ fn a_signal_ends_it_cleanly_and_leaves_nothing() {
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
         // A port that nobody uses.
         let exporter = Running::start(&host, &["--port", "1"]);
+        // Nor does a client that never finishes its request keep it.
+        let mut half = TcpStream::connect(&exporter.address).unwrap();
+        half.write_all(b"GET /met").unwrap();
         assert!(exporter.end(signal).success(), "{signal}");
         assert!(!host.bpffs().exists());
     }

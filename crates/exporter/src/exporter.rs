@@ -126,6 +126,6 @@ impl Exporter {
 }
 
 /// What a panicking thread has left is whole: every change of it is complete or has not begun.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -39,7 +39,7 @@ impl Served {
                 address_sender.send(listener.local_addr().unwrap()).unwrap();
                 let drops = Drops { ring_full_samples: 3, ..Drops::default() };
                 let progress = Progress { rows: 17, drops, ..Progress::default() };
-                serve(listener, exporter, Arc::new(move || progress), ended).await.unwrap();
+                serve(listener, exporter, Arc::new(move || Some(progress)), ended).await.unwrap();
             });
         });
         Served { address: address.recv().unwrap(), tap, end, thread }

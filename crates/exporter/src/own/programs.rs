@@ -16,7 +16,7 @@ pub(crate) struct Programs {
 impl Programs {
     /// Turns the measurement on.
     pub(crate) fn measure() -> Result<Programs> {
-        let stats = enable_stats(Stats::RunTime).map_err(|error| Error::BpfStats { reason: error.to_string() })?;
+        let stats = enable_stats(Stats::RunTime).map_err(|error| Error::BpfStats { cause: error.io_error })?;
         Ok(Programs { _stats: stats })
     }
 
