@@ -74,7 +74,8 @@ struct Sent {
     back: u64,
 }
 
-/// Connections over loopback, one after the other, with sizes from none to some hundred kilobytes; closed when this returns.
+/// Connections over loopback, one after the other, with sizes from none to some hundred kilobytes; closed when this
+/// returns.
 fn exchange(connections: u64) -> Sent {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();

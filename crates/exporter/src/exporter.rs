@@ -45,8 +45,8 @@ impl Default for Options {
 
 /// All metrics of this host.
 ///
-/// The recorder's thread takes one lock, that of the sockets, and holds it for the arithmetic of a chunk of rows. A scrape
-/// takes it to move the increases out, and does the rest – names, text – under another one.
+/// The recorder's thread takes one lock, that of the sockets, and holds it for the arithmetic of a chunk of rows. A
+/// scrape takes it to move the increases out, and does the rest – names, text – under another one.
 pub struct Exporter {
     sockets: Arc<Mutex<Sockets>>,
     shown: Mutex<Shown>,
@@ -85,8 +85,8 @@ impl Exporter {
         Arc::new(move |rows| lock(&sockets).add(rows))
     }
 
-    /// Moves what has come to the label sets, reading the names that are new. To be called every second or so, so that a cgroup
-    /// is looked up while it exists, and what waits for its name stays small.
+    /// Moves what has come to the label sets, reading the names that are new. To be called every second or so, so
+    /// that a cgroup is looked up while it exists, and what waits for its name stays small.
     pub fn settle(&self) {
         drop(self.settled());
     }

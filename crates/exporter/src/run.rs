@@ -14,15 +14,15 @@ use tokio::time::{MissedTickBehavior, interval};
 
 /// How often increases get their labels and the recorder is looked at.
 const TICK: Duration = Duration::from_secs(1);
-/// The two ends of a connection, and the changes that are counted. Retransmissions, timeouts and marks are in the counters of every
-/// row, so that they need none of their own.
+/// The two ends of a connection, and the changes that are counted. Retransmissions, timeouts and marks are in the
+/// counters of every row, so that they need none of their own.
 const EVENTS: &str = "open,close,ca_state,algorithm";
 
 /// The recorder until it is stopped: a client that is still being answered does not keep it.
 type Shared = Arc<Mutex<Option<Recorder>>>;
 
-/// Serves the metrics until SIGTERM or SIGINT, or until the recorder fails. `on_ready` is told the address, which matters with
-/// port 0, once scrapes are answered.
+/// Serves the metrics until SIGTERM or SIGINT, or until the recorder fails. `on_ready` is told the address, which
+/// matters with port 0, once scrapes are answered.
 ///
 /// `record` says which sockets and how often; its output, events and tap are set here.
 ///

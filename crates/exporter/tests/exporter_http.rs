@@ -237,7 +237,8 @@ fn an_address_in_use_is_one_clear_error() {
     served.stop();
 }
 
-/// Also what is only there with --bpf-stats or with a policy; the other way round, a metric that is gone is found by its test.
+/// Also what is only there with --bpf-stats or with a policy; the other way round, a metric that is gone is found by
+/// its test.
 const OPTIONAL: [&str; 8] = [
     "ccactl_recorder_program_run_seconds_total",
     "ccactl_recorder_program_runs_total",
