@@ -20,8 +20,8 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
             let file = cause.downcast_ref::<ccactl_fleet::FileError>().map(ccactl_fleet::FileError::exit_code);
             file.or_else(|| cause.downcast_ref::<ccactl_fleet::Error>().map(ccactl_fleet::Error::exit_code))
         };
-        let measuring = collector().or_else(report).or_else(live).or_else(exporter);
-        measuring.or_else(loader).or_else(rollout).or_else(testbed).or_else(fleet)
+        let measuring = || collector().or_else(report).or_else(live).or_else(exporter);
+        loader.or_else(measuring).or_else(rollout).or_else(testbed).or_else(fleet)
     };
     error.chain().find_map(code).unwrap_or(exit::FAILURE)
 }

@@ -74,7 +74,8 @@ struct Sent {
     back: u64,
 }
 
-/// Connections over loopback, one after the other, with sizes from none to some hundred kilobytes; closed when this returns.
+/// Connections over loopback, one after the other, with sizes from none to some hundred kilobytes; closed when this
+/// returns.
 fn exchange(connections: u64) -> Sent {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
@@ -136,7 +137,11 @@ fn sums_equal_the_bytes_of_the_application_once_its_sockets_are_closed() {
     assert_eq!(value("ccactl_tcp_flow_completion_seconds_count"), 2.0 * (connections - 1) as f64);
     assert!(value("ccactl_tcp_rtt_measurements_total") > connections as f64);
 
-    assert!(text.value("ccactl_recorder_rows_total") >= 4.0 * connections as f64);
+    // The recorder tells its progress four times a second.
+    eventually("the recorder has counted its rows", || {
+        exporter.scrape().value("ccactl_recorder_rows_total") >= 4.0 * connections as f64
+    });
+    let text = exporter.scrape();
     for reason in ["ring_full_samples", "ring_full_events", "no_storage"] {
         assert_eq!(text.value(&format!("ccactl_recorder_dropped_rows_total{{reason=\"{reason}\"}}")), 0.0);
     }
@@ -154,6 +159,9 @@ fn a_signal_ends_it_cleanly_and_leaves_nothing() {
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
         // A port that nobody uses.
         let exporter = Running::start(&host, &["--port", "1"]);
+        // Nor does a client that never finishes its request keep it.
+        let mut half = TcpStream::connect(&exporter.address).unwrap();
+        half.write_all(b"GET /met").unwrap();
         assert!(exporter.end(signal).success(), "{signal}");
         assert!(!host.bpffs().exists());
     }

@@ -28,10 +28,10 @@ pub enum Error {
         cause: io::Error,
     },
     /// The kernel does not measure BPF programs.
-    #[error("--bpf-stats: the kernel does not measure the run time of BPF programs: {reason}; leave the option out")]
+    #[error("--bpf-stats: the kernel does not measure the run time of BPF programs: {cause}; leave the option out")]
     BpfStats {
         /// What the kernel said.
-        reason: String,
+        cause: io::Error,
     },
     /// The recorder did not start or has ended.
     #[error(transparent)]
@@ -45,6 +45,7 @@ impl Error {
         match self {
             Error::Listen { cause, .. } if cause.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,
             Error::Listen { .. } | Error::Server { .. } => exit::FAILURE,
+            Error::BpfStats { cause } if cause.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,
             Error::BpfStats { .. } => exit::KERNEL,
             Error::Recorder(error) => error.exit_code(),
         }

@@ -45,8 +45,8 @@ impl Default for Options {
 
 /// All metrics of this host.
 ///
-/// The recorder's thread takes one lock, that of the sockets, and holds it for the arithmetic of a chunk of rows. A scrape
-/// takes it to move the increases out, and does the rest – names, text – under another one.
+/// The recorder's thread takes one lock, that of the sockets, and holds it for the arithmetic of a chunk of rows. A
+/// scrape takes it to move the increases out, and does the rest – names, text – under another one.
 pub struct Exporter {
     sockets: Arc<Mutex<Sockets>>,
     shown: Mutex<Shown>,
@@ -85,8 +85,8 @@ impl Exporter {
         Arc::new(move |rows| lock(&sockets).add(rows))
     }
 
-    /// Moves what has come to the label sets, reading the names that are new. To be called every second or so, so that a cgroup
-    /// is looked up while it exists, and what waits for its name stays small.
+    /// Moves what has come to the label sets, reading the names that are new. To be called every second or so, so
+    /// that a cgroup is looked up while it exists, and what waits for its name stays small.
     pub fn settle(&self) {
         drop(self.settled());
     }
@@ -126,6 +126,6 @@ impl Exporter {
 }
 
 /// What a panicking thread has left is whole: every change of it is complete or has not begun.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,7 +9,8 @@ use std::collections::{HashMap, HashSet};
 const REMOVED: &str = "removed";
 /// All three labels of what has no place of its own.
 const OTHER: &str = "other";
-/// Paths that are remembered beyond those of live sockets: short-lived cgroups come back with rows that were on their way.
+/// Paths that are remembered beyond those of live sockets: short-lived cgroups come back with rows that were on their
+/// way.
 const MAX_PATHS: usize = 1 << 14;
 
 /// A label set.
@@ -39,9 +40,10 @@ impl Labeller {
         Labeller { depth, paths: HashMap::new(), netns: HashMap::new() }
     }
 
-    /// Reads from the host what the labels of these need. A cgroup keeps the path that it had when it was first looked for, as its id
-    /// is never used again; the numbers of namespaces are, so their names are read anew each time. To be called before
-    /// [`Labeller::labels`], with everything that lives, which is what may not be forgotten.
+    /// Reads from the host what the labels of these need. A cgroup keeps the path that it had when it was first
+    /// looked for, as its id is never used again; the numbers of namespaces are, so their names are read anew each
+    /// time. To be called before [`Labeller::labels`], with everything that lives, which is what may not be
+    /// forgotten.
     pub(crate) fn learn(&mut self, wanted: &HashSet<Ids>) {
         let unknown: HashSet<u64> =
             wanted.iter().map(|ids| ids.cgroup).filter(|id| !self.paths.contains_key(id)).collect();

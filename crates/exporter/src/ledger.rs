@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a label set without live sockets keeps its place against a new one. Three times as long as Prometheus looks back for a
-/// value, so that its last one has been scraped.
+/// How long a label set without live sockets keeps its place against a new one. Three times as long as Prometheus
+/// looks back for a value, so that its last one has been scraped.
 const KEPT: Duration = Duration::from_secs(15 * 60);
 
 /// The totals of one label set.

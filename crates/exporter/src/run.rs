@@ -1,11 +1,11 @@
 //! `ccactl exporter`: a recorder, an HTTP server, and their common end.
 
 use crate::error::{Error, Result};
-use crate::exporter::{Exporter, Options};
+use crate::exporter::{Exporter, Options, lock};
 use crate::server::{self, Recording};
 use ccactl_collector::{Output, RecordOptions, Recorder};
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -14,12 +14,15 @@ use tokio::time::{MissedTickBehavior, interval};
 
 /// How often increases get their labels and the recorder is looked at.
 const TICK: Duration = Duration::from_secs(1);
-/// The two ends of a connection, and the changes that are counted. Retransmissions, timeouts and marks are in the counters of every
-/// row, so that they need none of their own.
+/// The two ends of a connection, and the changes that are counted. Retransmissions, timeouts and marks are in the
+/// counters of every row, so that they need none of their own.
 const EVENTS: &str = "open,close,ca_state,algorithm";
 
-/// Serves the metrics until SIGTERM or SIGINT, or until the recorder fails. `on_ready` is told the address, which matters with
-/// port 0, once scrapes are answered.
+/// The recorder until it is stopped: a client that is still being answered does not keep it.
+type Shared = Arc<Mutex<Option<Recorder>>>;
+
+/// Serves the metrics until SIGTERM or SIGINT, or until the recorder fails. `on_ready` is told the address, which
+/// matters with port 0, once scrapes are answered.
 ///
 /// `record` says which sockets and how often; its output, events and tap are set here.
 ///
@@ -40,11 +43,11 @@ pub fn run(
         let listener = server::listen(address).await?;
         let address = listener.local_addr().map_err(failed("say where it listens"))?;
         let exporter = Arc::new(Exporter::new(options, record.algorithm.as_deref())?);
-        let recorder = Arc::new(start(record, &exporter)?);
+        let recorder: Shared = Arc::new(Mutex::new(Some(start(record, &exporter)?)));
 
         let recording: Recording = {
             let recorder = Arc::clone(&recorder);
-            Arc::new(move || recorder.progress())
+            Arc::new(move || lock(&recorder).as_ref().map(Recorder::progress))
         };
         let (end, ended) = watch::channel(false);
         let server = tokio::spawn(server::serve(listener, Arc::clone(&exporter), recording, ended));
@@ -56,11 +59,8 @@ pub fn run(
         }
         end.send_replace(true);
         let served = server.await.expect("the server does not panic");
-        recorder.request_stop();
-        // The server had the other handles.
-        if let Some(recorder) = Arc::into_inner(recorder) {
-            recorder.wait()?;
-        }
+        let recorder = lock(&recorder).take();
+        recorder.map(Recorder::stop).transpose()?;
         served
     })
 }
@@ -71,10 +71,10 @@ fn start(record: RecordOptions, exporter: &Exporter) -> Result<Recorder> {
     Ok(Recorder::start(record)?)
 }
 
-async fn settle_until_the_end_of(recorder: &Recorder, exporter: &Arc<Exporter>) {
+async fn settle_until_the_end_of(recorder: &Shared, exporter: &Arc<Exporter>) {
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    while !recorder.is_finished() {
+    while lock(recorder).as_ref().is_some_and(|recorder| !recorder.is_finished()) {
         ticks.tick().await;
         let exporter = Arc::clone(exporter);
         // A walk over the cgroups of a large host takes its time.

@@ -9,14 +9,13 @@ use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use ccactl_collector::Progress;
-use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
-use tokio::time::timeout;
+use tokio::time::sleep;
 
 /// How long answers that are on their way may take once the end was asked for.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
@@ -24,8 +23,8 @@ const LAST_ANSWERS: Duration = Duration::from_secs(2);
 const INDEX: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>ccactl exporter</title>\
     <h1>ccactl exporter</h1><p><a href=\"/metrics\">Metrics</a></p></html>";
 
-/// How the recorder stands, as a scrape shows it.
-pub type Recording = Arc<dyn Fn() -> Progress + Send + Sync>;
+/// How the recorder stands, as a scrape shows it; none once it is ending.
+pub type Recording = Arc<dyn Fn() -> Option<Progress> + Send + Sync>;
 
 /// Claims the address, before anything else is begun.
 ///
@@ -54,20 +53,20 @@ pub async fn serve(
     tokio::select! {
         result = async { server.await } => result.map_err(|cause| Error::Server { doing: "answer", cause }),
         // A client that reads slowly, or not at all, does not keep the exporter.
-        () = async { ended(end).await; let _ = timeout(LAST_ANSWERS, std::future::pending::<()>()).await; } => Ok(()),
+        () = async { ended(end).await; sleep(LAST_ANSWERS).await } => Ok(()),
     }
 }
 
-fn ended(mut end: watch::Receiver<bool>) -> impl Future<Output = ()> + Send {
-    async move {
-        let _ = end.wait_for(|&is_ended| is_ended).await;
-    }
+async fn ended(mut end: watch::Receiver<bool>) {
+    // Without a sender it has ended as well.
+    let _ = end.wait_for(|&is_ended| is_ended).await;
 }
 
 /// Names are read and text is made on a thread of its own, so that scrapes do not wait for each other's sockets.
 async fn metrics(State((exporter, recording)): State<(Arc<Exporter>, Recording)>) -> Response {
-    match spawn_blocking(move || exporter.scrape(&recording())).await {
-        Ok(text) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response(),
+    match spawn_blocking(move || recording().map(|progress| exporter.scrape(&progress))).await {
+        Ok(Some(text)) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response(),
+        Ok(None) => (StatusCode::SERVICE_UNAVAILABLE, "the exporter is ending\n").into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("the scrape failed: {error}\n")).into_response(),
     }
 }

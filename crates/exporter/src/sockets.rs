@@ -144,9 +144,10 @@ impl Sockets {
         }
     }
 
-    /// A socket at its first row. It counts from zero when the recording has seen its connection begin, by its `open` row or, where
-    /// that was lost, by the time of its opening; otherwise this row is the zero of its counters. So it is for a socket that may
-    /// have been forgotten in between, or had another algorithm than the only one that is recorded: it was there before.
+    /// A socket at its first row. It counts from zero when the recording has seen its connection begin, by its `open`
+    /// row or, where that was lost, by the time of its opening; otherwise this row is the zero of its counters. So it
+    /// is for a socket that may have been forgotten in between, or had another algorithm than the only one that is
+    /// recorded: it was there before.
     fn enter(&mut self, row: &Sample, ids: Ids) -> Socket {
         if self.live.len() >= self.capacity {
             self.evict(row.time_ns);
@@ -170,7 +171,8 @@ impl Sockets {
         }
     }
 
-    /// Forgets the sixteenth of the sockets that has been silent longest, so that a full table does not sort itself at every row.
+    /// Forgets the sixteenth of the sockets that has been silent longest, so that a full table does not sort itself
+    /// at every row.
     fn evict(&mut self, now_ns: u64) {
         let count = (self.capacity / 16).max(1);
         let mut seen: Vec<(u64, (u64, u32))> = self.live.iter().map(|(key, socket)| (socket.seen_ns, *key)).collect();

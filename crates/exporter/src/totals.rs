@@ -32,8 +32,8 @@ impl KernelCounter {
         KernelCounter { name, help, read, width: Width::U32, per_unit: 1.0 }
     }
 
-    /// How much it grew, over the wrap of a 32-bit field too. A step back, by the byte that the kernel counts for a SYN or for a
-    /// retransmission that it could not send, is no growth.
+    /// How much it grew, over the wrap of a 32-bit field too. A step back, by the byte that the kernel counts for a
+    /// SYN or for a retransmission that it could not send, is no growth.
     fn increase(&self, before: u64, now: u64) -> u64 {
         match self.width {
             Width::U64 => now.saturating_sub(before),

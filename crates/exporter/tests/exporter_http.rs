@@ -39,7 +39,7 @@ impl Served {
                 address_sender.send(listener.local_addr().unwrap()).unwrap();
                 let drops = Drops { ring_full_samples: 3, ..Drops::default() };
                 let progress = Progress { rows: 17, drops, ..Progress::default() };
-                serve(listener, exporter, Arc::new(move || progress), ended).await.unwrap();
+                serve(listener, exporter, Arc::new(move || Some(progress)), ended).await.unwrap();
             });
         });
         Served { address: address.recv().unwrap(), tap, end, thread }
@@ -237,7 +237,8 @@ fn an_address_in_use_is_one_clear_error() {
     served.stop();
 }
 
-/// Also what is only there with --bpf-stats or with a policy; the other way round, a metric that is gone is found by its test.
+/// Also what is only there with --bpf-stats or with a policy; the other way round, a metric that is gone is found by
+/// its test.
 const OPTIONAL: [&str; 8] = [
     "ccactl_recorder_program_run_seconds_total",
     "ccactl_recorder_program_runs_total",

@@ -16,7 +16,7 @@ pub(crate) struct Programs {
 impl Programs {
     /// Turns the measurement on.
     pub(crate) fn measure() -> Result<Programs> {
-        let stats = enable_stats(Stats::RunTime).map_err(|error| Error::BpfStats { reason: error.to_string() })?;
+        let stats = enable_stats(Stats::RunTime).map_err(|error| Error::BpfStats { cause: error.io_error })?;
         Ok(Programs { _stats: stats })
     }
 
@@ -43,7 +43,8 @@ impl Programs {
     }
 }
 
-/// The kernel writes the id of a program into the fdinfo of its descriptors, which is the one place that says whose it is.
+/// The kernel writes the id of a program into the fdinfo of its descriptors, which is the one place that says whose
+/// it is.
 fn own_program_ids() -> HashSet<u32> {
     let files = fs::read_dir("/proc/self/fdinfo").into_iter().flatten().flatten();
     files.filter_map(|file| program_id(&fs::read_to_string(file.path()).ok()?)).collect()
