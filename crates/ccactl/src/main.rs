@@ -2,6 +2,7 @@
 
 mod commands;
 mod exit;
+mod log;
 
 use clap::{Parser, Subcommand};
 use nix::sys::signal::{SigHandler, Signal, signal};
@@ -40,6 +41,10 @@ enum Command {
     Probe(commands::probe::Args),
     /// Record the sockets of a cgroup, namespace or port
     Record(commands::record::Args),
+    /// Metrics of live sockets for Prometheus
+    Exporter(commands::exporter::Args),
+    /// Show what the sockets do now, per cgroup, algorithm and flow
+    Top(commands::top::Args),
     /// Tables and an HTML page from recordings
     Report(commands::report::Args),
     /// Run a scenario on the testbed
@@ -68,7 +73,7 @@ fn end_quietly_on_a_closed_pipe() {
 
 fn main() -> ExitCode {
     tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
+        .with_writer(|| log::Log)
         .with_env_filter(tracing_subscriber::EnvFilter::try_from_env("CCACTL_LOG").unwrap_or_else(|_| "warn".into()))
         .init();
     let command = Cli::parse().command;
@@ -88,6 +93,8 @@ fn main() -> ExitCode {
         Command::Diff(args) => commands::diff::run(args),
         Command::Probe(args) => commands::probe::run(args),
         Command::Record(args) => commands::record::run(args),
+        Command::Exporter(args) => commands::exporter::run(args),
+        Command::Top(args) => commands::top::run(args),
         Command::Report(args) => commands::report::run(args),
         Command::Bench(args) => commands::bench::run(args),
         Command::Demo(args) => commands::demo::run(args),

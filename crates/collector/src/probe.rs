@@ -58,7 +58,7 @@ impl Probe {
         let sees_half_closed = match late_segments.load(LATE_SEGMENTS.1, &btf) {
             Ok(()) => true,
             Err(error) => {
-                warn_about_half_closed(&error);
+                log_half_closed(&error);
                 false
             }
         };
@@ -78,7 +78,7 @@ impl Probe {
         if self.sees_half_closed
             && let Err(error) = late_segments_program(&mut self.programs)?.attach()
         {
-            warn_about_half_closed(&error);
+            log_half_closed(&error);
             self.sees_half_closed = false;
         }
         Ok(())
@@ -123,13 +123,9 @@ pub(crate) fn take_row(record: &[u8], dropped_rows: u64, rows: &mut Vec<Sample>)
     true
 }
 
-fn warn_about_half_closed(error: &impl std::error::Error) {
-    tracing::warn!(
-        "this kernel lets no program look into {} (CONFIG_FUNCTION_TRACER): no samples of a socket once one side has \
-         closed it; its totals stay exact: {}",
-        LATE_SEGMENTS.1,
-        chain(error)
-    );
+/// The summary and the file say it too; only the log knows why.
+fn log_half_closed(error: &impl std::error::Error) {
+    tracing::info!("this kernel lets no program look into {}: {}", LATE_SEGMENTS.1, chain(error));
 }
 
 fn late_segments_program(programs: &mut Ebpf) -> Result<&mut FEntry> {

@@ -18,6 +18,7 @@ use ccactl_abi::layout::{NAME_LEN, name_bytes};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -67,6 +68,9 @@ pub struct Summary {
     pub drops: Drops,
     /// From the attachment to the detachment.
     pub duration: Duration,
+    /// Whether the kernel has shown the segments of sockets that one side had closed already. If not there are no samples
+    /// of them, and their last ACK counts as the one that delivered the last payload.
+    pub has_half_closed_samples: bool,
     /// The file, if there is one.
     pub path: Option<PathBuf>,
 }
@@ -140,19 +144,21 @@ impl Recording {
         // SAFETY: the ring owns its map's descriptor, always gives the same one, and closes it only in its own drop.
         let ring = unsafe { AsyncFd::register_with_interest(ring, Interest::READABLE) }
             .map_err(|error| Error::Bpf { doing: "poll the ring buffer", reason: error.to_string() })?;
+        let (spent, spare) = sync_channel(CHUNKS_IN_FLIGHT);
         let (sender, writer) = match writer {
             Some(writer) => {
                 let (sender, receiver) = mpsc::channel(CHUNKS_IN_FLIGHT);
-                (Some(sender), Some(spawn_blocking(move || writer.run(receiver))))
+                (Some(sender), Some(spawn_blocking(move || writer.run(receiver, &spent))))
             }
             None => (None, None),
         };
 
-        let mut feed = Feed::new(ring, sender, options.tap.clone());
+        let mut feed = Feed::new(ring, sender, spare, options.tap.clone());
         let mut meter = Meter::new(attached, progress);
         let deadline = options.duration.map(|duration| attached + duration);
         feed.pump(probe.counts(), stop, deadline, &mut meter).await;
 
+        let has_half_closed_samples = probe.sees_half_closed();
         let counts = probe.detach();
         let duration = attached.elapsed();
         meter.finishing();
@@ -165,7 +171,7 @@ impl Recording {
         drop(presence);
 
         let Some(written) = written.transpose()? else {
-            return Ok(Summary { rows, flows, drops, duration, path: None });
+            return Ok(Summary { rows, flows, drops, duration, has_half_closed_samples, path: None });
         };
         let rows = written.rows;
         let algorithms = algorithms_json(&options, &written);
@@ -178,7 +184,7 @@ impl Recording {
             }
             None => None,
         };
-        Ok(Summary { rows, flows, drops, duration, path })
+        Ok(Summary { rows, flows, drops, duration, has_half_closed_samples, path })
     }
 }
 

@@ -32,7 +32,12 @@ impl Context {
 
     /// Looks up the names that are new in these samples; to be called before [`batch`].
     pub fn learn(&mut self, samples: &[Sample]) {
+        let mut last = None;
         for sample in samples {
+            if last == Some(sample.algorithm) {
+                continue;
+            }
+            last = Some(sample.algorithm);
             if !self.seen.iter().any(|(name, _)| *name == sample.algorithm) {
                 self.seen.push((sample.algorithm, (self.resolve)(name_str(&sample.algorithm))));
             }
@@ -124,7 +129,8 @@ static COLUMNS: &[Column] = columns! {
     "trace_v1":               DataType::Int64,    optional, |s, cx| free_value(s, cx, |t| t.v1, |a| a.v1.is_some());
 };
 
-const CA_STATES: [&str; 5] = ["open", "disorder", "cwr", "recovery", "loss"];
+/// Names of the congestion states, by `ca_state` of a sample.
+pub const CA_STATES: [&str; 5] = ["open", "disorder", "cwr", "recovery", "loss"];
 
 /// The schema with these metadata.
 #[must_use]
@@ -230,8 +236,9 @@ fn slot(bytes: &[u8; 16]) -> usize {
     (((bits >> 64) as u64 ^ bits as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
 }
 
-/// IPv4 over an IPv6 socket is IPv4 on the wire and shown as such.
-fn address(family: u8, bytes: &[u8; 16]) -> IpAddr {
+/// An address of a sample. IPv4 over an IPv6 socket is IPv4 on the wire and shown as such.
+#[must_use]
+pub fn address(family: u8, bytes: &[u8; 16]) -> IpAddr {
     let v6 = Ipv6Addr::from(*bytes);
     if family == 4 {
         return Ipv4Addr::new(bytes[0], bytes[1], bytes[2], bytes[3]).into();
@@ -292,21 +299,28 @@ fn gain(milli: u32) -> Option<f32> {
     nonzero(milli).map(|milli| milli as f32 / 1000.0)
 }
 
-/// From the end of the handshake to a moment on the same clock.
-fn since_opened_us(sample: &Sample, moment_ns: u64) -> Option<u64> {
+/// From the end of the handshake to a moment on the same clock; `None` when one of them is not known.
+#[must_use]
+pub fn since_opened_us(sample: &Sample, moment_ns: u64) -> Option<u64> {
     let is_known = sample.opened_ns != 0 && moment_ns != 0;
     is_known.then(|| moment_ns.saturating_sub(sample.opened_ns) / 1000)
 }
 
-fn rtt_mean_us(sample: &Sample) -> Option<u32> {
+/// Mean over all RTT samples of the connection.
+#[must_use]
+pub fn rtt_mean_us(sample: &Sample) -> Option<u32> {
     sample.rtt_sum_us.checked_div(u64::from(sample.rtt_samples)).and_then(|mean| mean.try_into().ok())
 }
 
-fn pacing_rate_bps(sample: &Sample) -> Option<u64> {
+/// `None`: unpaced.
+#[must_use]
+pub fn pacing_rate_bps(sample: &Sample) -> Option<u64> {
     (sample.pacing_rate_bytes_per_s != u64::MAX).then(|| sample.pacing_rate_bytes_per_s.saturating_mul(8))
 }
 
-fn delivery_rate_bps(sample: &Sample) -> Option<u64> {
+/// The kernel's last rate sample.
+#[must_use]
+pub fn delivery_rate_bps(sample: &Sample) -> Option<u64> {
     if sample.delivery_interval_us == 0 || sample.delivery_pkts == 0 {
         return None;
     }

@@ -37,6 +37,21 @@ impl Names {
         }
     }
 
+    /// These names and no others.
+    #[cfg(test)]
+    pub(crate) fn known(
+        cgroups: impl IntoIterator<Item = (u64, String)>,
+        netns: impl IntoIterator<Item = (u32, String)>,
+    ) -> Names {
+        Names {
+            mount: None,
+            cgroups: cgroups.into_iter().collect(),
+            netns: netns.into_iter().collect(),
+            searched: None,
+            named_netns: NAMED_NETNS.into(),
+        }
+    }
+
     /// Looks the numbers that are new up, all in one walk; to be called now and then with those that are shown.
     pub fn learn(&mut self, cgroup_ids: impl IntoIterator<Item = u64>, netns: impl IntoIterator<Item = u32>) {
         let cgroup_ids: Vec<u64> = cgroup_ids.into_iter().filter(|id| !self.cgroups.contains_key(id)).collect();
@@ -58,7 +73,13 @@ impl Names {
     /// Path below the cgroup2 mount, or `cgroup:ID` while it is not known.
     #[must_use]
     pub fn cgroup(&self, id: u64) -> String {
-        self.cgroups.get(&id).cloned().unwrap_or_else(|| format!("cgroup:{id}"))
+        self.known_cgroup(id).map_or_else(|| format!("cgroup:{id}"), str::to_owned)
+    }
+
+    /// Path below the cgroup2 mount, if it is known.
+    #[must_use]
+    pub fn known_cgroup(&self, id: u64) -> Option<&str> {
+        self.cgroups.get(&id).map(String::as_str)
     }
 
     /// Name of `ip netns`, `host` for that of this process, or `net:[INODE]`.

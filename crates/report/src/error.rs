@@ -150,6 +150,12 @@ pub enum Error {
         /// From the operating system.
         source: std::io::Error,
     },
+    /// A figure cannot be turned into pixels.
+    #[error("a figure cannot be drawn as PNG: {reason}; try --format svg")]
+    Figure {
+        /// What the renderer says.
+        reason: String,
+    },
     /// Polars could not go through the rows.
     #[error("{path}: reading the rows failed: {reason}")]
     Rows {
@@ -165,7 +171,7 @@ impl Error {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::Io { .. } | Error::Output { .. } | Error::Rows { .. } => FAILURE,
+            Error::Io { .. } | Error::Output { .. } | Error::Rows { .. } | Error::Figure { .. } => FAILURE,
             _ => BAD_INPUT,
         }
     }

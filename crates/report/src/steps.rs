@@ -11,8 +11,16 @@ use crate::measure::inner;
 use crate::recording::Recording;
 
 /// Cumulative columns whose increase becomes `d_NAME`.
-const COUNTERS: [&str; 7] =
-    ["bytes_acked", "bytes_sent", "bytes_retrans", "retrans_pkts", "lost_pkts", "delivered_pkts", "delivered_ce_pkts"];
+const COUNTERS: [&str; 8] = [
+    "bytes_acked",
+    "bytes_sent",
+    "bytes_retrans",
+    "retrans_pkts",
+    "lost_pkts",
+    "delivered_pkts",
+    "delivered_ce_pkts",
+    "rto_count",
+];
 
 /// The key of a flow.
 pub fn flow() -> Vec<Expr> {

@@ -101,7 +101,7 @@ fn the_page_loads_nothing_and_stays_a_page_whatever_the_names() {
         assert!(!page.contains(load), "{load}");
     }
     assert_eq!(page.matches("<script").count(), page.matches("</script>").count());
-    assert_eq!(page.matches("<script").count(), 3);
+    assert_eq!(page.matches("<script").count(), 4);
     assert!(page.contains("&lt;/script&gt;&lt;b&gt;left"));
     assert!(page.contains("# {{data}} &lt;i&gt;"));
     assert!(page.contains("5 rows were dropped"));

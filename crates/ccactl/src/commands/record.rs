@@ -1,12 +1,12 @@
 //! `ccactl record`
 
+use super::filters::Filters;
 use anyhow::{Context, Result};
-use ccactl_abi::Algorithm;
 use ccactl_collector::{
-    CgroupFilter, Drops, Error, EventSet, Every, KnownAlgorithm, Output, Phase, Progress, RecordOptions, Recorder,
-    Summary, netns_inode, parse_bytes, parse_duration, utc_compact,
+    Drops, Error, EventSet, Every, Output, Phase, Progress, RecordOptions, Recorder, Summary, parse_bytes,
+    parse_duration, utc_compact,
 };
-use ccactl_loader::{Choice, Loader, Paths, RegisteredAlgorithm, cgroup};
+use ccactl_loader::Paths;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -21,22 +21,8 @@ use std::time::Duration;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Only sockets of this cgroup and its descendants; relative to the cgroup2 mount (/bench) or absolute
-    #[arg(long, value_name = "PATH")]
-    cgroup: Option<PathBuf>,
-    /// Only sockets with this local or remote port
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    port: Option<u16>,
-    /// Only sockets of this network namespace: a name of `ip netns list`, or a path such as /proc/PID/ns/net
-    #[arg(long, value_name = "NAME")]
-    netns: Option<String>,
-    /// Only sockets that this process has open, opens or accepts
-    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
-    pid: Option<u32>,
-    /// Only sockets while they have this algorithm: a name of `ccactl list`, native:NAME for the kernel's own, or a name
-    /// in the kernel
-    #[arg(long, value_name = "NAME")]
-    algorithm: Option<String>,
+    #[command(flatten)]
+    filters: Filters,
     /// Events beside the samples: all, none, or a list of open, close, retrans, ca_state, algorithm, rto, ecn
     #[arg(long, default_value = "all", value_name = "all|none|LIST")]
     events: EventSet,
@@ -107,61 +93,14 @@ fn output(args: &Args) -> Result<Output> {
 
 fn options(args: &Args, output: Output) -> Result<RecordOptions> {
     let mut options = RecordOptions::new(output);
-    options.cgroup = args.cgroup.as_deref().map(cgroup_filter).transpose()?;
-    options.netns = args.netns.as_deref().map(netns_inode).transpose()?;
-    options.port = args.port;
-    options.pid = args.pid;
+    args.filters.apply(&mut options)?;
     options.events = args.events;
     options.every = args.every;
     options.duration = args.duration;
     options.force = args.force;
     // What does not fit is out of range as well, and the collector says so.
     options.buffer_bytes = u32::try_from(args.buffer).unwrap_or(u32::MAX);
-    options.loaded = loaded_algorithms();
-    options.algorithm = args.algorithm.as_deref().map(|name| kernel_name(name, &options.loaded)).transpose()?;
-    // An algorithm may be loaded under another name while the recording runs.
-    options.resolve = Arc::new(|name| {
-        loaded_algorithms()
-            .into_iter()
-            .find(|known| known.kernel_name == name)
-            .or_else(|| KnownAlgorithm::from_registry(name))
-    });
     Ok(options)
-}
-
-fn cgroup_filter(given: &Path) -> Result<CgroupFilter> {
-    let mount = cgroup::Mount::find(Path::new("/proc/mounts"))?;
-    let path = mount.resolve(given)?;
-    Ok(CgroupFilter { path: mount.display(&path), id: cgroup::id(&path)?, level: mount.level(&path) })
-}
-
-/// What sockets show for an algorithm, as the other commands understand its name; `load --as` makes names of its own.
-fn kernel_name(name: &str, loaded: &[KnownAlgorithm]) -> Result<String> {
-    let is_in_kernel = || loaded.iter().any(|known| known.kernel_name == name);
-    match Choice::parse(name, &[], None) {
-        Ok(choice) => {
-            choice.check_native()?;
-            Ok(choice.kernel_name().to_owned())
-        }
-        Err(_) if is_in_kernel() || Algorithm::by_kernel_name(name).is_some() => Ok(name.to_owned()),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// The registered algorithms, with the values of their tunables. Without them a recording is poorer, not wrong.
-fn loaded_algorithms() -> Vec<KnownAlgorithm> {
-    let registered = Loader::open().and_then(|loader| loader.registered()).unwrap_or_else(|error| {
-        tracing::warn!("the recording does not know the loaded algorithms: {error}");
-        Vec::new()
-    });
-    registered.into_iter().map(known_algorithm).collect()
-}
-
-fn known_algorithm(registered: RegisteredAlgorithm) -> KnownAlgorithm {
-    let values = registered.tunables.iter();
-    let tunables =
-        values.map(|setting| (setting.tunable.name.to_owned(), setting.tunable.display(setting.raw))).collect();
-    KnownAlgorithm { kernel_name: registered.kernel_name, algorithm: registered.algorithm, tunables }
 }
 
 /// Shows the progress until the recording has ended by itself or by a signal.
@@ -203,6 +142,7 @@ struct Report<'a> {
     flows: u64,
     drops: u64,
     drops_by_reason: Drops,
+    half_closed_samples: bool,
     duration_us: u64,
 }
 
@@ -215,6 +155,7 @@ fn print(summary: &Summary, json: bool) -> Result<()> {
             flows: summary.flows,
             drops,
             drops_by_reason: summary.drops,
+            half_closed_samples: summary.has_half_closed_samples,
             duration_us: u64::try_from(summary.duration.as_micros()).unwrap_or(u64::MAX),
         };
         println!("{}", serde_json::to_string(&result)?);
@@ -232,6 +173,11 @@ fn print(summary: &Summary, json: bool) -> Result<()> {
         eprintln!(
             "{ring_full_samples} samples and {ring_full_events} events were dropped because the ring buffer was full: a \
              larger --buffer or a rarer --every helps"
+        );
+    }
+    if !summary.has_half_closed_samples {
+        eprintln!(
+            "this kernel shows no ACKs of sockets that one side has closed: of those there are events and totals only"
         );
     }
     if no_storage > 0 {

@@ -8,7 +8,8 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use ccactl_abi::exit;
-use ccactl_report::{Options, Recording, Summary, compare, figure, html, open_all, output, render, summarize};
+use ccactl_report::figure::{self, paper};
+use ccactl_report::{Options, Recording, Summary, compare, html, open_all, output, render, summarize};
 use clap::error::ErrorKind;
 use signal_hook::consts::SIGINT;
 
@@ -26,6 +27,15 @@ pub struct Args {
     /// Write a still figure of window and RTT over time for a document (takes one recording)
     #[arg(long, value_name = "OUT")]
     svg: Option<PathBuf>,
+    /// Write the figures of a paper into a folder, one file each: throughput, RTT, window, phases, distributions, fairness, buffer sweep
+    #[arg(long, value_name = "DIR")]
+    figures: Option<PathBuf>,
+    /// What the figures are written as; PNG has 300 dots per inch
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["svg", "png"], requires = "figures")]
+    format: Vec<FigureFormat>,
+    /// Width of the figures in a two-column paper: 3.5 in or 7.16 in
+    #[arg(long, value_enum, default_value = "single", requires = "figures")]
+    width: FigureWidth,
     /// Print JSON instead of the table (keys: docs/metrics.md)
     #[arg(long)]
     json: bool,
@@ -49,6 +59,18 @@ pub struct Args {
     interval: f64,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum FigureFormat {
+    Svg,
+    Png,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum FigureWidth {
+    Single,
+    Double,
+}
+
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let printed = printed(&args);
     let options = Options { from_s: args.from, to_s: args.to, interval_s: args.interval };
@@ -62,10 +84,14 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let summary = summarize(&recordings, &options)?;
     if let Some(path) = &args.html {
         html::write(path, &recordings, &summary, &options, &html::Heading::default())?;
-        eprintln!("page: {}", path.display());
+        let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
+        eprintln!("page: {} ({:.1} MB)", path.display(), bytes as f64 / 1e6);
     }
     if let Some(path) = &args.svg {
         write_figure(path, &recordings, &summary, &options)?;
+    }
+    if let Some(folder) = &args.figures {
+        write_figures(folder, &args, &recordings, &summary, &options)?;
     }
     if let Some(path) = &args.parquet {
         render::write_parquet(path, &summary)?;
@@ -150,6 +176,34 @@ fn write_figure(path: &Path, recordings: &[Recording], summary: &Summary, option
     };
     figure::write(path, recording, of_it, options)?;
     eprintln!("figure: {}", path.display());
+    Ok(())
+}
+
+fn write_figures(
+    folder: &Path,
+    args: &Args,
+    recordings: &[Recording],
+    summary: &Summary,
+    options: &Options,
+) -> anyhow::Result<()> {
+    let width = match args.width {
+        FigureWidth::Single => paper::Width::Single,
+        FigureWidth::Double => paper::Width::Double,
+    };
+    let mut formats: Vec<paper::Format> = Vec::new();
+    for format in &args.format {
+        let format = match format {
+            FigureFormat::Svg => paper::Format::Svg,
+            FigureFormat::Png => paper::Format::Png,
+        };
+        if !formats.contains(&format) {
+            formats.push(format);
+        }
+    }
+    let figures = paper::figures(recordings, summary, options, width)?;
+    let files = paper::write(folder, &figures, &formats)?;
+    let names: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
+    eprintln!("figures: {} files in {}: {}", files.len(), folder.display(), names.join(", "));
     Ok(())
 }
 

@@ -1,8 +1,8 @@
 //! A finished recording, read back.
 
-use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, UInt16Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, RecordBatch};
 use ccactl_collector::StreamFile;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::collections::HashMap;
@@ -60,5 +60,34 @@ impl Recording {
     pub fn rows_of(&self, event: &str) -> Vec<usize> {
         let events = self.text("event");
         (0..events.len()).filter(|&row| events[row].as_deref() == Some(event)).collect()
+    }
+
+    pub fn u64_at(&self, column: &str, row: usize) -> u64 {
+        self.optional_u64_at(column, row).expect(column)
+    }
+
+    pub fn optional_u64_at(&self, column: &str, row: usize) -> Option<u64> {
+        self.value::<UInt64Type>(column, row)
+    }
+
+    pub fn u32_at(&self, column: &str, row: usize) -> Option<u32> {
+        self.value::<UInt32Type>(column, row)
+    }
+
+    fn value<T: ArrowPrimitiveType>(&self, column: &str, mut row: usize) -> Option<T::Native> {
+        for batch in &self.batches {
+            if row < batch.num_rows() {
+                let values = batch[column].as_primitive::<T>();
+                return values.is_valid(row).then(|| values.value(row));
+            }
+            row -= batch.num_rows();
+        }
+        panic!("no row {row}");
+    }
+
+    /// The closing of the socket that had connected to this port.
+    pub fn sender_close(&self, port: u16) -> usize {
+        let dport = self.u16("dport");
+        self.rows_of("close").into_iter().find(|&row| dport[row] == port).expect("it was closed")
     }
 }

@@ -2,7 +2,9 @@
 //! processes: this very test binary, started anew with [`child`] as its only test.
 
 use crate::host::Cgroup;
+use crate::workload;
 use nix::sched::{CloneFlags, unshare};
+use std::collections::HashMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -22,6 +24,18 @@ pub enum Plan {
     Bulk { bytes: u64 },
     /// So many small writes, this long apart.
     Drip { writes: u64, gap_us: u64 },
+    /// [`workload::connections`].
+    Connections { count: u64, drop_one_in: u64 },
+    /// [`workload::close_at_once`].
+    CloseAtOnce { bytes: u64, pause_ms: u64 },
+    /// [`workload::close_later`].
+    CloseLater { bytes: u64, pause_ms: u64 },
+    /// [`workload::stall`].
+    Stall { pause_ms: u64 },
+    /// [`workload::switch`] from the kernel's cubic to its reno.
+    Switch,
+    /// [`workload::ping`].
+    Ping { writes: u64 },
 }
 
 /// Bytes of one write of [`Plan::Drip`].
@@ -32,6 +46,12 @@ impl Plan {
         match self {
             Plan::Bulk { bytes } => format!("bulk {bytes} 0"),
             Plan::Drip { writes, gap_us } => format!("drip {writes} {gap_us}"),
+            Plan::Connections { count, drop_one_in } => format!("connections {count} {drop_one_in}"),
+            Plan::CloseAtOnce { bytes, pause_ms } => format!("close-at-once {bytes} {pause_ms}"),
+            Plan::CloseLater { bytes, pause_ms } => format!("close-later {bytes} {pause_ms}"),
+            Plan::Stall { pause_ms } => format!("stall {pause_ms} 0"),
+            Plan::Switch => "switch 0 0".to_owned(),
+            Plan::Ping { writes } => format!("ping {writes} 0"),
         }
     }
 
@@ -40,8 +60,45 @@ impl Plan {
         let number = |at: usize| fields[at].parse().unwrap();
         match fields[0] {
             "bulk" => Plan::Bulk { bytes: number(1) },
-            _ => Plan::Drip { writes: number(1), gap_us: number(2) },
+            "drip" => Plan::Drip { writes: number(1), gap_us: number(2) },
+            "connections" => Plan::Connections { count: number(1), drop_one_in: number(2) },
+            "close-at-once" => Plan::CloseAtOnce { bytes: number(1), pause_ms: number(2) },
+            "close-later" => Plan::CloseLater { bytes: number(1), pause_ms: number(2) },
+            "stall" => Plan::Stall { pause_ms: number(1) },
+            "switch" => Plan::Switch,
+            "ping" => Plan::Ping { writes: number(1) },
+            other => panic!("no plan {other:?}"),
         }
+    }
+
+    fn run(self, listener: TcpListener) {
+        match self {
+            Plan::Bulk { .. } | Plan::Drip { .. } => self.transfer(listener),
+            Plan::Connections { count, drop_one_in } => workload::connections(&listener, count, drop_one_in as u32),
+            Plan::CloseAtOnce { bytes, pause_ms } => {
+                workload::close_at_once(&listener, bytes as usize, Duration::from_millis(pause_ms));
+            }
+            Plan::CloseLater { bytes, pause_ms } => {
+                workload::close_later(&listener, bytes as usize, Duration::from_millis(pause_ms));
+            }
+            Plan::Stall { pause_ms } => workload::stall(&listener, Duration::from_millis(pause_ms)),
+            Plan::Switch => workload::switch(&listener, "cubic", "reno"),
+            Plan::Ping { writes } => workload::ping(&listener, writes),
+        }
+    }
+
+    /// One connection; what connects sends.
+    fn transfer(self, listener: TcpListener) {
+        let address = listener.local_addr().unwrap();
+        let receiver = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            std::io::copy(&mut stream, &mut std::io::sink()).unwrap();
+        });
+        let mut stream = TcpStream::connect(address).unwrap();
+        self.send(&stream);
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0);
+        receiver.join().unwrap();
     }
 
     fn send(self, mut stream: &TcpStream) {
@@ -61,6 +118,7 @@ impl Plan {
                     thread::sleep(Duration::from_micros(gap_us));
                 }
             }
+            other => unreachable!("{} is no transfer", other.encode()),
         }
     }
 }
@@ -99,10 +157,35 @@ impl Traffic {
         Traffic { process, commands, answers, netns, port }
     }
 
-    /// Lets it send, and waits until both sockets are closed.
-    pub fn run(mut self) {
+    /// Lets it send, and waits until its sockets are closed; gives what it knows of them.
+    pub fn run(mut self) -> Vec<Facts> {
         self.commands.write_all(b"go\n").unwrap();
-        assert_eq!(answer(&mut self.answers), "done");
+        let mut facts = Vec::new();
+        loop {
+            match answer(&mut self.answers).as_str() {
+                "done" => return facts,
+                line => facts.push(Facts::parse(line)),
+            }
+        }
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+}
+
+/// What the application was told about one of its sockets.
+pub struct Facts(HashMap<String, String>);
+
+impl Facts {
+    fn parse(line: &str) -> Facts {
+        let pairs = line.split(' ').map(|pair| pair.split_once('=').unwrap());
+        Facts(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+    }
+
+    pub fn number(&self, name: &str) -> u64 {
+        self.0[name].parse().unwrap()
     }
 }
 
@@ -134,23 +217,14 @@ fn child() {
     set_loopback_up();
     let netns = fs::metadata("/proc/thread-self/ns/net").unwrap().ino();
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let address = listener.local_addr().unwrap();
-    println!("@{netns} {}", address.port());
+    println!("@{netns} {}", listener.local_addr().unwrap().port());
 
     let mut go = String::new();
     std::io::stdin().read_line(&mut go).unwrap();
     if go.is_empty() {
         std::process::exit(1); // the test has failed before it wanted traffic
     }
-    let receiver = thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        std::io::copy(&mut stream, &mut std::io::sink()).unwrap();
-    });
-    let mut stream = TcpStream::connect(address).unwrap();
-    plan.send(&stream);
-    stream.shutdown(std::net::Shutdown::Write).unwrap();
-    assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0);
-    receiver.join().unwrap();
+    plan.run(listener);
     println!("@done");
     std::process::exit(0);
 }

@@ -58,7 +58,7 @@ impl Column {
 }
 
 /// Every column that a fold can ask for.
-pub static COLUMNS: [Column; 35] = [
+pub static COLUMNS: [Column; 37] = [
     signed("t_us"),
     text("event"),
     column("netns", DataType::UInt32, 1),
@@ -73,6 +73,8 @@ pub static COLUMNS: [Column; 35] = [
     text("trace_mode"),
     signed("trace_bw_bps"),
     signed("trace_min_rtt_us"),
+    signed("trace_inflight_lo_pkts"),
+    signed("trace_inflight_hi_pkts"),
     signed("trace_v0"),
     signed("trace_v1"),
     signed("cwnd_pkts"),

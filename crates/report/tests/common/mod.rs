@@ -46,6 +46,8 @@ pub struct Row {
     pub trace_mode: Option<&'static str>,
     pub trace_bw_bps: Option<u64>,
     pub trace_min_rtt_us: Option<u32>,
+    pub trace_inflight_lo_pkts: Option<u32>,
+    pub trace_inflight_hi_pkts: Option<u32>,
     pub trace_v0: Option<i64>,
     pub trace_v1: Option<i64>,
 }
@@ -87,6 +89,8 @@ impl Row {
             trace_mode: None,
             trace_bw_bps: None,
             trace_min_rtt_us: None,
+            trace_inflight_lo_pkts: None,
+            trace_inflight_hi_pkts: None,
             trace_v0: None,
             trace_v1: None,
         }
@@ -187,6 +191,8 @@ impl Fixture {
             "trace_mode" => all(rows, |r| r.trace_mode),
             "trace_bw_bps" => all(rows, |r| r.trace_bw_bps),
             "trace_min_rtt_us" => all(rows, |r| r.trace_min_rtt_us),
+            "trace_inflight_lo_pkts" => all(rows, |r| r.trace_inflight_lo_pkts),
+            "trace_inflight_hi_pkts" => all(rows, |r| r.trace_inflight_hi_pkts),
             "trace_v0" => all(rows, |r| r.trace_v0),
             "trace_v1" => all(rows, |r| r.trace_v1),
         );

@@ -1,0 +1,105 @@
+//! `ccactl top`
+
+use super::filters::Filters;
+use super::output;
+use crate::log::Hold;
+use anyhow::{Context, Result};
+use ccactl_collector::{Every, Output, RecordOptions, parse_duration};
+use ccactl_live::view::{ALGORITHMS, CGROUPS, FLOWS, Snapshot, plain};
+use ccactl_live::{Watch, screen};
+use ccactl_loader::Paths;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    filters: Filters,
+    /// A socket is looked at with every ACK, per smoothed RTT, or per interval: ack, rtt, 100ms
+    #[arg(long, default_value = "100ms", value_name = "ack|rtt|TIME")]
+    every: Every,
+    /// Rates and percentiles are over this time
+    #[arg(long, default_value = "1s", value_name = "TIME", value_parser = parse_duration)]
+    interval: Duration,
+    /// Print tables of one interval and end; needs no terminal
+    #[arg(long)]
+    once: bool,
+    /// With --once: print JSON
+    #[arg(long, requires = "once")]
+    json: bool,
+}
+
+pub fn run(args: Args) -> Result<ExitCode> {
+    if !args.once && !(std::io::stdout().is_terminal() && std::io::stdin().is_terminal()) {
+        return Err(screen::Error::NoTerminal.into());
+    }
+    let is_stopped = stop_on_signals()?;
+    let mut options = RecordOptions::new(Output::Nowhere);
+    args.filters.apply(&mut options)?;
+    options.every = args.every;
+    // Without root, the recorder's own complaint says what is missing.
+    if let Err(error) = ccactl_loader::mount_bpffs_if_missing(&Paths::from_env()) {
+        tracing::debug!("{error}");
+    }
+    let watch = Watch::start(options, args.interval, args.filters.text())?;
+    if args.once {
+        return once(watch, &args, &is_stopped);
+    }
+    let _messages_wait = Hold::begin();
+    screen::run(watch, args.interval, &is_stopped)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A signal ends the loop, which gives the terminal back.
+fn stop_on_signals() -> Result<Arc<AtomicBool>> {
+    let is_stopped = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        flag::register(signal, Arc::clone(&is_stopped)).context("cannot handle signals")?;
+    }
+    Ok(is_stopped)
+}
+
+/// One interval that begins when the sockets that are open have been seen.
+fn once(mut watch: Watch, args: &Args, is_stopped: &AtomicBool) -> Result<ExitCode> {
+    let end = Instant::now() + 2 * watch.lag() + args.interval;
+    while Instant::now() < end && !watch.is_finished() {
+        if is_stopped.load(Ordering::Relaxed) {
+            return Ok(ExitCode::from(ccactl_abi::exit::INTERRUPTED));
+        }
+        sleep(Duration::from_millis(20).min(end.saturating_duration_since(Instant::now())));
+    }
+    let snapshot = watch.look();
+    watch.stop()?;
+    if args.json {
+        output::json(&snapshot)?
+    } else {
+        print(&snapshot)
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(snapshot: &Snapshot) {
+    let width = usize::MAX;
+    let cgroups: Vec<_> = snapshot.cgroups.iter().collect();
+    let algorithms: Vec<_> = snapshot.algorithms.iter().collect();
+    let flows: Vec<_> = snapshot.flows.iter().collect();
+    print!(
+        "{}\n{}\n{}",
+        plain(CGROUPS, &cgroups, width),
+        plain(ALGORITHMS, &algorithms, width),
+        plain(FLOWS, &flows, width)
+    );
+    let drops = snapshot.status.drops.total();
+    if drops > 0 {
+        eprintln!("{drops} rows were lost: a rarer --every helps");
+    }
+    if snapshot.flows_without_room > 0 {
+        eprintln!("{} flows had no room and are in no figure: choose fewer by a filter", snapshot.flows_without_room);
+    }
+}
