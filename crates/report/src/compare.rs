@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::metric;
+use crate::metric::{self, Metric};
 use crate::stats::{holm, welch};
 use crate::summary::{AlgorithmSummary, Convergence, Estimate, RecordingSummary, Summary};
 use crate::{Error, repeats};
@@ -94,7 +94,7 @@ const OF_MEASURES: [&str; 14] = [
 fn of_algorithm() -> Vec<Figure<AlgorithmSummary>> {
     let measures = OF_MEASURES.map(metric::by_key).into_iter().map(|metric| Figure {
         key: metric.key,
-        heading: metric.heading,
+        heading: alone(&metric),
         unit: metric.unit,
         scale: metric.scale,
         value: Box::new(move |of: &AlgorithmSummary| metric.number(&of.measures))
@@ -113,6 +113,17 @@ fn of_algorithm() -> Vec<Figure<AlgorithmSummary>> {
             completion("completion_p95_us", "FCT p95", |d| d.p95_us as f64),
         ])
         .collect()
+}
+
+/// The heading of a figure that does not stand beside the mean RTT, which says what it is of.
+fn alone(metric: &Metric) -> &'static str {
+    match metric.key {
+        "rtt_p50_us" => "RTT p50",
+        "rtt_p95_us" => "RTT p95",
+        "rtt_p99_us" => "RTT p99",
+        "rtt_min_us" => "RTT min",
+        _ => metric.heading,
+    }
 }
 
 fn of_run() -> Vec<Figure<RecordingSummary>> {

@@ -34,6 +34,7 @@ pub struct Flow {
     id: u64,
     acks: u64,
     cwnd_pkts: f64,
+    sent_pkts: u64,
     delivered_pkts: u64,
     lost_pkts: u64,
     ce_pkts: u64,
@@ -59,7 +60,7 @@ pub struct Ack {
 
 impl Flow {
     pub fn new(id: u64) -> Flow {
-        Flow { id, acks: 0, cwnd_pkts: 10.0, delivered_pkts: 0, lost_pkts: 0, ce_pkts: 0, timeouts: 0 }
+        Flow { id, acks: 0, cwnd_pkts: 10.0, sent_pkts: 0, delivered_pkts: 0, lost_pkts: 0, ce_pkts: 0, timeouts: 0 }
     }
 
     pub fn ack(&mut self, t_us: u64, noise: &mut Noise) -> Ack {
@@ -80,6 +81,10 @@ impl Flow {
             self.lost_pkts += 1 + noise.below(4);
             self.timeouts += u64::from(noise.below(100) == 0);
         }
+        if !opens {
+            // What is in flight shrinks with the window; what was sent does not.
+            self.sent_pkts = self.sent_pkts.max(self.delivered_pkts + self.lost_pkts + self.cwnd_pkts as u64);
+        }
         let is_bbr = self.id % 3 == 1;
         let queue_us = (self.cwnd_pkts * 50.0) as u64;
         Ack {
@@ -89,7 +94,7 @@ impl Flow {
             mode: is_bbr.then(|| phase(t_us / 1000 + self.id * 37)),
             cwnd_pkts: self.cwnd_pkts as u32,
             rtt_us: (!opens).then(|| (BASE_RTT_US + queue_us + noise.below(2048)) as u32),
-            sent_pkts: if opens { 0 } else { self.delivered_pkts + self.lost_pkts + self.cwnd_pkts as u64 },
+            sent_pkts: self.sent_pkts,
             mss_bytes: MSS_BYTES,
             delivered_pkts: self.delivered_pkts as u32,
             lost_pkts: self.lost_pkts as u32,

@@ -6,5 +6,6 @@ pub mod drops;
 pub mod inner;
 pub mod intervals;
 pub mod phases;
+pub mod samples;
 pub mod swaps;
 pub mod totals;

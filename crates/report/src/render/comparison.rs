@@ -8,7 +8,7 @@ use super::table;
 use crate::compare::{Comparison, Difference, display};
 
 const FIGURES: [(&str, &str); 7] =
-    [("A", ""), ("B", ""), ("B − A", ""), ("± 95 %", ""), ("B − A", "%"), ("p", "Holm"), ("significant", "")];
+    [("A", ""), ("B", ""), ("B − A", ""), ("± 95 %", ""), ("B − A", "%"), ("p", "Holm"), ("sig.", "")];
 
 /// Everything in the comparison, for people.
 pub fn document(comparison: &Comparison) -> Vec<Block> {

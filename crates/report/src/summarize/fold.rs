@@ -6,6 +6,7 @@ use crate::measure::changes::Change;
 use crate::measure::drops::Drops;
 use crate::measure::inner::InnerState;
 use crate::measure::phases::Phases;
+use crate::measure::samples::Samples;
 use crate::measure::swaps::{self, Swap, Swaps};
 use crate::measure::totals::Totals;
 use crate::recording::{Extent, Recording};
@@ -97,6 +98,8 @@ pub struct Part {
     pub totals: Totals,
     /// RTT samples.
     pub rtt: Histogram,
+    /// RTT samples on their way there.
+    samples: Samples,
     /// Time per phase.
     pub phases: Phases,
     /// Inner state.
@@ -211,7 +214,7 @@ impl Running {
         let part = self.part(running);
         part.totals.add(step);
         if let Some(rtt_us) = step.rtt_sample_us() {
-            part.rtt.add(rtt_us.into(), 1);
+            part.samples.add(rtt_us, &mut part.rtt);
         }
         if let Some(previous) = step.previous {
             let dt_us = step.dt_us();
@@ -245,7 +248,8 @@ impl Running {
     }
 
     fn finish(self, key: FlowKey, endpoints: Endpoints, swaps: Vec<Swap>) -> Flow {
-        let Running { parts, acked, opened, closing, .. } = self;
+        let Running { mut parts, acked, opened, closing, .. } = self;
+        parts.iter_mut().for_each(|part| part.samples.flush(&mut part.rtt));
         Flow { key, endpoints, parts, swaps, acked: acked.into_sorted(), opened, closing }.without_idle_start()
     }
 }
@@ -256,6 +260,7 @@ impl Part {
             algorithm,
             totals: Totals::default(),
             rtt: Histogram::default(),
+            samples: Samples::default(),
             phases: Phases::default(),
             inner: InnerState::default(),
         }

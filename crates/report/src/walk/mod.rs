@@ -127,6 +127,10 @@ pub fn walk(
         let (sender, receiver) = mpsc::sync_channel(BATCHES_AHEAD);
         scope.spawn(move || {
             for batch in batches {
+                let batch = batch.map(|mut frame| {
+                    frame.rechunk_mut();
+                    frame
+                });
                 // The walker has given up.
                 if sender.send(batch).is_err() {
                     break;
@@ -135,7 +139,7 @@ pub fn walk(
         });
         let mut walker = Walker::default();
         for batch in receiver {
-            walker.batch(&mut batch?, &mut each).map_err(Error::rows(recording.path()))?;
+            walker.batch(&batch?, &mut each).map_err(Error::rows(recording.path()))?;
         }
         Ok(walker.finish(recording.truncated()))
     })
@@ -149,8 +153,8 @@ struct Walker {
 }
 
 impl Walker {
-    fn batch(&mut self, frame: &mut DataFrame, each: &mut impl FnMut(&Step<'_>)) -> PolarsResult<()> {
-        frame.rechunk_mut();
+    /// `frame` is in one piece.
+    fn batch(&mut self, frame: &DataFrame, each: &mut impl FnMut(&Step<'_>)) -> PolarsResult<()> {
         let mut columns = Columns::of(frame)?;
         for i in 0..frame.height() {
             let key = columns.key(i);
