@@ -20,25 +20,16 @@ const CLOSE: [(&str, &str, &str); 3] =
 
 const VISIONS: [(&str, Matrix); 4] = [
     ("full colour vision", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
-    (
-        "protanopia",
-        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-    ),
+    ("protanopia", [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]),
     (
         "deuteranopia",
         [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
     ),
-    (
-        "tritanopia",
-        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
-    ),
+    ("tritanopia", [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]),
 ];
 /// Linear sRGB to XYZ over the white of D65 (IEC 61966-2-1).
-const XYZ: Matrix = [
-    [0.433_953, 0.376_219, 0.189_828],
-    [0.212_673, 0.715_152, 0.072_175],
-    [0.017_758, 0.109_477, 0.872_766],
-];
+const XYZ: Matrix =
+    [[0.433_953, 0.376_219, 0.189_828], [0.212_673, 0.715_152, 0.072_175], [0.017_758, 0.109_477, 0.872_766]];
 
 fn times(matrix: &Matrix, v: [f64; 3]) -> [f64; 3] {
     matrix.map(|row| row.iter().zip(v).map(|(a, b)| a * b).sum())
@@ -98,7 +89,9 @@ fn algorithms_that_are_often_compared_differ_in_colour_or_are_known_to_be_close(
             }
         }
     }
-    close.retain(|pair| pair.2 != "full colour vision" || !CLOSE.iter().any(|known| (known.0, known.1) == (pair.0, pair.1)));
+    close.retain(|pair| {
+        pair.2 != "full colour vision" || !CLOSE.iter().any(|known| (known.0, known.1) == (pair.0, pair.1))
+    });
     let mut known = CLOSE.to_vec();
     known.sort_unstable();
     close.sort_unstable();

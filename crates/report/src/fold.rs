@@ -5,34 +5,21 @@ use polars::prelude::*;
 /// How values of one group become one value. Each is associative, so partial results fold like rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Agg {
-    /// Number of rows for which the expression is not null.
-    Count,
     /// Sum, null counts as nothing.
     Sum,
     /// Smallest.
     Min,
     /// Largest.
     Max,
-    /// First that is not null, in the order of arrival.
-    First,
 }
 
 impl Agg {
-    /// Over the rows of a batch.
-    fn of_rows(self, values: Expr) -> Expr {
+    /// Over rows, and over partial results alike.
+    fn of(self, values: Expr) -> Expr {
         match self {
-            Agg::Count => values.count().cast(DataType::Int64),
-            other => other.of_partials(values),
-        }
-    }
-
-    /// Over partial results.
-    fn of_partials(self, values: Expr) -> Expr {
-        match self {
-            Agg::Sum | Agg::Count => values.sum(),
+            Agg::Sum => values.sum(),
             Agg::Min => values.min(),
             Agg::Max => values.max(),
-            Agg::First => values.drop_nulls().first(),
         }
     }
 }
@@ -84,11 +71,11 @@ impl Fold {
     }
 
     fn of_rows(&self) -> Vec<Expr> {
-        self.columns.iter().map(|(name, agg, expr)| agg.of_rows(expr.clone()).alias(*name)).collect()
+        self.columns.iter().map(|(name, agg, expr)| agg.of(expr.clone()).alias(*name)).collect()
     }
 
     fn of_partials(&self) -> Vec<Expr> {
-        self.columns.iter().map(|(name, agg, _)| agg.of_partials(col(*name)).alias(*name)).collect()
+        self.columns.iter().map(|(name, agg, _)| agg.of(col(*name)).alias(*name)).collect()
     }
 
     fn compact(&mut self) -> PolarsResult<()> {
@@ -117,24 +104,23 @@ mod tests {
             vec![col("key")],
             vec![
                 ("total", Agg::Sum, col("value")),
-                ("names", Agg::Count, col("name")),
                 ("least", Agg::Min, col("value")),
                 ("most", Agg::Max, col("value") * lit(10)),
-                ("name", Agg::First, col("name")),
             ],
         )
     }
 
     #[test]
     fn batches_fold_to_the_same_as_one_frame() {
-        let all = df!("key" => [1, 2, 1, 2, 1], "value" => [5i64, 7, 3, 1, 4], "name" => [None, Some("b"), Some("a"), Some("x"), Some("y")]).unwrap();
+        let all = df!("key" => [1, 2, 1, 2, 1], "value" => [5i64, 7, 3, 1, 4]).unwrap();
         let mut whole = fold();
         whole.push(&all).unwrap();
         let mut parts = fold();
         for start in 0..5 {
             parts.push(&all.slice(start, 1)).unwrap();
         }
-        let expected = df!("key" => [1, 2], "total" => [12i64, 8], "names" => [2i64, 2], "least" => [3i64, 1], "most" => [50i64, 70], "name" => ["a", "b"]).unwrap();
+        let expected =
+            df!("key" => [1, 2], "total" => [12i64, 8], "least" => [3i64, 1], "most" => [50i64, 70]).unwrap();
         assert!(whole.finish().unwrap().unwrap().equals(&expected));
         assert!(parts.finish().unwrap().unwrap().equals(&expected));
     }

@@ -25,9 +25,8 @@ fn pair(share: u64, buffer_bytes: u64) -> Fixture {
             rows.push(row.rtt(50_000 + (n % 100) as u32 * 100, (n * packets) as u32));
         }
     }
-    let link = format!(
-        r#"{{"rate_bps":50000000,"base_rtt_us":40000,"buffer_bytes":{buffer_bytes},"overhead_bytes":14}}"#
-    );
+    let link =
+        format!(r#"{{"rate_bps":50000000,"base_rtt_us":40000,"buffer_bytes":{buffer_bytes},"overhead_bytes":14}}"#);
     Fixture::new(rows)
         .meta(
             "algorithms",

@@ -40,7 +40,11 @@ const FLAGS: [&str; 10] = [
 pub fn available() -> bool {
     let found = Command::new(DRIVER).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
     if !found {
-        assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "the tests of the page need {DRIVER}: cargo xtask setup");
+        assert_ne!(
+            std::env::var("CI").as_deref(),
+            Ok("true"),
+            "the tests of the page need {DRIVER}: cargo xtask setup"
+        );
         eprintln!("not run: no {DRIVER}; `cargo xtask test` installs it");
     }
     found

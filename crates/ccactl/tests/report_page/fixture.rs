@@ -40,9 +40,8 @@ pub fn three_flows() -> Fixture {
 }
 
 fn named(fixture: Fixture, buffer_bytes: u64) -> Fixture {
-    let link = format!(
-        r#"{{"rate_bps":50000000,"base_rtt_us":40000,"buffer_bytes":{buffer_bytes},"overhead_bytes":14}}"#
-    );
+    let link =
+        format!(r#"{{"rate_bps":50000000,"base_rtt_us":40000,"buffer_bytes":{buffer_bytes},"overhead_bytes":14}}"#);
     fixture
         .meta(
             "algorithms",

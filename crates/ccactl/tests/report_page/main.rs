@@ -145,7 +145,11 @@ fn a_flow_is_hidden_in_every_chart_by_mouse_and_by_key() {
         ask(&browser, &format!("{name}.click()"), Vec::new()).await;
         for title in &charts[..3] {
             let shown = ask(&browser, "legend(arguments[0])", vec![json!(title)]).await;
-            assert_eq!((&shown["right"]["off"], &shown["right"]["pressed"]), (&json!(true), &json!("false")), "{title}");
+            assert_eq!(
+                (&shown["right"]["off"], &shown["right"]["pressed"]),
+                (&json!(true), &json!("false")),
+                "{title}"
+            );
             assert_eq!((&shown["left"]["off"], &shown["left"]["pressed"]), (&json!(false), &json!("true")), "{title}");
         }
         for (title, before) in charts.iter().zip(&before) {
@@ -170,8 +174,7 @@ fn a_zoom_by_mouse_or_key_goes_through_all_charts_and_back() {
         browser.mouse("mouseMoved", to, true).await;
         browser.mouse("mouseReleased", to, false).await;
         for chart in ["RTT", "Goodput", "Congestion window"] {
-            let (first, last) =
-                (hover(&browser, chart, 0.02, "RTT").await, hover(&browser, chart, 0.98, "RTT").await);
+            let (first, last) = (hover(&browser, chart, 0.02, "RTT").await, hover(&browser, chart, 0.98, "RTT").await);
             let (first, last) = (number(&first, "time"), number(&last, "time"));
             assert!((first - 2.55).abs() < 0.2 && (last - 4.95).abs() < 0.2, "{chart}: {first} s to {last} s");
         }
@@ -209,7 +212,9 @@ fn a_phone_shows_all_of_it_without_scrolling_sideways() {
     with_page(|browser| async move {
         let screen = json!({"width": PHONE_PX, "height": 740, "deviceScaleFactor": 2, "mobile": true});
         browser.devtools("Emulation.setDeviceMetricsOverride", screen).await;
-        browser.until("return [...document.querySelectorAll('canvas')].every((c) => c.clientWidth <= innerWidth);").await;
+        browser
+            .until("return [...document.querySelectorAll('canvas')].every((c) => c.clientWidth <= innerWidth);")
+            .await;
         let width = ask(&browser, "document.documentElement.scrollWidth", Vec::new()).await;
         assert_eq!(width, json!(PHONE_PX));
         for title in CHARTS {
@@ -224,10 +229,14 @@ fn paper_has_the_charts_and_not_the_buttons() {
     with_page(|browser| async move {
         browser.devtools("Emulation.setEmulatedMedia", json!({"media": "print"})).await;
         browser.script("dispatchEvent(new Event('beforeprint'));", Vec::new()).await;
-        assert_eq!(ask(&browser, "document.querySelector('.toolbar').checkVisibility()", Vec::new()).await, json!(false));
+        assert_eq!(
+            ask(&browser, "document.querySelector('.toolbar').checkVisibility()", Vec::new()).await,
+            json!(false)
+        );
         for title in CHARTS {
             assert!(pixels(&browser, title).await.0 > 20, "{title}");
-            let shown = ask(&browser, "chart(arguments[0]).querySelector('canvas').checkVisibility()", vec![json!(title)]);
+            let shown =
+                ask(&browser, "chart(arguments[0]).querySelector('canvas').checkVisibility()", vec![json!(title)]);
             assert_eq!(shown.await, json!(true), "{title}");
         }
         browser.script("dispatchEvent(new Event('afterprint'));", Vec::new()).await;

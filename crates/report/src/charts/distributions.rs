@@ -66,7 +66,8 @@ mod tests {
     fn an_interval_that_is_missing_is_a_gap() {
         let point = |start_s: f64| JainPoint { start_s, flows: 2, jain: Some(0.9) };
         let series = vec![point(0.0), point(1.0), point(4.0)];
-        let fairness = Fairness { interval_s: 1.0, series, jain: None, jain_interval_mean: None, intervals: 3, convergence: None };
+        let fairness =
+            Fairness { interval_s: 1.0, series, jain: None, jain_interval_mean: None, intervals: 3, convergence: None };
         let drawn = jain(&fairness).unwrap().series;
         assert_eq!(drawn.t, [0.5, 1.5, 2.0, 4.5]);
         assert_eq!(drawn.v, [Some(0.9), Some(0.9), None, Some(0.9)]);

@@ -43,7 +43,8 @@ const FULL_RECORDINGS: u64 = 4;
 /// Buckets in which losses and timeouts are one mark.
 const EVENT_BUCKETS: u64 = 400;
 /// Bounds that an algorithm may set to what is in flight: column, and name in the papers.
-const BOUNDS: [(&str, &str); 2] = [("trace_inflight_hi_pkts", "inflight_hi"), ("trace_inflight_lo_pkts", "inflight_lo")];
+const BOUNDS: [(&str, &str); 2] =
+    [("trace_inflight_hi_pkts", "inflight_hi"), ("trace_inflight_lo_pkts", "inflight_lo")];
 /// Throughput has at most this many buckets …
 const RATE_BUCKETS: u64 = 600;
 /// … of one of these widths; longer recordings get multiples of the last.
@@ -238,5 +239,4 @@ mod tests {
             [100_000, 100_000, 200_000, 500_000, 1_000_000, 6_000_000]
         );
     }
-
 }
