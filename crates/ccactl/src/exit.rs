@@ -11,8 +11,7 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
         let rollout = || cause.downcast_ref::<ccactl_rollout::Error>().map(ccactl_rollout::Error::exit_code);
         let testbed = || cause.downcast_ref::<ccactl_testbed::Error>().map(ccactl_testbed::Error::exit_code);
         let exporter = || {
-            let bounds =
-                cause.downcast_ref::<ccactl_exporter::BoundsError>().map(ccactl_exporter::BoundsError::exit_code);
+            let bounds = cause.downcast_ref::<ccactl_exporter::BoundsError>().map(ccactl_exporter::BoundsError::exit_code);
             bounds.or_else(|| cause.downcast_ref::<ccactl_exporter::Error>().map(ccactl_exporter::Error::exit_code))
         };
         let fleet = || {

@@ -43,8 +43,7 @@ impl Labeller {
     /// is never used again; the numbers of namespaces are, so their names are read anew each time. To be called before
     /// [`Labeller::labels`], with everything that lives, which is what may not be forgotten.
     pub(crate) fn learn(&mut self, wanted: &HashSet<Ids>) {
-        let unknown: HashSet<u64> =
-            wanted.iter().map(|ids| ids.cgroup).filter(|id| !self.paths.contains_key(id)).collect();
+        let unknown: HashSet<u64> = wanted.iter().map(|ids| ids.cgroup).filter(|id| !self.paths.contains_key(id)).collect();
         let netns: HashSet<u32> = wanted.iter().map(|ids| ids.netns).collect();
         let mut names = Names::of_this_host();
         names.learn(unknown.iter().copied(), netns.iter().copied());
@@ -99,9 +98,6 @@ mod tests {
         labeller.learn(&HashSet::from([gone(u64::MAX), gone(u64::MAX - 1)]));
         let labels = labeller.labels(&gone(u64::MAX));
         assert_eq!(labels, labeller.labels(&gone(u64::MAX - 1)));
-        assert_eq!(
-            (labels.cgroup.as_str(), labels.algorithm.as_str(), labels.netns.as_str()),
-            ("removed", "cubic", "net:[1]")
-        );
+        assert_eq!((labels.cgroup.as_str(), labels.algorithm.as_str(), labels.netns.as_str()), ("removed", "cubic", "net:[1]"));
     }
 }

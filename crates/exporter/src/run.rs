@@ -25,12 +25,7 @@ const EVENTS: &str = "open,close,ca_state,algorithm";
 ///
 /// # Errors
 /// [`Error`], with nothing left behind.
-pub fn run(
-    address: SocketAddr,
-    record: RecordOptions,
-    options: Options,
-    on_ready: impl FnOnce(SocketAddr),
-) -> Result<()> {
+pub fn run(address: SocketAddr, record: RecordOptions, options: Options, on_ready: impl FnOnce(SocketAddr)) -> Result<()> {
     let failed = |doing| move |cause| Error::Server { doing, cause };
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed("start a runtime"))?;

@@ -8,17 +8,12 @@ use crate::totals::{EVENTS, KERNEL_COUNTERS};
 /// Puts everything that is known of sockets onto the page.
 pub(crate) fn sockets(page: &mut Page, ledger: &Ledger) {
     for (index, counter) in KERNEL_COUNTERS.iter().enumerate() {
-        let values = ledger
-            .series()
-            .map(|(labels, series)| (pairs(labels), series.totals.counters[index] as f64 / counter.per_unit));
+        let values =
+            ledger.series().map(|(labels, series)| (pairs(labels), series.totals.counters[index] as f64 / counter.per_unit));
         page.counter(counter.name, counter.help, values);
     }
     for (index, (_, name, help)) in EVENTS.into_iter().enumerate() {
-        page.counter(
-            name,
-            help,
-            ledger.series().map(|(labels, series)| (pairs(labels), series.totals.events[index] as f64)),
-        );
+        page.counter(name, help, ledger.series().map(|(labels, series)| (pairs(labels), series.totals.events[index] as f64)));
     }
     page.gauge(
         "ccactl_tcp_connections",

@@ -84,7 +84,11 @@ impl Sockets {
 
     /// The increases so far; they begin at zero again.
     pub(crate) fn take(&mut self) -> Taken {
-        Taken { increases: std::mem::take(&mut self.pending), live: self.live_by_ids.clone(), evicted: self.evicted }
+        Taken {
+            increases: std::mem::take(&mut self.pending),
+            live: self.live_by_ids.clone(),
+            evicted: self.evicted,
+        }
     }
 
     fn add_row(&mut self, row: &Sample) {

@@ -47,9 +47,7 @@ impl KernelCounter {
 
 /// In the order of [`Totals::counters`].
 pub(crate) const KERNEL_COUNTERS: [KernelCounter; COUNTERS] = [
-    KernelCounter::bits64("ccactl_tcp_sent_bytes_total", "Payload sent, retransmissions included.", |row| {
-        row.bytes_sent
-    }),
+    KernelCounter::bits64("ccactl_tcp_sent_bytes_total", "Payload sent, retransmissions included.", |row| row.bytes_sent),
     KernelCounter::bits64("ccactl_tcp_acked_bytes_total", "Payload that the receivers have acknowledged.", |row| {
         row.bytes_acked
     }),
@@ -62,11 +60,9 @@ pub(crate) const KERNEL_COUNTERS: [KernelCounter; COUNTERS] = [
     KernelCounter::bits32("ccactl_tcp_retransmitted_segments_total", "Segments sent again.", |row| {
         u64::from(row.retrans_pkts)
     }),
-    KernelCounter::bits32(
-        "ccactl_tcp_lost_segments_total",
-        "Segments that the sender has marked lost, rightly or not.",
-        |row| u64::from(row.lost_pkts),
-    ),
+    KernelCounter::bits32("ccactl_tcp_lost_segments_total", "Segments that the sender has marked lost, rightly or not.", |row| {
+        u64::from(row.lost_pkts)
+    }),
     KernelCounter::bits32("ccactl_tcp_delivered_segments_total", "Segments delivered, by ACK or SACK.", |row| {
         u64::from(row.delivered_pkts)
     }),
@@ -154,11 +150,7 @@ pub(crate) const EVENTS: [(Event, &str, &str); EVENT_KINDS] = [
         "Live connections that had moved data and got another algorithm, by the new one.",
     ),
     (Event::Disorder, "ccactl_tcp_disorder_entered_total", "Changes into the congestion state disorder."),
-    (
-        Event::Cwr,
-        "ccactl_tcp_cwr_entered_total",
-        "Changes into the congestion state CWR (window reduced, ECN or local).",
-    ),
+    (Event::Cwr, "ccactl_tcp_cwr_entered_total", "Changes into the congestion state CWR (window reduced, ECN or local)."),
     (Event::Recovery, "ccactl_tcp_recovery_entered_total", "Changes into the congestion state recovery."),
     (Event::Loss, "ccactl_tcp_loss_entered_total", "Changes into the congestion state loss."),
 ];

@@ -229,10 +229,7 @@ fn an_address_in_use_is_one_clear_error() {
     let error = runtime.block_on(listen(served.address)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        format!(
-            "cannot listen on {}: another process listens there; --listen names another address or port",
-            served.address
-        )
+        format!("cannot listen on {}: another process listens there; --listen names another address or port", served.address)
     );
     served.stop();
 }
@@ -255,9 +252,8 @@ fn every_metric_of_the_dashboard_exists_and_every_one_that_exists_is_in_the_docu
     (served.tap)(&connection(1));
     let text = served.scrape();
     let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/src/own/");
-    let source: String = ["policies.rs", "programs.rs"]
-        .map(|file| std::fs::read_to_string(format!("{sources}{file}")).unwrap())
-        .concat();
+    let source: String =
+        ["policies.rs", "programs.rs"].map(|file| std::fs::read_to_string(format!("{sources}{file}")).unwrap()).concat();
     for name in OPTIONAL {
         assert!(source.contains(&format!("\"{name}\"")), "{name}");
     }

@@ -24,16 +24,12 @@ const GAUGES: [(&str, &str, Count); 6] = [
     ("ccactl_policy_sockets_application_chosen", "Of these: with what their application chose.", |census| {
         census.counts.application
     }),
-    (
-        "ccactl_policy_sockets_route_locked",
-        "Of these: with what their route fixes; a swap cannot move them.",
-        |census| census.counts.locked,
-    ),
-    (
-        "ccactl_policy_sockets_refused",
-        "Of these: not served by the algorithm of the policy, as they have no ECN.",
-        |census| census.counts.refused,
-    ),
+    ("ccactl_policy_sockets_route_locked", "Of these: with what their route fixes; a swap cannot move them.", |census| {
+        census.counts.locked
+    }),
+    ("ccactl_policy_sockets_refused", "Of these: not served by the algorithm of the policy, as they have no ECN.", |census| {
+        census.counts.refused
+    }),
 ];
 
 /// The latest pass.

@@ -25,7 +25,15 @@ fn ids(algorithm: &str) -> Ids {
 
 /// A row of a socket that was open before the recording.
 fn row(flow_id: u64, event: u8, bytes_sent: u64) -> Sample {
-    Sample { flow_id, event, bytes_sent, cgroup_id: CGROUP, netns: NETNS, algorithm: name("cubic"), ..Sample::zeroed() }
+    Sample {
+        flow_id,
+        event,
+        bytes_sent,
+        cgroup_id: CGROUP,
+        netns: NETNS,
+        algorithm: name("cubic"),
+        ..Sample::zeroed()
+    }
 }
 
 fn sent(taken: &Taken, algorithm: &str) -> u64 {
@@ -74,12 +82,7 @@ fn a_socket_that_was_open_before_counts_from_its_first_row_on() {
 fn the_same_number_in_two_namespaces_is_two_sockets() {
     let mut sockets = sockets();
     let elsewhere = |event, bytes| Sample { netns: NETNS + 1, ..row(1, event, bytes) };
-    sockets.add(&[
-        row(1, EVENT_OPEN, 0),
-        elsewhere(EVENT_OPEN, 0),
-        row(1, EVENT_SAMPLE, 10),
-        elsewhere(EVENT_SAMPLE, 4),
-    ]);
+    sockets.add(&[row(1, EVENT_OPEN, 0), elsewhere(EVENT_OPEN, 0), row(1, EVENT_SAMPLE, 10), elsewhere(EVENT_SAMPLE, 4)]);
     let taken = sockets.take();
     assert_eq!(sent(&taken, "cubic"), 10);
     assert_eq!(taken.increases[&Ids { netns: NETNS + 1, ..ids("cubic") }].counters[0], 4);

@@ -18,10 +18,7 @@ impl Text {
                 assert!(text.types.insert(name.to_owned(), kind.to_owned()).is_none(), "{name} has two types");
             } else if !line.starts_with('#') {
                 let (series, value) = line.rsplit_once(' ').unwrap();
-                assert!(
-                    text.values.insert(series.to_owned(), value.parse().unwrap()).is_none(),
-                    "{series} is there twice"
-                );
+                assert!(text.values.insert(series.to_owned(), value.parse().unwrap()).is_none(), "{series} is there twice");
             }
         }
         text
@@ -48,8 +45,7 @@ impl Text {
     /// Whether a query may name it: a family, or one of the series of a histogram.
     pub fn has_family(&self, name: &str) -> bool {
         let of_histogram = ["_bucket", "_sum", "_count"].iter().find_map(|suffix| name.strip_suffix(suffix));
-        self.types.contains_key(name)
-            || of_histogram.is_some_and(|name| self.types.get(name).is_some_and(|t| t == "histogram"))
+        self.types.contains_key(name) || of_histogram.is_some_and(|name| self.types.get(name).is_some_and(|t| t == "histogram"))
     }
 
     /// Buckets grow with their bounds, and the last of them is the count.
@@ -66,10 +62,7 @@ impl Text {
                 buckets.sort_by(|a, b| a.0.total_cmp(&b.0));
                 assert!(buckets.windows(2).all(|pair| pair[0].1 <= pair[1].1), "{name} {labels}: {buckets:?}");
                 let &(bound, count) = buckets.last().unwrap();
-                assert!(
-                    bound.is_infinite() && count == self.value(&format!("{name}_count{{{labels}}}")),
-                    "{name} {labels}"
-                );
+                assert!(bound.is_infinite() && count == self.value(&format!("{name}_count{{{labels}}}")), "{name} {labels}");
             }
         }
     }

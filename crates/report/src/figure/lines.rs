@@ -41,11 +41,11 @@ pub struct OverTime<'a> {
 
 /// One line per flow, the look of the flow's number.
 pub fn of_flows(charts: &Charts, series: fn(&FlowCharts) -> &Series) -> Vec<OverTime<'_>> {
-    let flow = |(number, flow)| {
+    let lines = charts.flows.iter().enumerate().map(|(number, flow)| {
         let look = flow_look(charts, number);
         OverTime { name: flow.name.clone(), look, series: series(flow), bound: None }
-    };
-    charts.flows.iter().enumerate().map(flow).filter(|line| !line.series.t.is_empty()).collect()
+    });
+    lines.filter(|line| !line.series.t.is_empty()).collect()
 }
 
 /// The bounds of what is in flight, of the flows whose algorithm has them; nothing when these are so many that no bound
@@ -61,9 +61,9 @@ pub fn bounds(charts: &Charts) -> Vec<OverTime<'_>> {
     };
     let mut lines = Vec::new();
     for (number, flow) in charts.flows.iter().enumerate() {
-        lines.extend(flow.bounds.iter().enumerate().map(|(i, bound)| {
-            let look = flow_look(flow, number);
-            let dash: &'static [i32] = if i == 0 { &FINE_DASH } else { &DOTS };
+        lines.extend(flow.bounds.iter().map(|bound| {
+            let look = flow_look(charts, number);
+            let dash: &'static [i32] = if bound.name == "inflight_hi" { &FINE_DASH } else { &DOTS };
             OverTime { name: name(flow, bound.name), look, series: &bound.series, bound: Some(dash) }
         }));
     }
