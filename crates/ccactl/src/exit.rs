@@ -21,7 +21,7 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
             file.or_else(|| cause.downcast_ref::<ccactl_fleet::Error>().map(ccactl_fleet::Error::exit_code))
         };
         let measuring = || collector().or_else(report).or_else(live).or_else(exporter);
-        loader.or_else(measuring).or_else(rollout).or_else(testbed).or_else(fleet)
+        loader().or_else(measuring).or_else(rollout).or_else(testbed).or_else(fleet)
     };
     error.chain().find_map(code).unwrap_or(exit::FAILURE)
 }

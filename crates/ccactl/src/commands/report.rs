@@ -19,7 +19,7 @@ pub struct Args {
     #[arg(required_unless_present = "compare", value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
     /// Compare B with A, each a recording or a folder of repeats: differences, their 95 % intervals and significance
-    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["paths", "html", "svg", "parquet"])]
+    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["paths", "html", "svg", "figures", "parquet"])]
     compare: Option<Vec<PathBuf>>,
     /// Write one self-contained page with interactive charts
     #[arg(long, value_name = "OUT")]
@@ -202,6 +202,13 @@ fn write_figures(
     }
     let figures = paper::figures(recordings, summary, options, width)?;
     let files = paper::write(folder, &figures, &formats)?;
+    for recording in summary.recordings.iter().filter(|recording| recording.flows.len() > paper::MAX_FLOWS) {
+        let (drawn, all) = (paper::MAX_FLOWS, recording.flows.len());
+        eprintln!(
+            "figures over time show {drawn} of the {all} flows of {}: those that moved most data",
+            recording.name
+        );
+    }
     let names: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
     eprintln!("figures: {} files in {}: {}", files.len(), folder.display(), names.join(", "));
     Ok(())

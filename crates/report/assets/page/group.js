@@ -2,6 +2,8 @@
 
 const HEIGHT_PX = 230;
 const AXIS_PX = 54;
+const DIGIT_PX = 7.5;
+const TICK_PX = 18;
 const X_AXIS_PX = 34;
 const X_AXIS_TITLED_PX = 50;
 const ZOOM_STEP = 0.6;
@@ -48,7 +50,7 @@ function add(group, { plot }, data, series, more) {
     scales: { x: { time: false, range: (_, min, max) => [min, max], ...more.scales?.x }, y: more.scales?.y ?? {} },
     axes: [
       { ...axis, values: (_, ticks) => ticks.map((t) => (t == null ? "" : more.x.tick(t))), space: 70, ...titled, ...more.x.axis },
-      { ...axis, size: AXIS_PX, ...more.y },
+      { ...axis, size: yAxisSize, ...more.y },
     ],
     series: [{ label: more.x.name, value: (_, v) => (v == null ? "–" : more.x.value(v)) }, ...series],
     legend: { show: more.legend ?? true, markers: { show: false } },
@@ -76,6 +78,12 @@ function add(group, { plot }, data, series, more) {
   legendKeys(u);
   new ResizeObserver(() => !printing && u.setSize({ width: plot.clientWidth, height })).observe(plot);
   return u;
+}
+
+// Wide enough for the longest of its numbers; the same for most charts, so that their times stand below each other.
+function yAxisSize(_, labels) {
+  const longest = Math.max(0, ...(labels ?? []).map((label) => String(label ?? "").length));
+  return Math.max(AXIS_PX, longest * DIGIT_PX + TICK_PX);
 }
 
 // The value of a line at the cursor: lines have their points at different times, so each has its own nearest one.

@@ -32,6 +32,13 @@ pub fn on_dark(color: RGBColor) -> Option<RGBColor> {
     }
 }
 
+/// The colour of the second, third … line of an algorithm: mixed with black, never as far as black itself.
+pub fn darker(RGBColor(red, green, blue): RGBColor, rank: usize) -> RGBColor {
+    let left = 0.6f64.powi(rank.min(3) as i32);
+    let mix = |part: u8| (f64::from(part) * left).round() as u8;
+    RGBColor(mix(red), mix(green), mix(blue))
+}
+
 fn mix_with_white(RGBColor(red, green, blue): RGBColor, white: f64) -> RGBColor {
     let mix = |part: u8| (f64::from(part) + (255.0 - f64::from(part)) * white).round() as u8;
     RGBColor(mix(red), mix(green), mix(blue))
@@ -66,6 +73,13 @@ mod tests {
         for bad in ["", "#12345", "0072b2#", "#zz0000", "rgb(1,2,3)", "#ééé"] {
             assert_eq!(parse(bad), UNKNOWN, "{bad}");
         }
+    }
+
+    #[test]
+    fn the_first_line_of_an_algorithm_has_its_colour_and_later_ones_are_darker() {
+        let color = parse("#0072b2");
+        assert_eq!(darker(color, 0), color);
+        assert!(luminance(darker(color, 1)) < luminance(color) && luminance(darker(color, 9)) > 0.0);
     }
 
     #[test]

@@ -16,6 +16,10 @@ const NOISY_STROKE: u32 = 7;
 /// A line over time has a point per so many units, or two.
 const COLUMN: i32 = 6;
 const MARKERS: usize = 7;
+/// Flows whose bounds are drawn, at most.
+const MAX_BOUNDED: usize = 2;
+/// Intervals of a Jain index that are few enough for a marker each.
+const MARKED_INTERVALS: usize = 30;
 /// Longest tail, in medians, that a linear axis shows.
 const LINEAR_TAIL: f64 = 12.0;
 /// Values that begin beyond this share of the largest one are not drawn from zero.
@@ -37,32 +41,40 @@ pub struct OverTime<'a> {
 
 /// One line per flow, the look of the flow's number.
 pub fn of_flows(charts: &Charts, series: fn(&FlowCharts) -> &Series) -> Vec<OverTime<'_>> {
-    let flow = |(number, flow)| {
-        let look = flow_look(flow, number);
+    let lines = charts.flows.iter().enumerate().map(|(number, flow)| {
+        let look = flow_look(charts, number);
         OverTime { name: flow.name.clone(), look, series: series(flow), bound: None }
-    };
-    charts.flows.iter().enumerate().map(flow).filter(|line| !line.series.t.is_empty()).collect()
+    });
+    lines.filter(|line| !line.series.t.is_empty()).collect()
 }
 
-/// The bounds of what is in flight, of the flows whose algorithm has them.
+/// The bounds of what is in flight, of the flows whose algorithm has them; nothing when these are so many that no bound
+/// could be told from another.
 pub fn bounds(charts: &Charts) -> Vec<OverTime<'_>> {
-    let several = charts.flows.iter().filter(|flow| !flow.bounds.is_empty()).count() > 1;
+    let bounded = charts.flows.iter().filter(|flow| !flow.bounds.is_empty()).count();
+    if bounded > MAX_BOUNDED {
+        return Vec::new();
+    }
+    let several = bounded > 1;
     let name = |flow: &FlowCharts, bound: &str| {
         if several { format!("{bound} of {}", flow.name) } else { bound.to_owned() }
     };
     let mut lines = Vec::new();
     for (number, flow) in charts.flows.iter().enumerate() {
-        lines.extend(flow.bounds.iter().enumerate().map(|(i, bound)| {
-            let look = flow_look(flow, number);
-            let dash: &'static [i32] = if i == 0 { &FINE_DASH } else { &DOTS };
+        lines.extend(flow.bounds.iter().map(|bound| {
+            let look = flow_look(charts, number);
+            let dash: &'static [i32] = if bound.name == "inflight_hi" { &FINE_DASH } else { &DOTS };
             OverTime { name: name(flow, bound.name), look, series: &bound.series, bound: Some(dash) }
         }));
     }
     lines
 }
 
-fn flow_look(flow: &FlowCharts, number: usize) -> Look {
-    Look { color: color::parse(&flow.color), number }
+/// The colour is the algorithm's, darker for its second, third … flow.
+fn flow_look(charts: &Charts, number: usize) -> Look {
+    let hex = &charts.flows[number].color;
+    let rank = charts.flows[..number].iter().filter(|earlier| earlier.color == *hex).count();
+    Look { color: color::darker(color::parse(hex), rank), number }
 }
 
 /// Values over time, from zero, with a mark at each swap.
@@ -146,11 +158,11 @@ pub fn jain(charts: &Charts, series: &JainSeries, window_s: (f64, f64), width: W
         let frame = Frame::draw(area, &time_axis(window_s), &y, &[], &swaps(charts))?;
         for part in thin::lines(&series.series, window_s, (frame.width() / COLUMN).max(1) as u32) {
             let points: Vec<(i32, i32)> = part.iter().map(|&point| frame.at(point)).collect();
+            look.draw_dashed(area, &points, &[], STROKE)?;
             // A lone interval has no line.
-            if let [point] = points.as_slice() {
+            for point in points.iter().filter(|_| points.len() == 1 || series.series.t.len() <= MARKED_INTERVALS) {
                 look.draw_marker(area, *point)?;
             }
-            look.draw_dashed(area, &points, &[], STROKE)?;
         }
         Ok(())
     })

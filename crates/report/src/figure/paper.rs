@@ -7,10 +7,13 @@
 use std::path::{Path, PathBuf};
 
 use super::{heat, lines, phases, png};
-use crate::charts::{self, Charts};
+use crate::charts::{self, Charts, FlowCharts};
 use crate::{Error, Options, Recording, RecordingSummary, Summary, output};
 
 pub use super::sheet::Width;
+
+/// Flows in a figure over time, at most: as many as there are markers. The ones that moved most data are drawn.
+pub const MAX_FLOWS: usize = 8;
 
 /// What a figure is written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +47,7 @@ pub fn figures(
     let numbers = Numbers::new(summary);
     let mut figures = Vec::new();
     for (recording, of_it) in recordings.iter().zip(&summary.recordings) {
-        let charts = charts::charts(recording, of_it, options, 1)?;
+        let charts = busiest(charts::charts(recording, of_it, options, 1)?);
         let prefix = if recordings.len() > 1 { format!("{}-", file_name(&of_it.name)) } else { String::new() };
         let drawn = of_recording(&charts, of_it, &numbers, width);
         figures.extend(drawn.into_iter().map(|(name, svg)| Figure { name: format!("{prefix}{name}"), svg }));
@@ -52,6 +55,18 @@ pub fn figures(
     figures.extend(over_recordings(summary, &numbers, width));
     tell_apart(&mut figures);
     Ok(figures)
+}
+
+/// The flows that are drawn over time, in their order.
+fn busiest(mut charts: Charts) -> Charts {
+    let moved = |flow: &FlowCharts| flow.rate.v.iter().flatten().sum::<f64>();
+    let mut by_volume: Vec<f64> = charts.flows.iter().map(moved).collect();
+    by_volume.sort_by(|a, b| b.total_cmp(a));
+    if let Some(&least) = by_volume.get(MAX_FLOWS - 1) {
+        charts.flows.retain(|flow| moved(flow) >= least);
+        charts.flows.truncate(MAX_FLOWS);
+    }
+    charts
 }
 
 /// Writes figures into a folder, which is made if it is missing. Gives the files.

@@ -16,12 +16,14 @@ const GAP: i32 = 5 * PT;
 const STROKE: u32 = 5;
 const GRID: RGBColor = RGBColor(0xdd, 0xdd, 0xdd);
 const LABEL_DISTANCE: i32 = 34 * PT;
+/// Flows at most: more make a figure higher than a column.
+pub const MAX_PANELS: usize = 4;
 /// A phase shorter than this is drawn as wide as this: a thin bar is better than none.
 const NARROWEST: i32 = 3;
 
 /// The flows that have phases; `None` when no algorithm publishes any.
 pub fn phases(charts: &Charts, window_s: (f64, f64), width: Width) -> Option<String> {
-    let flows: Vec<&FlowCharts> = charts.flows.iter().filter(|flow| !flow.phases.is_empty()).collect();
+    let flows: Vec<&FlowCharts> = charts.flows.iter().filter(|flow| !flow.phases.is_empty()).take(MAX_PANELS).collect();
     if flows.is_empty() {
         return None;
     }
@@ -87,14 +89,38 @@ impl<'a> Panel<'a> {
         for (row, &mode) in self.modes.iter().enumerate() {
             let middle = top + row as i32 * ROW + ROW / 2;
             text(area, &charts.modes[mode], (left - 3 * PT, middle), Anchor::Right, INK)?;
-            for (start, end, _) in self.flow.phases.iter().filter(|phase| phase.2 == mode) {
-                let (from, to) = (x(*start), x(*end));
-                let corners = [(from, middle - BAR / 2), (to.max(from + NARROWEST), middle + BAR / 2)];
+            let spans = self.flow.phases.iter().filter(|phase| phase.2 == mode);
+            for (from, to) in bars(spans.map(|(start, end, _)| (x(*start), x(*end)))) {
+                let corners = [(from, middle - BAR / 2), (to, middle + BAR / 2)];
                 area.draw(&Rectangle::new(corners, color.filled()))?;
             }
         }
         let bottom = top + self.height();
         line(area, [(left, top), (left, bottom)], INK)?;
         line(area, [(left, bottom), (right, bottom)], INK)
+    }
+}
+
+/// Spans in the order of time as bars that can be seen, those that touch as one.
+fn bars(spans: impl Iterator<Item = (i32, i32)>) -> Vec<(i32, i32)> {
+    let mut bars: Vec<(i32, i32)> = Vec::new();
+    for (from, to) in spans {
+        let to = to.max(from + NARROWEST);
+        match bars.last_mut() {
+            Some(last) if from <= last.1 => last.1 = last.1.max(to),
+            _ => bars.push((from, to)),
+        }
+    }
+    bars
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_phase_is_seen_and_phases_that_touch_are_one_bar() {
+        assert_eq!(bars([(0, 0), (2, 9), (20, 30)].into_iter()), [(0, 9), (20, 30)]);
+        assert_eq!(bars([(5, 5)].into_iter()), [(5, 5 + NARROWEST)]);
     }
 }

@@ -27,12 +27,11 @@ pub fn png(svg: &str) -> Result<Vec<u8>, Error> {
     let options = usvg::Options { fontdb: Arc::new(fonts), font_family: FAMILY.to_owned(), ..Default::default() };
     let tree = usvg::Tree::from_str(svg, &options).map_err(|error| failed(error.to_string()))?;
     let scale = (DOTS_PER_INCH / CSS_PIXELS_PER_INCH) as f32;
-    let size = tree.size().to_int_size().scale_by(scale).ok_or_else(|| failed("it has no size".to_owned()))?;
-    let mut pixels = tiny_skia::Pixmap::new(size.width(), size.height())
-        .ok_or_else(|| failed(format!("no memory for {} × {} pixels", size.width(), size.height())))?;
+    let [width, height] = [tree.size().width(), tree.size().height()].map(|css| (css * scale).round() as u32);
+    let mut pixels = tiny_skia::Pixmap::new(width, height)
+        .ok_or_else(|| failed(format!("no memory for {width} × {height} pixels")))?;
     pixels.fill(tiny_skia::Color::WHITE);
-    let exact = size.width() as f32 / tree.size().width();
-    resvg::render(&tree, tiny_skia::Transform::from_scale(exact, exact), &mut pixels.as_mut());
+    resvg::render(&tree, tiny_skia::Transform::from_scale(scale, scale), &mut pixels.as_mut());
     let plain = pixels.encode_png().map_err(|error| failed(error.to_string()))?;
     Ok(with_resolution(&plain))
 }
