@@ -124,7 +124,7 @@ pub static FLOWS: &[Column<FlowRow>] = &[
     figure("goodput", "Mbit/s", 7, 0, |f, _| mbit_per_s(f.goodput_bps), |f| Key::Number(f.goodput_bps)),
     figure("thrput", "Mbit/s", 7, 10, |f, _| mbit_per_s(f.throughput_bps), |f| Key::Number(f.throughput_bps)),
     figure("RTT", "ms", 5, 0, |f, _| millis(micros(f.srtt_us)), |f| Key::Number(micros(f.srtt_us))),
-    text("RTT", "▁min █2·min", (4, 24), 4, |f, width| flow_rtts(f, width), |f| Key::Number(queueing(f))),
+    text("RTT", "▁min █2·min", (4, 24), 4, flow_rtts, |f| Key::Number(queueing(f))),
     figure("latest", "ms", 6, 12, |f, _| millis(micros(f.rtt_us)), |f| Key::Number(micros(f.rtt_us))),
     figure("min", "ms", 6, 11, |f, _| millis(micros(f.min_rtt_us)), |f| Key::Number(micros(f.min_rtt_us))),
     figure("cwnd", "pkts", 5, 1, |f, _| f.cwnd_pkts.to_string(), |f| num(f.cwnd_pkts)),
@@ -168,8 +168,7 @@ const THROUGHPUT: Column<GroupRow> =
     figure("thrput", "Mbit/s", 7, 10, |g, _| mbit_per_s(Some(g.throughput_bps)), |g| num(g.throughput_bps));
 const RTT_MEAN: Column<GroupRow> =
     figure("RTT", "mean ms", 7, 0, |g, _| millis(g.rtt_mean_us), |g| Key::Number(g.rtt_mean_us));
-const RTTS: Column<GroupRow> =
-    text("RTT", "trend", (4, 24), 4, |g, width| group_rtts(g, width), |g| Key::Number(g.rtt_mean_us));
+const RTTS: Column<GroupRow> = text("RTT", "trend", (4, 24), 4, group_rtts, |g| Key::Number(g.rtt_mean_us));
 const RTT_P50: Column<GroupRow> =
     figure("RTT", "p50 ms", 6, 8, |g, _| millis(g.rtt_p50_us), |g| Key::Number(g.rtt_p50_us));
 const RTT_P95: Column<GroupRow> =
