@@ -1,7 +1,7 @@
 //! The columns of the three tables: one line each.
 
 use super::flow_row::FlowRow;
-use super::format::{self, UNKNOWN, bytes, count, mbit_per_s, millis, number, percent, seconds, spark};
+use super::format::{UNKNOWN, bytes, mbit_per_s, millis, number, percent, seconds, spark};
 use super::group_row::{GroupRow, shares_text};
 use crate::board::FlowKey;
 use std::cmp::Ordering;
@@ -48,9 +48,9 @@ pub trait Row {
     fn id(&self) -> RowId;
     /// Whether a filter's word occurs in it; the word is in lower case.
     fn has(&self, word: &str) -> bool;
-    /// Text that takes the place of all cells behind the marked one.
-    fn remark(&self) -> Option<String> {
-        None
+    /// What takes the place of all cells behind the marked one, as far as there is room; empty: the cells stay.
+    fn remark(&self) -> Vec<String> {
+        Vec::new()
     }
     /// Whether it is of the past.
     fn is_faded(&self) -> bool {
@@ -264,21 +264,17 @@ impl Row for FlowRow {
             || self.algorithm.is_some_and(has)
     }
 
-    fn remark(&self) -> Option<String> {
-        let totals = self.totals?;
+    fn remark(&self) -> Vec<String> {
+        let Some(totals) = self.totals else { return Vec::new() };
         let took = |us: u64| seconds(us as f64 / 1e6);
-        let mut text = format!("closed {}", bytes(totals.acked_bytes as f64));
-        if let Some(us) = totals.duration_us {
-            text += &format!(" {}", took(us));
-        }
-        if let Some(us) = totals.completion_us {
-            text += &format!(" FCT {}", took(us));
-        }
-        text += &format!(" retr {}", count(Some(totals.retrans_pkts.into())));
-        if let Some(us) = totals.rtt_mean_us {
-            text += &format!(" RTT {} ms", format::millis(Some(us.into())));
-        }
-        Some(text)
+        let parts = [
+            Some(format!("closed {}", bytes(totals.acked_bytes as f64))),
+            totals.duration_us.map(took),
+            totals.completion_us.map(|us| format!("FCT {}", took(us))),
+            Some(format!("retr {}", totals.retrans_pkts)),
+            totals.rtt_mean_us.map(|us| format!("RTT {} ms", millis(Some(us.into())))),
+        ];
+        parts.into_iter().flatten().collect()
     }
 
     fn is_faded(&self) -> bool {
