@@ -8,9 +8,9 @@
  *   tcp_retransmit_skb      -> retrans, rto
  *   tcp_cong_state_set      -> ca_state
  *
- * Another algorithm and new ECN marks are found when a socket is looked at anyway. Filter, rate and choice of events are
- * decided here, per socket, so that user space sees only what becomes a row. Each recorder loads its own instance of this
- * object; only cca_trace_map is shared. Loaded by aya: no extern symbols.
+ * Another algorithm and new ECN marks are found when a socket is looked at anyway. Filter, rate and choice of events
+ * are decided here, per socket, so that user space sees only what becomes a row. Each recorder loads its own instance
+ * of this object; only cca_trace_map is shared. Loaded by aya: no extern symbols.
  */
 #include "kernel_types.h"
 #include "ccactl_abi.h"
@@ -103,7 +103,7 @@ static __noinline struct flow_state *meet(struct sock *sk, struct tcp_sock *tp, 
 			count_drop(CCA_DROP_NO_STORAGE);
 			return NULL;
 		}
-		begin(flow, tp);
+		begin(flow, sk, tp);
 	}
 	look(flow, tp);
 	if (!check_algorithm(sk, tp, flow, now_ns))
@@ -158,7 +158,7 @@ static __always_inline void on_open(struct sock *sk, struct tcp_sock *tp, int is
 		count_drop(CCA_DROP_NO_STORAGE);
 		return;
 	}
-	begin(flow, tp);
+	begin(flow, sk, tp);
 	flow->opened_ns = now_ns;
 	flow->syn_bytes = is_connecting;
 	flow->acked_bytes = payload_acked(flow, tp);

@@ -68,9 +68,12 @@ static __always_inline u32 rto_count(const struct flow_state *flow, struct tcp_s
 }
 
 /* From now on the socket is known. Its counters begin where the kernel's stand. */
-static __always_inline void begin(struct flow_state *flow, struct tcp_sock *tp)
+static __always_inline void begin(struct flow_state *flow, struct sock *sk, struct tcp_sock *tp)
 {
 	__builtin_memset(flow, 0, sizeof(*flow));
+	flow->flow_id = bpf_get_socket_cookie(sk);
+	flow->cgroup_id = sk->sk_cgrp_data.cgroup->kn->id;
+	flow->netns = sk->__sk_common.skc_net.net->ns.inum;
 	flow->delivered = tp->delivered;
 	flow->delivered_ce = tp->delivered_ce;
 	flow->rto_count = rto_count(flow, tp);

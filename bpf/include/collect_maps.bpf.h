@@ -30,6 +30,8 @@ struct {
 
 /* What a recorder remembers of a socket. */
 struct flow_state {
+	u64 flow_id; /* what never changes is looked up once */
+	u64 cgroup_id;
 	u64 opened_ns;   /* end of the handshake, 0 = before the recording */
 	u64 sampled_ns;  /* last sample */
 	u64 ecn_ns;      /* last event about marks */
@@ -37,6 +39,7 @@ struct flow_state {
 	u64 acked_bytes; /* payload acknowledged at the last look */
 	u64 rtt_sum_us;
 	u64 ops; /* address of the algorithm's table at the last look, 0 = not looked at yet */
+	u32 netns;
 	u32 rtt_samples;
 	u32 rtt_min_us;   /* 0 = none */
 	u32 delivered;    /* at the last look */

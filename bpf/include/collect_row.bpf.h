@@ -52,9 +52,9 @@ static __always_inline void fill_totals(struct cca_sample *row, struct sock *sk,
 }
 
 /*
- * The socket's trace, if its algorithm has published one. Creates it when this recorder is the first to ask, which makes
- * the algorithm publish from now on. What a predecessor has published is not the state of the algorithm that the row
- * names.
+ * The socket's trace, if its algorithm has published one. Creates it when this recorder is the first to ask, which
+ * makes the algorithm publish from now on. What a predecessor has published is not the state of the algorithm that the
+ * row names.
  */
 static __always_inline struct cca_trace *published_trace(struct sock *sk, struct tcp_sock *tp)
 {
@@ -93,16 +93,20 @@ static __noinline void submit(struct sock *sk, struct tcp_sock *tp, struct flow_
 		row->flags = CCA_FLAG_TRACE;
 	}
 	row->time_ns = now_ns;
-	row->flow_id = bpf_get_socket_cookie(sk);
-	row->cgroup_id = sk->sk_cgrp_data.cgroup->kn->id;
-	row->netns = sk->__sk_common.skc_net.net->ns.inum;
+	row->flow_id = flow->flow_id;
+	row->cgroup_id = flow->cgroup_id;
+	row->netns = flow->netns;
 	row->event = kind;
 	row->sport = local_port(tp);
 	row->dport = bpf_ntohs(sk->__sk_common.skc_dport);
 	row->family = cca_addresses_of(sk, row->saddr, row->daddr);
 	fill_window(row, sk, tp);
 	fill_totals(row, sk, tp, flow);
-	cca_algorithm_of(tp, row->algorithm);
+	/* What is remembered is the present one but for these two, which are told before it is learned. */
+	if (kind == CCA_EVENT_OPEN || kind == CCA_EVENT_ALGORITHM)
+		cca_algorithm_of(tp, row->algorithm);
+	else
+		__builtin_memcpy(row->algorithm, flow->algorithm, CCA_NAME_LEN);
 	if (kind == CCA_EVENT_CA_STATE) {
 		row->previous_ca_state = row->ca_state;
 		row->ca_state = event >> 8;
@@ -111,9 +115,9 @@ static __noinline void submit(struct sock *sk, struct tcp_sock *tp, struct flow_
 		__builtin_memcpy(row->previous_algorithm, flow->algorithm, CCA_NAME_LEN);
 	/* A wake-up per row would cost more than the row. Two CPUs at once may both miss the mark: then the timer
 	 * collects. */
-	bpf_ringbuf_submit(row, (waiting_bytes ^ (waiting_bytes + length)) & ~(u64)(wakeup_bytes - 1) ?
-					BPF_RB_FORCE_WAKEUP :
-					BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_submit(row, (waiting_bytes ^ (waiting_bytes + length)) & ~(u64)(wakeup_bytes - 1)
+				    ? BPF_RB_FORCE_WAKEUP
+				    : BPF_RB_NO_WAKEUP);
 	count(CCA_COUNT_ROWS + kind);
 	if (!flow->is_counted) {
 		flow->is_counted = 1;

@@ -1,7 +1,7 @@
 //! `cargo xtask bench NAME`: what each algorithm costs, what a recording
 //! costs, and how long a swap takes, as the tables of `docs/performance.md`.
 
-use crate::error::Result;
+use crate::error::{self, Error, Result};
 use crate::setup::{self, Scope};
 use crate::shell::{self, heading};
 
@@ -23,4 +23,46 @@ pub fn collector(args: &[&str]) -> Result {
 /// Builds `ccactl` and runs `crates/testbed/examples/swap_time`.
 pub fn swap(args: &[&str]) -> Result {
     crate::soak::with_ccactl("swap_time", "bench", args)
+}
+
+/// Rows of the recording that [`report`] reads unless another number is given.
+const REPORT_ROWS: u64 = 100_000_000;
+/// A row takes some 13 bytes; the file stays, so that the next run need not make it anew.
+const REPORT_FOLDER: &str = "bench-report";
+
+/// Builds `ccactl` and `crates/report/examples/synthetic_big`, has it write a recording, and runs
+/// `crates/report/examples/report_speed.py` on it.
+pub fn report(args: &[&str]) -> Result {
+    let rows = match args {
+        [] => REPORT_ROWS,
+        [rows] => rows
+            .parse()
+            .map_err(|_| Error::new(error::USAGE, format!("bench report takes a number of rows, found `{rows}`")))?,
+        _ => return Err(Error::new(error::USAGE, "bench report takes one number of rows".to_owned())),
+    };
+    setup::tools(Scope::Build)?;
+    heading("build");
+    shell::run(shell::cargo().args([
+        "build",
+        "--release",
+        "--workspace",
+        "--bin",
+        "ccactl",
+        "--example",
+        "synthetic_big",
+    ]))?;
+    let folder = shell::target_dir().join(REPORT_FOLDER);
+    std::fs::create_dir_all(&folder).map_err(|e| Error::io(&format!("cannot create {}", folder.display()), &e))?;
+    let file = folder.join(format!("{rows}.parquet"));
+    if !file.exists() {
+        heading("recording");
+        let unfinished = folder.join(format!("{rows}.partial"));
+        let synthetic = shell::target_dir().join("release/examples/synthetic_big");
+        shell::run(shell::program(synthetic).arg(&unfinished).arg(rows.to_string()))?;
+        std::fs::rename(&unfinished, &file).map_err(|e| Error::io(&format!("cannot name {}", file.display()), &e))?;
+    }
+    heading("bench");
+    let script = shell::root().join("crates/report/examples/report_speed.py");
+    let ccactl = shell::target_dir().join("release/ccactl");
+    shell::run(shell::program("python3").arg(script).arg(ccactl).arg(file))
 }

@@ -38,6 +38,8 @@ Usage: cargo xtask COMMAND
   bench swap [--repeats N] [--connections N,…]
                         setup, build, then the time of a swap with up to 50 000 connections (root, an idle machine); 6
                         when the iteration over 10 000 connections of two namespaces takes 100 ms or more
+  bench report [ROWS]   setup, build, then time and memory of `ccactl report` on a synthetic recording of 100 million rows, beside
+                        DuckDB where the Python module duckdb is there; the recording stays in target/bench-report
   soak [--quick] [--seed N] [--connections N] [--swaps N] [--kills N]
                         setup, build, then 200 swaps and 50 kills of ccactl under 2 000 connections on which every byte
                         is checked (root; five minutes); the section of docs/reliability.md
@@ -74,6 +76,7 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         ("bench", ["algorithms", args @ ..]) => bench::algorithms(args)?,
         ("bench", ["collector", args @ ..]) => bench::collector(args)?,
         ("bench", ["swap", args @ ..]) => bench::swap(args)?,
+        ("bench", ["report", args @ ..]) => bench::report(args)?,
         ("soak", args) => soak::run(args)?,
         ("lint", []) => lint::run(false)?,
         ("lint", ["--deny"]) => lint::run(true)?,

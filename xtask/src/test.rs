@@ -7,7 +7,7 @@ use crate::shell::{self, heading};
 
 /// Prepares the machine and runs the tests; `args` go to cargo test as they are.
 pub fn run(sudo: bool, args: &[&str]) -> Result {
-    setup::run(Scope::Build)?;
+    setup::run(Scope::Test)?;
 
     heading("tests");
     let through_sudo = sudo && !is_root();

@@ -10,12 +10,18 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
         let report = || cause.downcast_ref::<ccactl_report::Error>().map(ccactl_report::Error::exit_code);
         let rollout = || cause.downcast_ref::<ccactl_rollout::Error>().map(ccactl_rollout::Error::exit_code);
         let testbed = || cause.downcast_ref::<ccactl_testbed::Error>().map(ccactl_testbed::Error::exit_code);
+        let exporter = || {
+            let bounds =
+                cause.downcast_ref::<ccactl_exporter::BoundsError>().map(ccactl_exporter::BoundsError::exit_code);
+            bounds.or_else(|| cause.downcast_ref::<ccactl_exporter::Error>().map(ccactl_exporter::Error::exit_code))
+        };
         let live = || cause.downcast_ref::<ccactl_live::screen::Error>().map(ccactl_live::screen::Error::exit_code);
         let fleet = || {
             let file = cause.downcast_ref::<ccactl_fleet::FileError>().map(ccactl_fleet::FileError::exit_code);
             file.or_else(|| cause.downcast_ref::<ccactl_fleet::Error>().map(ccactl_fleet::Error::exit_code))
         };
-        loader.or_else(collector).or_else(report).or_else(rollout).or_else(testbed).or_else(live).or_else(fleet)
+        let measuring = collector().or_else(report).or_else(live).or_else(exporter);
+        measuring.or_else(loader).or_else(rollout).or_else(testbed).or_else(fleet)
     };
     error.chain().find_map(code).unwrap_or(exit::FAILURE)
 }

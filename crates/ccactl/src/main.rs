@@ -41,6 +41,8 @@ enum Command {
     Probe(commands::probe::Args),
     /// Record the sockets of a cgroup, namespace or port
     Record(commands::record::Args),
+    /// Metrics of live sockets for Prometheus
+    Exporter(commands::exporter::Args),
     /// Show what the sockets do now, per cgroup, algorithm and flow
     Top(commands::top::Args),
     /// Tables and an HTML page from recordings
@@ -91,6 +93,7 @@ fn main() -> ExitCode {
         Command::Diff(args) => commands::diff::run(args),
         Command::Probe(args) => commands::probe::run(args),
         Command::Record(args) => commands::record::run(args),
+        Command::Exporter(args) => commands::exporter::run(args),
         Command::Top(args) => commands::top::run(args),
         Command::Report(args) => commands::report::run(args),
         Command::Bench(args) => commands::bench::run(args),

@@ -72,6 +72,20 @@ fn a_recording_gives_a_figure_and_two_do_not() {
 }
 
 #[test]
+fn figures_go_into_a_folder_in_the_formats_asked_for() {
+    let folder = TempDir::new().unwrap();
+    let (recording, figures) = (path(&folder, "x.parquet"), path(&folder, "fig"));
+    transfer().parquet(Path::new(&recording));
+    let output = run(&[&recording, "--figures", &figures, "--format", "png"]);
+    assert!(output.status.success(), "{output:?}");
+    let mut files: Vec<String> =
+        std::fs::read_dir(&figures).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    files.sort();
+    assert_eq!(files, ["cwnd.png", "goodput.png", "rtt-ecdf.png", "rtt.png", "throughput.png"]);
+    assert_eq!(run(&[&recording, "--format", "png"]).status.code(), Some(2), "a format of nothing");
+}
+
+#[test]
 fn json_and_csv_on_standard_output_are_nothing_but_that() {
     let folder = TempDir::new().unwrap();
     let recording = path(&folder, "x.parquet");
@@ -143,7 +157,7 @@ fn an_output_that_cannot_be_written_is_code_1_and_leaves_nothing() {
     let folder = TempDir::new().unwrap();
     let recording = path(&folder, "x.parquet");
     transfer().parquet(Path::new(&recording));
-    for option in ["--html", "--csv"] {
+    for option in ["--html", "--csv", "--svg"] {
         let target = path(&folder, "no/such/folder/out");
         let complaint = complaint(&run(&[&recording, option, &target]), 1);
         assert!(complaint.contains("no/such/folder/out: cannot be written"), "{complaint}");

@@ -166,12 +166,23 @@ fn bad_input_is_one_line_and_code_2() {
         (&["--buffer", "1KiB"], "--buffer"),
         (&["--buffer", "99GiB"], "--buffer"),
         (&["--every", "2h"], "--every"),
+        (&["--pid", "1073741824"], "no process 1073741824"),
+        (&["--algorithm", "cubik"], "cubic"),
+        (&["--algorithm", "native:no-such-module"], "no-such-module"),
+        (&["--algorithm", "a-name-far-too-long"], "a-name-far-too-long"),
     ] {
         let output = host.ccactl(&[&["record", "--duration", "10ms"], args].concat()).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{args:?}: {output:?}");
         assert!(error_line(&output).contains(expected), "{args:?}: {output:?}");
     }
-    for args in [["--every", "10"], ["--duration", "soon"], ["--port", "0"], ["--buffer", "16MB"]] {
+    for args in [
+        ["--every", "10"],
+        ["--duration", "soon"],
+        ["--port", "0"],
+        ["--buffer", "16MB"],
+        ["--pid", "0"],
+        ["--events", "open,clothes"],
+    ] {
         let output = host.ccactl(&[&["record"], &args[..]].concat()).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{args:?}: {output:?}");
     }
@@ -187,6 +198,21 @@ fn the_result_is_json_when_asked_for() {
     assert_eq!((&result["path"], &result["rows"], &result["drops"]), (&"x.arrows".into(), &0.into(), &0.into()));
     assert!(result["duration_us"].as_u64().unwrap() >= 10_000);
     assert!(output.stderr.is_empty(), "no progress where nobody watches");
+}
+
+#[test]
+fn an_algorithm_is_named_as_in_the_other_commands() {
+    let Some(host) = Host::new("names") else { return };
+    for (name, expected) in [("native:reno", "reno"), ("reno", "bpf_reno"), ("bpf_reno", "bpf_reno")] {
+        let record = ["record", "--algorithm", name, "--events", "open,close", "--port", "1", "--duration", "10ms"];
+        let output = host.ccactl(&[&record[..], &["-o", "x.arrows", "--force"]].concat()).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let stream = StreamFile::open(&host.file("x.arrows")).unwrap();
+        let schema = stream.schema();
+        let filter: serde_json::Value = serde_json::from_str(&schema.metadata()["ccactl.filter"]).unwrap();
+        assert_eq!(filter["algorithm"], expected);
+        assert_eq!(schema.metadata()["ccactl.events"], "open,close");
+    }
 }
 
 #[test]

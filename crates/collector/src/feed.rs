@@ -7,6 +7,7 @@ use crate::probe::{self, Ring};
 use crate::recorder::{Phase, Progress};
 use crate::writer::Message;
 use ccactl_abi::layout::Sample;
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{mpsc, watch};
@@ -25,6 +26,8 @@ pub(crate) struct Feed {
     ring: AsyncFd<Ring>,
     /// None when nobody writes.
     sender: Option<mpsc::Sender<Message>>,
+    /// Chunks that come back from the writer.
+    spare: Receiver<Vec<Sample>>,
     tap: Option<Tap>,
     chunk: Vec<Sample>,
     rows: u64,
@@ -35,8 +38,13 @@ pub(crate) struct Feed {
 struct WriterGone;
 
 impl Feed {
-    pub(crate) fn new(ring: AsyncFd<Ring>, sender: Option<mpsc::Sender<Message>>, tap: Option<Tap>) -> Feed {
-        Feed { ring, sender, tap, chunk: Vec::with_capacity(CHUNK_ROWS), rows: 0, flushed: Instant::now() }
+    pub(crate) fn new(
+        ring: AsyncFd<Ring>,
+        sender: Option<mpsc::Sender<Message>>,
+        spare: Receiver<Vec<Sample>>,
+        tap: Option<Tap>,
+    ) -> Feed {
+        Feed { ring, sender, spare, tap, chunk: Vec::with_capacity(CHUNK_ROWS), rows: 0, flushed: Instant::now() }
     }
 
     /// Moves rows until told to stop, until `deadline`, or until the writer is gone.
@@ -125,7 +133,8 @@ impl Feed {
             self.chunk.clear();
             return Ok(());
         };
-        let rows = std::mem::replace(&mut self.chunk, Vec::with_capacity(CHUNK_ROWS));
+        let empty = self.spare.try_recv().unwrap_or_else(|_| Vec::with_capacity(CHUNK_ROWS));
+        let rows = std::mem::replace(&mut self.chunk, empty);
         sender.send(Message::Rows(rows)).await.map_err(|_| WriterGone)
     }
 }

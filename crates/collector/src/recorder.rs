@@ -18,6 +18,7 @@ use ccactl_abi::layout::{NAME_LEN, name_bytes};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -143,15 +144,16 @@ impl Recording {
         // SAFETY: the ring owns its map's descriptor, always gives the same one, and closes it only in its own drop.
         let ring = unsafe { AsyncFd::register_with_interest(ring, Interest::READABLE) }
             .map_err(|error| Error::Bpf { doing: "poll the ring buffer", reason: error.to_string() })?;
+        let (spent, spare) = sync_channel(CHUNKS_IN_FLIGHT);
         let (sender, writer) = match writer {
             Some(writer) => {
                 let (sender, receiver) = mpsc::channel(CHUNKS_IN_FLIGHT);
-                (Some(sender), Some(spawn_blocking(move || writer.run(receiver))))
+                (Some(sender), Some(spawn_blocking(move || writer.run(receiver, &spent))))
             }
             None => (None, None),
         };
 
-        let mut feed = Feed::new(ring, sender, options.tap.clone());
+        let mut feed = Feed::new(ring, sender, spare, options.tap.clone());
         let mut meter = Meter::new(attached, progress);
         let deadline = options.duration.map(|duration| attached + duration);
         feed.pump(probe.counts(), stop, deadline, &mut meter).await;

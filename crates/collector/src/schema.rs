@@ -32,7 +32,12 @@ impl Context {
 
     /// Looks up the names that are new in these samples; to be called before [`batch`].
     pub fn learn(&mut self, samples: &[Sample]) {
+        let mut last = None;
         for sample in samples {
+            if last == Some(sample.algorithm) {
+                continue;
+            }
+            last = Some(sample.algorithm);
             if !self.seen.iter().any(|(name, _)| *name == sample.algorithm) {
                 self.seen.push((sample.algorithm, (self.resolve)(name_str(&sample.algorithm))));
             }

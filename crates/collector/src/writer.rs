@@ -9,6 +9,7 @@ use arrow_schema::SchemaRef;
 use ccactl_abi::layout::{EVENTS, Sample};
 use std::io;
 use std::path::PathBuf;
+use std::sync::mpsc::SyncSender;
 use tokio::sync::mpsc;
 
 /// A batch is written when this many rows wait, if not before by [`Message::Flush`].
@@ -66,9 +67,14 @@ impl Writer {
 
     /// Works until the channel is closed, then writes the rest and the end mark.
     ///
-    /// Standard output that is closed by its reader ends the recording as if it had been stopped.
-    pub(crate) fn run(mut self, mut messages: mpsc::Receiver<Message>) -> Result<Written> {
-        let result = self.pump(&mut messages);
+    /// Standard output that is closed by its reader ends the recording as if it had been stopped. Chunks
+    /// go back through `spare`: to allocate each anew would cost a page fault per dozen rows.
+    pub(crate) fn run(
+        mut self,
+        mut messages: mpsc::Receiver<Message>,
+        spare: &SyncSender<Vec<Sample>>,
+    ) -> Result<Written> {
+        let result = self.pump(&mut messages, spare);
         // Closing the channel tells the recorder, whatever the reason.
         drop(messages);
         let is_sorted = self.sorter.late_rows() == 0;
@@ -83,14 +89,17 @@ impl Writer {
         }
     }
 
-    fn pump(&mut self, messages: &mut mpsc::Receiver<Message>) -> io::Result<()> {
+    fn pump(&mut self, messages: &mut mpsc::Receiver<Message>, spare: &SyncSender<Vec<Sample>>) -> io::Result<()> {
         while let Some(message) = messages.blocking_recv() {
             match message {
-                Message::Rows(rows) => {
+                Message::Rows(mut rows) => {
                     self.sorter.push(&rows);
                     if let Some(newest) = rows.last().filter(|_| self.sorter.len() >= BATCH_ROWS) {
                         self.write(newest.time_ns.saturating_sub(HOLD_NS))?;
                     }
+                    rows.clear();
+                    // When nobody wants it back it is freed.
+                    let _ = spare.try_send(rows);
                 }
                 Message::Flush { now_ns } => self.write(now_ns.saturating_sub(HOLD_NS))?,
             }

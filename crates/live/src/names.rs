@@ -73,7 +73,13 @@ impl Names {
     /// Path below the cgroup2 mount, or `cgroup:ID` while it is not known.
     #[must_use]
     pub fn cgroup(&self, id: u64) -> String {
-        self.cgroups.get(&id).cloned().unwrap_or_else(|| format!("cgroup:{id}"))
+        self.known_cgroup(id).map_or_else(|| format!("cgroup:{id}"), str::to_owned)
+    }
+
+    /// Path below the cgroup2 mount, if it is known.
+    #[must_use]
+    pub fn known_cgroup(&self, id: u64) -> Option<&str> {
+        self.cgroups.get(&id).map(String::as_str)
     }
 
     /// Name of `ip netns`, `host` for that of this process, or `net:[INODE]`.

@@ -53,9 +53,16 @@ pub enum Error {
         /// What to do.
         remedy: String,
     },
+    /// Some byte of a finished recording is not what was written.
+    #[error("{path}: damaged: its bytes do not have the checksum that it was written with; copy the file again")]
+    Damaged {
+        /// As given.
+        path: PathBuf,
+    },
     /// Written by a ccactl with other columns.
     #[error(
-        "{path}: recording of schema version {found}, expected version {expected}; use the ccactl that wrote it{}",
+        "{path}: recording of schema version {found}, expected {} to {}; use the ccactl that wrote it{}",
+        .expected.0, .expected.1,
         .writer.as_deref().map(|v| format!(" ({v})")).unwrap_or_default()
     )]
     SchemaVersion {
@@ -63,8 +70,8 @@ pub enum Error {
         path: PathBuf,
         /// In the file.
         found: String,
-        /// What this ccactl reads.
-        expected: u32,
+        /// Oldest and newest that this ccactl reads.
+        expected: (u32, u32),
         /// Version of ccactl that wrote the file.
         writer: Option<String>,
     },
@@ -122,6 +129,19 @@ pub enum Error {
         /// Last row.
         last_s: f64,
     },
+    /// A side of a comparison holds recordings that are not runs of one thing.
+    #[error(
+        "{side}: expected repeats of one scenario with the same algorithms, found {one} and {other}, which differ; name the folder or \
+         file of one"
+    )]
+    NotRepeats {
+        /// As given.
+        side: String,
+        /// One recording.
+        one: String,
+        /// Another that is not a repeat of it.
+        other: String,
+    },
     /// The page or table cannot be written.
     #[error("{path}: cannot be written: {source}")]
     Output {
@@ -129,6 +149,12 @@ pub enum Error {
         path: PathBuf,
         /// From the operating system.
         source: std::io::Error,
+    },
+    /// A figure cannot be turned into pixels.
+    #[error("a figure cannot be drawn as PNG: {reason}; try --format svg")]
+    Figure {
+        /// What the renderer says.
+        reason: String,
     },
     /// Polars could not go through the rows.
     #[error("{path}: reading the rows failed: {reason}")]
@@ -145,7 +171,7 @@ impl Error {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::Io { .. } | Error::Output { .. } | Error::Rows { .. } => FAILURE,
+            Error::Io { .. } | Error::Output { .. } | Error::Rows { .. } | Error::Figure { .. } => FAILURE,
             _ => BAD_INPUT,
         }
     }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::measure::totals::Endpoints;
 use crate::recording::{AlgorithmInfo, Metadata, ValueInfo};
+use crate::walk::Endpoints;
 
 /// For algorithms that the recording gives no colour: Okabe and Ito's set, told apart by most colour-blind readers.
 const PALETTE: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000"];
@@ -79,17 +79,20 @@ pub fn flow_names(metadata: &Metadata, flows: &[(String, &Endpoints)]) -> Vec<St
         .iter()
         .map(|(algorithm, ends)| match given(ends) {
             Some(flow) => flow.name.clone(),
-            None => format!("{algorithm} {}→{}", socket(&ends.src, ends.sport), socket(&ends.dst, ends.dport)),
+            None => format!("{algorithm} {}→{}", ends.local(), ends.remote()),
         })
         .collect();
+    let mut of_name: HashMap<&str, usize> = HashMap::new();
+    for name in &plain {
+        *of_name.entry(name).or_default() += 1;
+    }
     let mut seen: HashMap<&str, usize> = HashMap::new();
     plain
         .iter()
         .map(|name| {
-            let alone = plain.iter().filter(|other| *other == name).count() == 1;
             let number = seen.entry(name).or_default();
             *number += 1;
-            if alone { name.clone() } else { format!("{name} #{number}") }
+            if of_name[name.as_str()] == 1 { name.clone() } else { format!("{name} #{number}") }
         })
         .collect()
 }

@@ -10,12 +10,14 @@
 
 mod charts;
 mod columns;
+pub mod compare;
 mod error;
 pub mod figure;
 mod fold;
 pub mod html;
 mod labels;
 mod measure;
+mod metric;
 mod options;
 pub mod output;
 mod recording;
@@ -25,12 +27,18 @@ pub mod stats;
 mod steps;
 mod summarize;
 mod summary;
+mod walk;
 
+pub use compare::{Comparison, Difference, compare};
 pub use error::Error;
 pub use options::Options;
-pub use recording::{AlgorithmInfo, Extent, FlowInfo, Link, Metadata, Recording, SCHEMA_VERSION, ValueInfo, open_all};
+pub use recording::{
+    AlgorithmInfo, DropReasons, Extent, FlowInfo, Link, Metadata, Recording, Recovered, SCHEMA_VERSION, ValueInfo,
+    open_all,
+};
 pub use summarize::summarize;
 pub use summary::{
-    AlgorithmChange, AlgorithmSummary, ChangeSide, Estimate, Fairness, FlowSummary, InnerValue, LinkSummary, Measures,
-    PhaseShare, RecordingSummary, RepeatedAlgorithm, Repeats, SocketState, Summary,
+    AlgorithmChange, AlgorithmSummary, ChangeSide, Closed, Connections, Convergence, Distribution, DropSpan, Estimate,
+    Fairness, FlowSummary, InnerValue, JainPoint, LinkSummary, Measures, PhaseShare, RecordingSummary,
+    RepeatedAlgorithm, Repeats, SocketState, Summary,
 };

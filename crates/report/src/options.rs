@@ -22,6 +22,11 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Whether nothing is left out.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.from_s.is_none() && self.to_s.is_none()
+    }
+
     /// The window in microseconds, both ends inclusive.
     pub(crate) fn window_us(&self) -> Result<(u64, u64), Error> {
         let from_s = self.from_s.unwrap_or(0.0);

@@ -11,8 +11,16 @@ use crate::measure::inner;
 use crate::recording::Recording;
 
 /// Cumulative columns whose increase becomes `d_NAME`.
-const COUNTERS: [&str; 7] =
-    ["bytes_acked", "bytes_sent", "bytes_retrans", "retrans_pkts", "lost_pkts", "delivered_pkts", "delivered_ce_pkts"];
+const COUNTERS: [&str; 8] = [
+    "bytes_acked",
+    "bytes_sent",
+    "bytes_retrans",
+    "retrans_pkts",
+    "lost_pkts",
+    "delivered_pkts",
+    "delivered_ce_pkts",
+    "rto_count",
+];
 
 /// The key of a flow.
 pub fn flow() -> Vec<Expr> {
@@ -26,11 +34,10 @@ pub fn for_each_batch(
     mut each: impl FnMut(&DataFrame) -> PolarsResult<()>,
 ) -> Result<bool, Error> {
     let mut joiner = Joiner::default();
-    let mut batches = recording.rows(from_us, to_us)?;
-    for batch in batches.by_ref() {
+    for batch in recording.rows(from_us, to_us) {
         joiner.push(batch?).and_then(|steps| each(&steps)).map_err(Error::rows(recording.path()))?;
     }
-    Ok(batches.truncated())
+    Ok(recording.truncated())
 }
 
 /// Keeps the last row of every flow, so that a flow's first row in a batch finds its previous one.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::recording::DropReasons;
+
 /// Everything that a report says about its recordings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -36,6 +38,12 @@ pub struct RecordingSummary {
     pub rows: u64,
     /// Rows lost by the recorder; `null` when the recording was not finished.
     pub drops: Option<u64>,
+    /// The same by reason; `null` in an unfinished recording and in one of schema version 1.
+    #[serde(default)]
+    pub drops_by_reason: Option<DropReasons>,
+    /// When rows were lost, in the window; empty as well when the recording does not say (schema version 1).
+    #[serde(default)]
+    pub drop_spans: Vec<DropSpan>,
     /// Whether the file ends early.
     pub truncated: bool,
     /// What makes the figures less certain, one sentence each.
@@ -64,6 +72,17 @@ impl RecordingSummary {
     }
 }
 
+/// A time in which the recorder lost rows: they belong somewhere between its ends.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct DropSpan {
+    /// Last row before the loss, seconds since the start of the recording.
+    pub from_s: f64,
+    /// First row that knew of all of it.
+    pub to_s: f64,
+    /// Rows lost.
+    pub rows: u64,
+}
+
 /// The bottleneck and how well it was used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkSummary {
@@ -90,6 +109,43 @@ pub struct Fairness {
     pub intervals: u64,
     /// Their width.
     pub interval_s: f64,
+    /// The index of each of these intervals, in the order of time.
+    #[serde(default)]
+    pub series: Vec<JainPoint>,
+    /// How long it took until the flows shared evenly; `null` when they were not together for long enough to tell.
+    #[serde(default)]
+    pub convergence: Option<Convergence>,
+}
+
+/// Jain's index in one interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct JainPoint {
+    /// Start of the interval, seconds since the start of the recording.
+    pub start_s: f64,
+    /// Flows that were active from edge to edge, at least two.
+    pub flows: u64,
+    /// The index; `null` when none of them got anything acknowledged.
+    pub jain: Option<f64>,
+}
+
+/// Whether the index per interval came to 0.9 and stayed there for 5 s, while all flows were active.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum Convergence {
+    /// It did.
+    Reached {
+        /// Convergence time: from the start of the last flow to the first interval of these 5 s.
+        after_s: f64,
+        /// When that interval began, seconds since the start of the recording.
+        at_s: f64,
+        /// Start of the first later interval below 0.9; `null` when there was none while all flows were active.
+        lost_at_s: Option<f64>,
+    },
+    /// It did not.
+    NotReached {
+        /// For how long all flows were active together.
+        observed_s: f64,
+    },
 }
 
 /// What is measured, for a flow or for an algorithm.
@@ -109,8 +165,20 @@ pub struct Measures {
     pub retrans_ratio: Option<f64>,
     /// Packets marked lost.
     pub lost_pkts: u64,
+    /// Packets delivered.
+    #[serde(default)]
+    pub delivered_pkts: u64,
+    /// Lost packets as a share of those that came to an end: lost / (lost + delivered).
+    #[serde(default)]
+    pub loss_ratio: Option<f64>,
     /// Packets delivered with an ECN mark.
     pub delivered_ce_pkts: u64,
+    /// The same as a share of the packets delivered.
+    #[serde(default)]
+    pub ce_ratio: Option<f64>,
+    /// Retransmission timeouts; `null` in a recording of schema version 1.
+    #[serde(default)]
+    pub rto_count: Option<u64>,
     /// Congestion window, weighted by time.
     pub cwnd_mean_pkts: Option<f64>,
     /// RTT samples that count.
@@ -127,6 +195,9 @@ pub struct Measures {
     pub rtt_min_us: Option<u64>,
     /// Mean RTT minus that of the empty path (or minus the smallest, when that is not known).
     pub queueing_delay_us: Option<f64>,
+    /// Power: goodput / mean RTT, in bit/s per second of RTT.
+    #[serde(default)]
+    pub power_bps_per_s: Option<f64>,
     /// Share of time in each phase, in the order of the registry.
     pub phases: Vec<PhaseShare>,
     /// What the algorithm published about its inner state.
@@ -156,6 +227,64 @@ pub struct PhaseShare {
     pub mode: String,
     /// Share of the time for which the phase is known.
     pub share: f64,
+    /// How often it was entered; being in it at the first row counts.
+    #[serde(default)]
+    pub visits: u64,
+    /// Its length on average.
+    #[serde(default)]
+    pub mean_us: f64,
+}
+
+/// Connections whose opening or end is in the recording.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+pub struct Connections {
+    /// Flows whose opening was recorded.
+    pub opened: u64,
+    /// Flows whose end was recorded.
+    pub closed: u64,
+    /// Flow completion times: handshake to the last ACK of new data. `null` without any (schema version 1, still open,
+    /// open before the recording).
+    pub completion: Option<Distribution>,
+    /// From the handshake to the close.
+    pub duration: Option<Distribution>,
+    /// Mean RTT of each closed connection, counted in the kernel over all its samples.
+    pub rtt_mean: Option<Distribution>,
+    /// Smallest RTT of each closed connection.
+    pub rtt_min: Option<Distribution>,
+}
+
+/// How some times are distributed; percentiles are nearest-rank.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// Number of values.
+    pub n: u64,
+    /// Arithmetic mean.
+    pub mean_us: f64,
+    /// Smallest.
+    pub min_us: u64,
+    /// Median.
+    pub p50_us: u64,
+    /// 90th percentile.
+    pub p90_us: u64,
+    /// 95th percentile.
+    pub p95_us: u64,
+    /// 99th percentile.
+    pub p99_us: u64,
+    /// Largest.
+    pub max_us: u64,
+}
+
+/// What the kernel had counted when a connection was closed; `null` as in [`Connections`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct Closed {
+    /// From the handshake to the close.
+    pub duration_us: Option<u64>,
+    /// Flow completion time.
+    pub completion_us: Option<u64>,
+    /// Mean over all RTT samples.
+    pub rtt_mean_us: Option<u64>,
+    /// Smallest RTT sample.
+    pub rtt_min_us: Option<u64>,
 }
 
 /// One flow.
@@ -185,6 +314,9 @@ pub struct FlowSummary {
     pub end_s: f64,
     /// Rows of this flow.
     pub rows: u64,
+    /// The totals at its end; `null` when its end is not in the recording.
+    #[serde(default)]
+    pub closed: Option<Closed>,
     /// The figures.
     #[serde(flatten)]
     pub measures: Measures,
@@ -256,6 +388,15 @@ pub struct AlgorithmSummary {
     pub flows: u64,
     /// Acknowledged payload of all its flows per second of the run.
     pub total_goodput_bps: Option<f64>,
+    /// Its connections: those that ended with it.
+    #[serde(default)]
+    pub connections: Connections,
+    /// Quantiles of the RTT samples at 0, 0.5, 1 … 100 %, which draw their ECDF; empty without samples.
+    #[serde(default)]
+    pub rtt_quantiles_us: Vec<u64>,
+    /// The same of the flow completion times.
+    #[serde(default)]
+    pub completion_quantiles_us: Vec<u64>,
     /// The figures; rates are those of its average flow.
     #[serde(flatten)]
     pub measures: Measures,

@@ -57,6 +57,19 @@ pub const REQUIREMENTS: &[Requirement] = &[
         works: || ["ip", "tc"].iter().all(|tool| succeeds(Command::new(tool).arg("-V"))),
     },
     Requirement {
+        name: "chromium and chromedriver",
+        purpose: "opens the page of a report in the tests",
+        scope: Scope::Test,
+        packages: Packages {
+            debian: "chromium chromium-driver",
+            fedora: "chromium chromedriver",
+            suse: "chromium chromedriver",
+            arch: "chromium",
+            alpine: "chromium chromium-chromedriver",
+        },
+        works: || ["chromium", "chromedriver"].iter().all(|tool| succeeds(Command::new(tool).arg("--version"))),
+    },
+    Requirement {
         name: "make",
         purpose: "builds libbpf",
         scope: Scope::Build,

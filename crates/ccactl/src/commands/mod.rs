@@ -6,6 +6,7 @@ pub mod canary;
 pub mod canary_view;
 pub mod demo;
 pub mod diff;
+pub mod exporter;
 pub mod filters;
 pub mod flow;
 pub mod list;

@@ -8,24 +8,43 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use ccactl_abi::exit;
-use ccactl_report::{Options, Recording, Summary, figure, html, open_all, output, render, summarize};
+use ccactl_report::figure::{self, paper};
+use ccactl_report::{Options, Recording, Summary, compare, html, open_all, output, render, summarize};
 use clap::error::ErrorKind;
 use signal_hook::consts::SIGINT;
 
 #[derive(clap::Args)]
 pub struct Args {
     /// Recordings (Parquet or Arrow stream), folders of recordings or of `bench`, or `-` for standard input
-    #[arg(required = true, value_name = "FILE|DIR")]
+    #[arg(required_unless_present = "compare", value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
+    /// Compare B with A, each a recording or a folder of repeats: differences, their 95 % intervals and significance
+    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["paths", "html", "svg", "parquet"])]
+    compare: Option<Vec<PathBuf>>,
     /// Write one self-contained page with interactive charts
     #[arg(long, value_name = "OUT")]
     html: Option<PathBuf>,
     /// Write a still figure of window and RTT over time for a document (takes one recording)
     #[arg(long, value_name = "OUT")]
     svg: Option<PathBuf>,
+    /// Write the figures of a paper into a folder, one file each: throughput, RTT, window, phases, distributions, fairness, buffer sweep
+    #[arg(long, value_name = "DIR")]
+    figures: Option<PathBuf>,
+    /// What the figures are written as; PNG has 300 dots per inch
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["svg", "png"], requires = "figures")]
+    format: Vec<FigureFormat>,
+    /// Width of the figures in a two-column paper: 3.5 in or 7.16 in
+    #[arg(long, value_enum, default_value = "single", requires = "figures")]
+    width: FigureWidth,
     /// Print JSON instead of the table (keys: docs/metrics.md)
     #[arg(long)]
     json: bool,
+    /// Write the tables as Markdown; `-` prints them instead of the table
+    #[arg(long, value_name = "OUT|-")]
+    markdown: Option<PathBuf>,
+    /// Write one row per flow, algorithm and swap as Parquet, with typed columns
+    #[arg(long, value_name = "OUT")]
+    parquet: Option<PathBuf>,
     /// Write one line per flow, algorithm and swap; `-` prints them instead of the table
     #[arg(long, value_name = "OUT|-")]
     csv: Option<PathBuf>,
@@ -40,34 +59,113 @@ pub struct Args {
     interval: f64,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum FigureFormat {
+    Svg,
+    Png,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum FigureWidth {
+    Single,
+    Double,
+}
+
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let csv_to_stdout = args.csv.as_deref() == Some(Path::new("-"));
-    if csv_to_stdout && args.json {
-        clap::Error::raw(ErrorKind::ArgumentConflict, "--json and --csv - both print to standard output: choose one\n")
-            .exit();
+    let printed = printed(&args);
+    let options = Options { from_s: args.from, to_s: args.to, interval_s: args.interval };
+    if let Some([a, b]) = args.compare.as_deref() {
+        return print_comparison(&args, printed, a, b, &options);
     }
     if args.paths.iter().any(|path| path == Path::new("-")) {
         finish_pipe_before_ctrl_c()?;
     }
-    let options = Options { from_s: args.from, to_s: args.to, interval_s: args.interval };
     let recordings = open_all(&args.paths)?;
     let summary = summarize(&recordings, &options)?;
     if let Some(path) = &args.html {
         html::write(path, &recordings, &summary, &options, &html::Heading::default())?;
-        eprintln!("page: {}", path.display());
+        let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
+        eprintln!("page: {} ({:.1} MB)", path.display(), bytes as f64 / 1e6);
     }
     if let Some(path) = &args.svg {
         write_figure(path, &recordings, &summary, &options)?;
     }
-    if let Some(path) = args.csv.as_ref().filter(|_| !csv_to_stdout) {
-        output::write_whole(path, render::csv(&summary).as_bytes())?;
+    if let Some(folder) = &args.figures {
+        write_figures(folder, &args, &recordings, &summary, &options)?;
     }
-    print(&match (args.json, csv_to_stdout) {
-        (true, _) => render::json(&summary),
-        (_, true) => render::csv(&summary),
-        _ => render::terminal(&summary),
+    if let Some(path) = &args.parquet {
+        render::write_parquet(path, &summary)?;
+    }
+    write_texts(&args, || render::markdown(&summary), || render::csv(&summary))?;
+    print(&match printed {
+        Printed::Json => render::json(&summary),
+        Printed::Csv => render::csv(&summary),
+        Printed::Markdown => render::markdown(&summary),
+        Printed::Table => render::terminal_of_width(&summary, terminal_width()),
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn print_comparison(args: &Args, printed: Printed, a: &Path, b: &Path, options: &Options) -> anyhow::Result<ExitCode> {
+    let summary = |side: &Path| -> anyhow::Result<Summary> { Ok(summarize(&open_all(&[side.to_owned()])?, options)?) };
+    let (name_a, name_b) = (a.display().to_string(), b.display().to_string());
+    let comparison = compare((&name_a, &summary(a)?), (&name_b, &summary(b)?))?;
+    write_texts(args, || render::comparison_markdown(&comparison), || render::comparison_csv(&comparison))?;
+    print(&match printed {
+        Printed::Json => render::json(&comparison),
+        Printed::Csv => render::comparison_csv(&comparison),
+        Printed::Markdown => render::comparison_markdown(&comparison),
+        Printed::Table => render::comparison_terminal(&comparison, terminal_width()),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What goes to standard output.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Printed {
+    Table,
+    Json,
+    Csv,
+    Markdown,
+}
+
+/// Only one thing can.
+fn printed(args: &Args) -> Printed {
+    let to_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+    let asked = [
+        (args.json, Printed::Json),
+        (to_stdout(&args.csv), Printed::Csv),
+        (to_stdout(&args.markdown), Printed::Markdown),
+    ];
+    match asked.iter().filter(|(asked, _)| *asked).map(|(_, printed)| *printed).collect::<Vec<_>>()[..] {
+        [] => Printed::Table,
+        [one] => one,
+        _ => clap::Error::raw(
+            ErrorKind::ArgumentConflict,
+            "--json, --csv - and --markdown - all print to standard output: choose one\n",
+        )
+        .exit(),
+    }
+}
+
+/// Writes the files that were asked for beside what is printed.
+fn write_texts(args: &Args, markdown: impl Fn() -> String, csv: impl Fn() -> String) -> anyhow::Result<()> {
+    let file = |path: &Option<PathBuf>| path.clone().filter(|path| path != Path::new("-"));
+    if let Some(path) = file(&args.markdown) {
+        output::write_whole(&path, markdown().as_bytes())?;
+    }
+    if let Some(path) = file(&args.csv) {
+        output::write_whole(&path, csv().as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Columns of the terminal; a pipe and a file get the usual ones.
+fn terminal_width() -> usize {
+    let mut size = nix::libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: the kernel fills the structure that the pointer leads to, or fails.
+    let result = unsafe { nix::libc::ioctl(1, nix::libc::TIOCGWINSZ, &mut size) };
+    if result == 0 && size.ws_col > 0 { size.ws_col.into() } else { render::DEFAULT_WIDTH }
 }
 
 fn write_figure(path: &Path, recordings: &[Recording], summary: &Summary, options: &Options) -> anyhow::Result<()> {
@@ -78,6 +176,34 @@ fn write_figure(path: &Path, recordings: &[Recording], summary: &Summary, option
     };
     figure::write(path, recording, of_it, options)?;
     eprintln!("figure: {}", path.display());
+    Ok(())
+}
+
+fn write_figures(
+    folder: &Path,
+    args: &Args,
+    recordings: &[Recording],
+    summary: &Summary,
+    options: &Options,
+) -> anyhow::Result<()> {
+    let width = match args.width {
+        FigureWidth::Single => paper::Width::Single,
+        FigureWidth::Double => paper::Width::Double,
+    };
+    let mut formats: Vec<paper::Format> = Vec::new();
+    for format in &args.format {
+        let format = match format {
+            FigureFormat::Svg => paper::Format::Svg,
+            FigureFormat::Png => paper::Format::Png,
+        };
+        if !formats.contains(&format) {
+            formats.push(format);
+        }
+    }
+    let figures = paper::figures(recordings, summary, options, width)?;
+    let files = paper::write(folder, &figures, &formats)?;
+    let names: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
+    eprintln!("figures: {} files in {}: {}", files.len(), folder.display(), names.join(", "));
     Ok(())
 }
 

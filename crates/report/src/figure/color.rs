@@ -38,12 +38,22 @@ fn mix_with_white(RGBColor(red, green, blue): RGBColor, white: f64) -> RGBColor 
 }
 
 /// Relative luminance of WCAG 2.1.
-fn luminance(RGBColor(red, green, blue): RGBColor) -> f64 {
+pub fn luminance(RGBColor(red, green, blue): RGBColor) -> f64 {
     let linear = |part: u8| {
         let part = f64::from(part) / 255.0;
         if part <= 0.04045 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
     };
     0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
+}
+
+/// Ends of the scale of [`diverging`]: Okabe and Ito's vermilion and blue, which no colour blindness makes alike.
+const LOW: RGBColor = RGBColor(0xd5, 0x5e, 0x00);
+const HIGH: RGBColor = RGBColor(0x00, 0x72, 0xb2);
+
+/// A share of two as a colour: white when it is half, vermilion towards nothing, blue towards everything.
+pub fn diverging(share: f64) -> RGBColor {
+    let distance = (share.clamp(0.0, 1.0) - 0.5) * 2.0;
+    mix_with_white(if distance < 0.0 { LOW } else { HIGH }, 1.0 - distance.abs())
 }
 
 #[cfg(test)]
@@ -56,6 +66,11 @@ mod tests {
         for bad in ["", "#12345", "0072b2#", "#zz0000", "rgb(1,2,3)", "#ééé"] {
             assert_eq!(parse(bad), UNKNOWN, "{bad}");
         }
+    }
+
+    #[test]
+    fn a_fair_share_is_white_and_the_ends_are_not_alike() {
+        assert_eq!([diverging(0.5), diverging(0.0), diverging(1.0)], [RGBColor(255, 255, 255), LOW, HIGH]);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! One self-contained page: tables, method and interactive charts, with everything it needs inside.
 
+mod across;
 pub(crate) mod escape;
+mod parameters;
 mod sections;
 mod template;
 
@@ -11,10 +13,17 @@ use crate::{Error, Options, Recording, Summary, output};
 
 use escape::{script_json, text};
 
-const TEMPLATE: &str = include_str!("../../assets/page.html");
-const METHOD: &str = include_str!("../../assets/method.html");
-const PAGE_CSS: &str = include_str!("../../assets/page.css");
-const PAGE_JS: &str = include_str!("../../assets/page.js");
+const TEMPLATE: &str = include_str!("../../assets/page/page.html");
+const METHOD: &str = include_str!("../../assets/page/method.html");
+const PAGE_CSS: &str = include_str!("../../assets/page/page.css");
+/// One script in parts, which share their names; in the order in which they build on each other.
+const PAGE_JS: [&str; 5] = [
+    include_str!("../../assets/page/look.js"),
+    include_str!("../../assets/page/group.js"),
+    include_str!("../../assets/page/time.js"),
+    include_str!("../../assets/page/other.js"),
+    include_str!("../../assets/page/start.js"),
+];
 const UPLOT_CSS: &str = include_str!("../../assets/uplot/uPlot.min.css");
 const UPLOT_JS: &str = include_str!("../../assets/uplot/uPlot.iife.min.js");
 
@@ -40,10 +49,11 @@ pub fn page(
     let charts = recordings
         .iter()
         .zip(&summary.recordings)
-        .map(|(recording, of_it)| charts::charts(recording, of_it, options))
+        .map(|(recording, of_it)| charts::charts(recording, of_it, options, recordings.len()))
         .collect::<Result<Vec<Charts>, Error>>()?;
     let windows: Vec<serde_json::Value> =
         charts.iter().zip(&summary.recordings).map(|(c, s)| chart_json(c, s)).collect();
+    let across = charts::across(summary);
     let title = if heading.title.is_empty() { default_title(summary) } else { heading.title.clone() };
     let fields = |name: &str| match name {
         "title" => text(&title),
@@ -51,14 +61,20 @@ pub fn page(
         "page_css" => PAGE_CSS.to_owned(),
         "notes" => heading.notes.iter().map(|note| format!("<p class=\"soft\">{}</p>\n", text(note))).collect(),
         "repeats" => sections::repeats(summary),
-        "recordings" => {
-            summary.recordings.iter().zip(&charts).enumerate().map(|(i, (r, c))| sections::recording(i, r, c)).collect()
-        }
+        "across" => across::section(&across),
+        "recordings" => recordings
+            .iter()
+            .zip(&summary.recordings)
+            .zip(&charts)
+            .enumerate()
+            .map(|(i, ((recording, summary), charts))| sections::recording(i, recording.metadata(), summary, charts))
+            .collect(),
         "method" => METHOD.to_owned(),
         "footer" => sections::footer(summary),
         "data" => script_json(&windows),
+        "across_data" => script_json(&across),
         "uplot_js" => UPLOT_JS.to_owned(),
-        "page_js" => PAGE_JS.to_owned(),
+        "page_js" => format!("(() => {{\n\"use strict\";\n{}}})();", PAGE_JS.concat()),
         other => unreachable!("the template has no field {other}"),
     };
     Ok(template::fill(TEMPLATE, fields))
@@ -92,5 +108,6 @@ fn default_title(summary: &Summary) -> String {
 fn chart_json(charts: &Charts, summary: &crate::RecordingSummary) -> serde_json::Value {
     let mut value = serde_json::to_value(charts).expect("charts have text keys and finite numbers");
     value["window_s"] = serde_json::json!([summary.from_s, summary.to_s.max(summary.from_s + 1e-3)]);
+    value["drop_spans"] = serde_json::json!(summary.drop_spans);
     value
 }

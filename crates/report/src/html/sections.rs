@@ -1,7 +1,9 @@
 //! The parts of the page that are there without a script.
 
 use super::escape::text;
+use super::parameters;
 use crate::charts::{Charts, MAX_FLOWS};
+use crate::recording::Metadata;
 use crate::render::{swaps as table_swaps, table};
 use crate::summary::{RecordingSummary, Summary};
 
@@ -33,7 +35,7 @@ const REPEAT_FIGURES: [(&str, &str); 6] = [
 const MAX_ROWS: usize = 200;
 
 /// One recording: facts, warnings, table, a place for its charts, its scenario.
-pub fn recording(index: usize, recording: &RecordingSummary, charts: &Charts) -> String {
+pub fn recording(index: usize, metadata: &Metadata, recording: &RecordingSummary, charts: &Charts) -> String {
     let mut out = format!("<section>\n<h2>{}</h2>\n<ul class=\"facts\">\n", text(&recording.name));
     for fact in table::facts(recording) {
         out.push_str(&format!("<li>{}</li>\n", text(&fact)));
@@ -46,6 +48,7 @@ pub fn recording(index: usize, recording: &RecordingSummary, charts: &Charts) ->
     out.push_str(&notes(recording, charts));
     out.push_str(&format!("<div data-charts=\"{index}\"></div>\n"));
     out.push_str(&swaps(recording));
+    out.push_str(&parameters::section(metadata, recording));
     if let Some(scenario) = &recording.scenario {
         out.push_str(&format!("<details>\n<summary>Scenario</summary>\n<pre>{}</pre>\n</details>\n", text(scenario)));
     }
@@ -120,7 +123,7 @@ fn notes(recording: &RecordingSummary, charts: &Charts) -> String {
     out
 }
 
-fn head(names: &[&str], figures: &[(&str, &str)]) -> String {
+pub(super) fn head(names: &[&str], figures: &[(&str, &str)]) -> String {
     let mut out = String::from("<div class=\"scroll\"><table class=\"figures\">\n<thead><tr>");
     out.extend(names.iter().map(|name| format!("<th class=\"name\">{name}</th>")));
     out.extend(figures.iter().map(|(name, unit)| format!("<th>{name}<small>{unit}</small></th>")));
@@ -137,7 +140,7 @@ fn row(name: &str, algorithm: &str, color: Option<&str>, cells: &[String], figur
     out
 }
 
-fn cell_html(cell: &str, (name, unit): (&str, &str)) -> String {
+pub(super) fn cell_html(cell: &str, (name, unit): (&str, &str)) -> String {
     format!("<td data-label=\"{name} [{unit}]\">{}</td>", text(cell))
 }
 

@@ -1,9 +1,10 @@
 //! One metric per file. Each says what it folds out of the steps and what it makes of the result.
 
+pub mod amounts;
 pub mod changes;
+pub mod drops;
 pub mod inner;
 pub mod intervals;
 pub mod phases;
-pub mod rtt;
 pub mod swaps;
 pub mod totals;

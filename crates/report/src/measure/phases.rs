@@ -1,31 +1,51 @@
-//! How long each algorithm stayed in each of its phases.
+//! How long each algorithm stayed in each of its phases, and how often it came there.
 
-use std::collections::HashMap;
+use crate::walk::{Name, Step};
 
-use polars::prelude::*;
-
-use crate::columns::{FlowKey, counts, flow_keys, texts};
-use crate::fold::{Agg, Fold};
-use crate::steps;
-
-/// Time per phase. A phase holds from the row that shows it to the flow's next row.
-pub fn fold() -> Fold {
-    let mut keys = steps::flow();
-    keys.push(col("running"));
-    keys.push(col("prev_trace_mode"));
-    Fold::new(keys, vec![("time_us", Agg::Sum, col("dt_us"))]).filtered(col("prev_trace_mode").is_not_null())
+/// What is known of one phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stay {
+    /// Time in it.
+    pub time_us: u64,
+    /// How often it was entered; being in it at the first row counts.
+    pub visits: u64,
 }
 
-/// Microseconds per phase.
-pub type PhaseTimes = HashMap<String, u64>;
+/// The phases of one flow under one algorithm, in the order in which they appeared.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Phases {
+    stays: Vec<(Name, Stay)>,
+}
 
-/// The result of [`fold`], by flow and kernel name.
-pub fn read(frame: &DataFrame) -> PolarsResult<HashMap<(FlowKey, String), PhaseTimes>> {
-    let mut phases: HashMap<(FlowKey, String), PhaseTimes> = HashMap::new();
-    let keys = flow_keys(frame)?.into_iter().zip(texts(frame, "running")?);
-    let values = texts(frame, "prev_trace_mode")?.into_iter().zip(counts(frame, "time_us")?);
-    for (key, (mode, time_us)) in keys.zip(values) {
-        *phases.entry(key).or_default().entry(mode).or_default() += time_us;
+impl Phases {
+    /// Takes a step in. A phase holds from the row that shows it to the flow's next row. A visit begins with the row
+    /// that shows another phase than the one before, and counts once the phase has held.
+    pub fn add(&mut self, step: &Step<'_>, entered: bool) {
+        let Some(mode) = step.previous.and_then(|previous| previous.mode) else { return };
+        let stay = self.stay(mode);
+        stay.time_us = stay.time_us.saturating_add(step.dt_us());
+        stay.visits += u64::from(entered);
     }
-    Ok(phases)
+
+    /// All phases of another flow or algorithm added.
+    pub fn merge(&mut self, other: &Phases) {
+        for (mode, stay) in &other.stays {
+            let sum = self.stay(*mode);
+            sum.time_us = sum.time_us.saturating_add(stay.time_us);
+            sum.visits += stay.visits;
+        }
+    }
+
+    /// The phases.
+    pub fn iter(&self) -> impl Iterator<Item = (Name, Stay)> + '_ {
+        self.stays.iter().copied()
+    }
+
+    fn stay(&mut self, mode: Name) -> &mut Stay {
+        let index = self.stays.iter().position(|(known, _)| *known == mode).unwrap_or_else(|| {
+            self.stays.push((mode, Stay::default()));
+            self.stays.len() - 1
+        });
+        &mut self.stays[index].1
+    }
 }

@@ -4,12 +4,23 @@
 //! change, and the first row with the new one the state just after it, before the new algorithm has seen an ACK. Steps
 //! lie on one side of a change, as it happens at a row.
 
-use std::collections::{BTreeMap, HashMap};
+use super::changes::Change;
+use crate::walk::{Counter, Row, Step};
 
-use polars::prelude::*;
-
-use super::changes::{Change, changed};
-use crate::columns::{FlowKey, counts, flow_keys, i64s};
+/// The columns that this is made of.
+pub const COLUMNS: [&str; 11] = [
+    "t_us",
+    "netns",
+    "flow_id",
+    "algorithm",
+    "cwnd_pkts",
+    "ssthresh_pkts",
+    "pacing_rate_bps",
+    "rtt_us",
+    "bytes_sent",
+    "retrans_pkts",
+    "delivered_pkts",
+];
 
 /// Length of each side, where no other change, no end and no beginning cuts it short.
 pub const SIDE_US: u64 = 1_000_000;
@@ -23,11 +34,17 @@ const WINDOW_BINS: usize = (DIP_WINDOW_US / BIN_US) as usize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct State {
     /// Congestion window.
-    pub cwnd_pkts: Option<u64>,
+    pub cwnd_pkts: Option<u32>,
     /// Slow-start threshold.
-    pub ssthresh_pkts: Option<u64>,
+    pub ssthresh_pkts: Option<u32>,
     /// Pacing rate.
     pub pacing_rate_bps: Option<u64>,
+}
+
+impl State {
+    fn of(row: &Row) -> State {
+        State { cwnd_pkts: row.cwnd_pkts, ssthresh_pkts: row.ssthresh_pkts, pacing_rate_bps: row.pacing_rate_bps }
+    }
 }
 
 /// What happened on one side of a change.
@@ -68,107 +85,58 @@ pub struct Swap {
 
 /// Follows flows that change their algorithm through the rows, in order.
 pub struct Swaps {
-    flows: BTreeMap<FlowKey, Follower>,
+    /// One per flow, with or without changes.
+    flows: Vec<Follower>,
 }
 
 impl Swaps {
-    /// For changes that are known from an earlier pass over the same rows.
-    pub fn new(changes: impl IntoIterator<Item = Change>) -> Swaps {
-        let mut flows: BTreeMap<FlowKey, Follower> = BTreeMap::new();
-        for change in changes {
-            flows.entry(change.flow).or_default().swaps.push(Swap {
-                change,
-                before: Side::default(),
-                after: Side::default(),
-                lowest_pkts: None,
-                state_before: State::default(),
-                state_after: State::default(),
-                state_later: None,
-            });
-        }
-        Swaps { flows }
+    /// For the changes of each flow, which are known from an earlier walk over the same rows.
+    pub fn new<'a>(changes: impl Iterator<Item = &'a [Change]>) -> Swaps {
+        Swaps { flows: changes.map(Follower::new).collect() }
     }
 
     /// Whether there is nothing to follow.
     pub fn is_empty(&self) -> bool {
-        self.flows.is_empty()
+        self.flows.iter().all(|flow| flow.swaps.is_empty())
     }
 
-    /// Takes a batch of steps in.
-    pub fn push(&mut self, steps: &DataFrame) -> PolarsResult<()> {
-        let marked = steps.clone().lazy().with_column(changed().cast(DataType::Int64).alias("changed")).collect()?;
-        let keys = flow_keys(&marked)?;
-        let (times, previous) = (counts(&marked, "t_us")?, i64s(&marked, "prev_t_us")?);
-        let (delivered, retrans) = (counts(&marked, "d_delivered_pkts")?, counts(&marked, "d_retrans_pkts")?);
-        let (rtt, changed) = (i64s(&marked, "rtt_us")?, counts(&marked, "changed")?);
-        let [cwnd, ssthresh, pacing] =
-            ["cwnd_pkts", "ssthresh_pkts", "pacing_rate_bps"].map(|column| i64s(&marked, column));
-        let (cwnd, ssthresh, pacing) = (cwnd?, ssthresh?, pacing?);
-        let known = |value: Option<i64>| value.and_then(|value| u64::try_from(value).ok());
-        for (i, key) in keys.iter().enumerate() {
-            let Some(flow) = self.flows.get_mut(key) else { continue };
-            flow.step(&Step {
-                from_us: known(previous[i]),
-                to_us: times[i],
-                delivered_pkts: delivered[i],
-                retrans_pkts: retrans[i],
-                rtt_us: known(rtt[i]),
-                changed: changed[i] == 1,
-                state: State {
-                    cwnd_pkts: known(cwnd[i]),
-                    ssthresh_pkts: known(ssthresh[i]),
-                    pacing_rate_bps: known(pacing[i]),
-                },
-            });
+    /// Takes a step in.
+    pub fn add(&mut self, step: &Step<'_>) {
+        if let Some(flow) = self.flows.get_mut(step.flow).filter(|flow| !flow.swaps.is_empty()) {
+            flow.step(step);
         }
-        Ok(())
     }
 
     /// The changes of each flow in the order of time.
-    pub fn finish(self) -> HashMap<FlowKey, Vec<Swap>> {
-        self.flows.into_iter().map(|(key, flow)| (key, flow.finish())).collect()
+    pub fn finish(self) -> Vec<Vec<Swap>> {
+        self.flows.into_iter().map(Follower::finish).collect()
     }
 }
 
-/// From one row of a flow to the next.
-struct Step {
-    /// `None` for the first row.
-    from_us: Option<u64>,
-    to_us: u64,
-    delivered_pkts: u64,
-    retrans_pkts: u64,
-    /// Latest sample; a new one only when packets were delivered.
-    rtt_us: Option<u64>,
-    /// The later row is the first with another algorithm.
-    changed: bool,
-    state: State,
-}
-
-impl Step {
-    /// Packets delivered between two times, as if at a steady rate during the step.
-    fn delivered_between(&self, from_us: u64, to_us: u64) -> f64 {
-        let Some(start_us) = self.from_us else { return 0.0 };
-        let pkts = self.delivered_pkts as f64;
-        if start_us >= self.to_us {
-            // Two rows at one time.
-            let is_inside = (from_us..=to_us).contains(&self.to_us);
-            return if is_inside { pkts } else { 0.0 };
-        }
-        let inside_us = to_us.min(self.to_us).saturating_sub(from_us.max(start_us));
-        pkts * inside_us as f64 / (self.to_us - start_us) as f64
+/// Packets delivered between two times, as if at a steady rate during the step.
+fn delivered_between(step: &Step<'_>, from_us: u64, to_us: u64) -> f64 {
+    let Some(previous) = step.previous else { return 0.0 };
+    let pkts = step.increase(Counter::DeliveredPkts) as f64;
+    let (start_us, end_us) = (previous.t_us, step.row.t_us);
+    if start_us >= end_us {
+        // Two rows at one time.
+        let is_inside = (from_us..=to_us).contains(&end_us);
+        return if is_inside { pkts } else { 0.0 };
     }
+    let inside_us = to_us.min(end_us).saturating_sub(from_us.max(start_us));
+    pkts * inside_us as f64 / (end_us - start_us) as f64
 }
 
 impl Side {
-    fn add(&mut self, step: &Step, from_us: u64, to_us: u64) {
-        self.delivered_pkts += step.delivered_between(from_us, to_us);
-        if !(step.to_us > from_us && step.to_us <= to_us) {
+    fn add(&mut self, step: &Step<'_>, from_us: u64, to_us: u64) {
+        self.delivered_pkts += delivered_between(step, from_us, to_us);
+        if !(step.row.t_us > from_us && step.row.t_us <= to_us) {
             return;
         }
         self.rows += 1;
-        self.retrans_pkts += step.retrans_pkts;
-        if let Some(rtt_us) = step.rtt_us.filter(|_| step.delivered_pkts > 0) {
-            self.rtt_sum_us += rtt_us;
+        self.retrans_pkts += step.increase(Counter::RetransPkts);
+        if let Some(rtt_us) = step.rtt_sample_us() {
+            self.rtt_sum_us += u64::from(rtt_us);
             self.rtt_samples += 1;
         }
     }
@@ -181,7 +149,6 @@ struct Follower {
     /// How many of them have happened.
     happened: usize,
     first_us: Option<u64>,
-    last_us: u64,
     last_state: State,
     /// Time from the last change to its [`Swap::state_later`].
     rtt_us: u64,
@@ -190,23 +157,37 @@ struct Follower {
 }
 
 impl Follower {
-    fn step(&mut self, step: &Step) {
-        self.first_us.get_or_insert(step.to_us);
-        self.add_after(step);
+    fn new(changes: &[Change]) -> Follower {
+        let swap = |change: &Change| Swap {
+            change: *change,
+            before: Side::default(),
+            after: Side::default(),
+            lowest_pkts: None,
+            state_before: State::default(),
+            state_after: State::default(),
+            state_later: None,
+        };
+        Follower { swaps: changes.iter().map(swap).collect(), ..Follower::default() }
+    }
+
+    fn step(&mut self, step: &Step<'_>) {
+        let t_us = step.row.t_us;
+        let changed = step.changed_from().is_some() && self.happened < self.swaps.len();
+        self.first_us.get_or_insert(t_us);
+        self.add_after(step, changed);
         self.add_before(step);
-        self.last_us = step.to_us;
-        if step.changed && self.happened < self.swaps.len() {
+        if changed {
             self.close_after();
             let swap = &mut self.swaps[self.happened];
             swap.state_before = self.last_state;
-            swap.state_after = step.state;
-            self.rtt_us = step.rtt_us.unwrap_or(0);
+            swap.state_after = State::of(step.row);
+            self.rtt_us = step.row.rtt_us.unwrap_or(0).into();
             self.happened += 1;
         }
-        self.last_state = step.state;
+        self.last_state = State::of(step.row);
     }
 
-    fn add_before(&mut self, step: &Step) {
+    fn add_before(&mut self, step: &Step<'_>) {
         let previous_us = self.happened.checked_sub(1).map(|i| self.swaps[i].change.at_us);
         let Some(next) = self.swaps.get_mut(self.happened) else { return };
         let at_us = next.change.at_us;
@@ -215,25 +196,25 @@ impl Follower {
         next.before.add(step, from_us, at_us);
     }
 
-    fn add_after(&mut self, step: &Step) {
+    fn add_after(&mut self, step: &Step<'_>, changed: bool) {
         let Some(swap) = self.happened.checked_sub(1).map(|i| &mut self.swaps[i]) else { return };
-        let at_us = swap.change.at_us;
+        let (at_us, t_us) = (swap.change.at_us, step.row.t_us);
         let end_us = at_us + SIDE_US;
         swap.after.add(step, at_us, end_us);
-        swap.after.span_us = step.to_us.min(end_us).saturating_sub(at_us);
-        if swap.state_later.is_none() && !step.changed && step.to_us >= at_us + self.rtt_us {
-            swap.state_later = Some(step.state);
+        swap.after.span_us = t_us.min(end_us).saturating_sub(at_us);
+        if swap.state_later.is_none() && !changed && t_us >= at_us + self.rtt_us {
+            swap.state_later = Some(State::of(step.row));
         }
-        let start_us = step.from_us.unwrap_or(step.to_us).clamp(at_us, end_us);
+        let start_us = step.previous.map_or(t_us, |previous| previous.t_us).clamp(at_us, end_us);
         let first = (start_us - at_us) / BIN_US;
-        let last = (step.to_us.clamp(at_us, end_us) - at_us) / BIN_US;
+        let last = (t_us.clamp(at_us, end_us) - at_us) / BIN_US;
         for bin in first..=last.min(SIDE_US / BIN_US - 1) {
             let from_us = at_us + bin * BIN_US;
             let bin = bin as usize;
             if self.bins.len() <= bin {
                 self.bins.resize(bin + 1, 0.0);
             }
-            self.bins[bin] += step.delivered_between(from_us, from_us + BIN_US);
+            self.bins[bin] += delivered_between(step, from_us, from_us + BIN_US);
         }
     }
 
@@ -275,18 +256,14 @@ mod tests {
 
     #[test]
     fn a_step_counts_in_proportion_to_time() {
-        let step = |from_us, to_us| Step {
-            from_us,
-            to_us,
-            delivered_pkts: 8,
-            retrans_pkts: 0,
-            rtt_us: None,
-            changed: false,
-            state: State::default(),
+        let row = |t_us, delivered| Row::delivered(t_us, delivered);
+        let between = |previous: Option<&Row>, row: &Row, from_us, to_us| {
+            delivered_between(&Step { flow: 0, previous, row, closing: None }, from_us, to_us)
         };
-        assert_eq!(step(Some(100), 200).delivered_between(150, 400), 4.0);
-        assert_eq!(step(Some(100), 200).delivered_between(200, 400), 0.0);
-        assert_eq!(step(Some(100), 100).delivered_between(50, 100), 8.0);
-        assert_eq!(step(None, 100).delivered_between(50, 100), 0.0);
+        let (first, last) = (row(100, 0), row(200, 8));
+        assert_eq!(between(Some(&first), &last, 150, 400), 4.0);
+        assert_eq!(between(Some(&first), &last, 200, 400), 0.0);
+        assert_eq!(between(Some(&first), &row(100, 8), 50, 100), 8.0);
+        assert_eq!(between(None, &last, 50, 200), 0.0);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Recording;
+use super::{Part, Recording, dataset};
 use crate::Error;
 
 /// A bench folder keeps its recordings at most this deep (`DIR/SCENARIO/run-1/recording.parquet`).
@@ -14,7 +14,8 @@ const STREAM: &str = "arrows";
 /// What the recorder appends to the name of the target while it records.
 const PARTIAL_SUFFIX: &str = ".partial.arrows";
 
-/// Opens every file, and every recording in every folder, in the order given (folders sorted by name).
+/// Opens every file, and every recording in every folder, in the order given (folders sorted by name). Parts of one
+/// dataset are one recording.
 ///
 /// In a folder, a stream beside the Parquet file of the same name is passed over, and so are Parquet files that no
 /// recorder wrote. A file that was named must be a recording.
@@ -22,32 +23,37 @@ const PARTIAL_SUFFIX: &str = ".partial.arrows";
 /// # Errors
 /// As [`Recording::open`], or when a folder holds no recording.
 pub fn open_all(paths: &[PathBuf]) -> Result<Vec<Recording>, Error> {
+    let mut parts = Vec::new();
     let mut recordings = Vec::new();
     for path in paths {
         if path.is_dir() {
-            recordings.extend(open_folder(path)?);
-        } else {
+            parts.extend(open_folder(path)?);
+        } else if path == Path::new("-") {
+            recordings.extend(dataset::group(std::mem::take(&mut parts)));
             recordings.push(Recording::open(path)?);
+        } else {
+            parts.push(Part::open(path, None)?);
         }
     }
+    recordings.extend(dataset::group(parts));
     Ok(recordings)
 }
 
-fn open_folder(folder: &Path) -> Result<Vec<Recording>, Error> {
+fn open_folder(folder: &Path) -> Result<Vec<Part>, Error> {
     let mut files = Vec::new();
     collect(folder, MAX_DEPTH, &mut files)?;
-    let mut recordings = Vec::new();
+    let mut parts = Vec::new();
     for file in files {
-        match Recording::open(&file) {
-            Ok(recording) => recordings.push(recording),
+        match Part::open(&file, None) {
+            Ok(part) => parts.push(part),
             Err(Error::NotARecording { .. }) => {}
             Err(error) => return Err(error),
         }
     }
-    if recordings.is_empty() {
+    if parts.is_empty() {
         return Err(Error::EmptyFolder { path: folder.to_owned(), depth: MAX_DEPTH });
     }
-    Ok(recordings)
+    Ok(parts)
 }
 
 fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Error> {

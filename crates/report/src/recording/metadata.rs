@@ -6,12 +6,14 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::SCHEMA_VERSION;
+use super::schema::VERSIONS;
 use crate::Error;
 
 /// What the recorder wrote beside the rows. Only the schema version must be there.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Metadata {
+    /// Version of the columns and keys.
+    pub schema_version: u32,
     /// Version of ccactl.
     pub writer: Option<String>,
     /// `uname -r`.
@@ -22,6 +24,10 @@ pub struct Metadata {
     pub every: Option<String>,
     /// Filter as asked for, JSON.
     pub filter: Option<String>,
+    /// Which events are recorded.
+    pub events: Option<String>,
+    /// Size of the ring buffer.
+    pub buffer_bytes: Option<u64>,
     /// Algorithms that were loaded or seen.
     pub algorithms: Vec<AlgorithmInfo>,
     /// Flows that have a name.
@@ -34,8 +40,55 @@ pub struct Metadata {
     pub duration_us: Option<u64>,
     /// Rows written; known at the end only.
     pub rows: Option<u64>,
-    /// Rows that the ring buffer had no room for; known at the end only.
+    /// Rows that were lost, for whatever reason; known at the end only.
     pub drops: Option<u64>,
+    /// The same by reason, since version 2.
+    pub drops_by_reason: Option<DropReasons>,
+    /// Rows of each kind of event, since version 2; empty when not known.
+    pub rows_by_event: BTreeMap<String, u64>,
+    /// Shared by the parts of one recording that was rotated.
+    pub dataset: Option<String>,
+    /// Which of them this is, from 0.
+    pub part: Option<u64>,
+    /// How many there are; the last one knows.
+    pub parts: Option<u64>,
+    /// Made by `ccactl recover`.
+    pub recovered: Option<Recovered>,
+}
+
+/// Why rows were lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct DropReasons {
+    /// Samples for which the ring buffer had no room.
+    pub ring_full_samples: u64,
+    /// Other events for which the ring buffer had no room.
+    pub ring_full_events: u64,
+    /// The kernel gave no storage for the socket.
+    pub no_storage: u64,
+}
+
+impl DropReasons {
+    /// Both together.
+    pub(super) fn plus(self, other: DropReasons) -> DropReasons {
+        DropReasons {
+            ring_full_samples: self.ring_full_samples.saturating_add(other.ring_full_samples),
+            ring_full_events: self.ring_full_events.saturating_add(other.ring_full_events),
+            no_storage: self.no_storage.saturating_add(other.no_storage),
+        }
+    }
+}
+
+/// What `ccactl recover` found in the stream of a killed recording.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct Recovered {
+    /// Whole rows.
+    pub rows: u64,
+    /// Time of the last one, RFC 3339.
+    pub until: Option<String>,
+    /// Whether the stream ended in the middle of a batch.
+    pub truncated: bool,
 }
 
 /// From a kernel name to what the user calls it.
@@ -106,20 +159,24 @@ impl Metadata {
                 found: "a file without the metadata key ccactl.schema_version".to_owned(),
             });
         };
-        if found.trim().parse() != Ok(SCHEMA_VERSION) {
+        let version = found.trim().parse().ok().filter(|version| VERSIONS.contains(version));
+        let Some(schema_version) = version else {
             return Err(Error::SchemaVersion {
                 path: path.to_owned(),
                 found,
-                expected: SCHEMA_VERSION,
+                expected: (*VERSIONS.start(), *VERSIONS.end()),
                 writer: text("version"),
             });
-        }
+        };
         Ok(Metadata {
+            schema_version,
             writer: text("version"),
             kernel: text("kernel"),
             started: text("started"),
             every: text("every"),
             filter: text("filter"),
+            events: text("events"),
+            buffer_bytes: json(path, raw, "buffer_bytes", "a number")?,
             algorithms: json(path, raw, "algorithms", "a JSON list of algorithms")?.unwrap_or_default(),
             flows: json(path, raw, "flows", "a JSON list of flows")?.unwrap_or_default(),
             link: json(path, raw, "link", "a JSON object with rate_bps")?,
@@ -127,6 +184,12 @@ impl Metadata {
             duration_us: json(path, raw, "duration_us", "a number")?,
             rows: json(path, raw, "rows", "a number")?,
             drops: json(path, raw, "drops", "a number")?,
+            drops_by_reason: json(path, raw, "drops_by_reason", "a JSON object of counts")?,
+            rows_by_event: json(path, raw, "rows_by_event", "a JSON object of counts")?.unwrap_or_default(),
+            dataset: text("dataset"),
+            part: json(path, raw, "part", "a number")?,
+            parts: json(path, raw, "parts", "a number")?,
+            recovered: json(path, raw, "recovered", "a JSON object with rows")?,
         })
     }
 }
@@ -158,14 +221,17 @@ mod tests {
 
     #[test]
     fn only_the_schema_version_must_be_there() {
-        assert_eq!(parse(&[("ccactl.schema_version", "1")]).unwrap(), Metadata::default());
+        for (text, schema_version) in [("1", 1), ("2", 2)] {
+            let expected = Metadata { schema_version, ..Metadata::default() };
+            assert_eq!(parse(&[("ccactl.schema_version", text)]).unwrap(), expected);
+        }
     }
 
     #[test]
     fn another_version_names_both_and_the_writer() {
         let error = parse(&[("ccactl.schema_version", "7"), ("ccactl.version", "3.1.0")]).unwrap_err();
         let text = error.to_string();
-        assert!(text.contains("version 7") && text.contains("version 1") && text.contains("(3.1.0)"), "{text}");
+        assert!(text.contains("version 7") && text.contains("1 to 2") && text.contains("(3.1.0)"), "{text}");
     }
 
     #[test]

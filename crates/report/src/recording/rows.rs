@@ -1,11 +1,9 @@
 //! The rows of a recording, in batches of bounded size and in the order of the file.
 
-use std::fs::File;
-
 use polars::prelude::*;
-use polars_arrow::io::ipc::read::{StreamReader, StreamState, read_stream_metadata};
 
-use super::{Kind, Recording, schema};
+use super::part::{Layout, Part};
+use super::{Recording, schema, stream};
 use crate::Error;
 
 /// Rows per batch: large enough for the cost per batch to vanish, small enough for any machine.
@@ -36,8 +34,7 @@ impl Recording {
             col("t_us").cast(DataType::Int64).max().alias("last"),
         ];
         let mut total: Option<Extent> = None;
-        let mut batches = self.batches(|rows| rows.select([col("t_us")]))?;
-        for batch in batches.by_ref() {
+        for batch in self.batches(|rows, _| rows.select([col("t_us")])) {
             let part = batch?.lazy().select(&span).collect().map_err(Error::rows(&self.path))?;
             let value = |name| crate::columns::counts(&part, name).map(|v| v[0]).map_err(Error::rows(&self.path));
             let (rows, first_us, last_us) = (value("rows")?, value("first")?, value("last")?);
@@ -52,38 +49,100 @@ impl Recording {
                 truncated: false,
             });
         }
-        let truncated = batches.truncated();
-        Ok(total.map(|extent| Extent { truncated, ..extent }))
+        Ok(total.map(|extent| Extent { truncated: self.truncated(), ..extent }))
     }
 
-    /// Rows with `from_us <= t_us <= to_us`, with the columns and types of [`schema::COLUMNS`].
-    pub(crate) fn rows(&self, from_us: u64, to_us: u64) -> Result<Batches, Error> {
-        self.batches(move |rows| {
-            rows.filter(col("t_us").gt_eq(lit(from_us)).and(col("t_us").lt_eq(lit(to_us)))).select(schema::selection())
+    /// Rows with `from_us <= t_us <= to_us`, with all of [`schema::COLUMNS`].
+    pub(crate) fn rows(&self, from_us: u64, to_us: u64) -> Batches {
+        self.columns(schema::COLUMNS.iter().map(|column| column.name).collect(), from_us, to_us)
+    }
+
+    /// The same with these columns alone, in this order and with the types of [`schema::COLUMNS`]: no other is decoded.
+    pub(crate) fn columns(&self, names: Vec<&'static str>, from_us: u64, to_us: u64) -> Batches {
+        self.batches(move |rows, found| {
+            rows.filter(col("t_us").gt_eq(lit(from_us)).and(col("t_us").lt_eq(lit(to_us))))
+                .select(schema::selection(names.iter().copied(), found))
         })
     }
 
-    fn batches(&self, query: impl Fn(LazyFrame) -> LazyFrame + 'static) -> Result<Batches, Error> {
-        let source = match &self.kind {
-            Kind::Parquet => self.parquet_batches().map_err(Error::rows(&self.path))?,
-            Kind::ArrowStream => self.stream_batches()?,
-        };
-        Ok(Batches { path: self.path.clone(), query: Box::new(query), source })
+    fn batches(&self, query: impl Fn(LazyFrame, &Schema) -> LazyFrame + Send + 'static) -> Batches {
+        Batches { parts: self.parts.clone().into_iter(), query: Box::new(query), current: None }
     }
 
-    /// One query of Polars' streaming engine per slice. A single query over the whole file would decode ahead of who
-    /// takes its batches, and hold most of a long recording in memory.
-    fn parquet_batches(&self) -> PolarsResult<Source> {
-        let path = PlRefPath::try_from_path(self.file_path())?;
-        let scan = Box::new(LazyFrame::scan_parquet(path, ScanArgsParquet { glob: false, ..Default::default() })?);
-        Ok(Source::Parquet { scan, slices: slices(&self.row_groups).into_iter() })
+    /// Whether the end of a part is missing.
+    pub(crate) fn truncated(&self) -> bool {
+        self.parts.iter().any(|part| part.truncated)
+    }
+}
+
+/// Where the rows of one part come from.
+enum Source {
+    Parquet { scan: Box<LazyFrame>, slices: std::vec::IntoIter<(usize, usize)> },
+    Stream(Box<stream::Batches>),
+}
+
+impl Source {
+    /// One query of Polars' streaming engine per slice of a Parquet file. A single query over the whole file would decode
+    /// ahead of who takes its batches, and hold most of a long recording in memory.
+    fn open(part: &Part) -> PolarsResult<Source> {
+        match &part.layout {
+            Layout::Parquet(row_groups) => {
+                let path = PlRefPath::try_from_path(part.file_path())?;
+                let options = ScanArgsParquet { glob: false, ..Default::default() };
+                let scan = Box::new(LazyFrame::scan_parquet(path, options)?);
+                Ok(Source::Parquet { scan, slices: slices(row_groups).into_iter() })
+            }
+            Layout::Stream(count) => Ok(Source::Stream(Box::new(stream::Batches::open(part.file_path(), *count)?))),
+        }
     }
 
-    fn stream_batches(&self) -> Result<Source, Error> {
-        let mut file = File::open(self.file_path()).map_err(|source| Error::io(&self.path, source))?;
-        let header = read_stream_metadata(&mut file).map_err(Error::rows(&self.path))?;
-        let reader = StreamReader::new(file, header, None);
-        Ok(Source::Stream { reader: Box::new(reader), truncated: false })
+    fn next(&mut self) -> PolarsResult<Option<LazyFrame>> {
+        match self {
+            Source::Parquet { scan, slices } => {
+                let slice = |(offset, length)| LazyFrame::clone(scan).slice(offset as i64, length as IdxSize);
+                Ok(slices.next().map(slice))
+            }
+            Source::Stream(batches) => Ok(batches.next()?.map(IntoLazy::lazy)),
+        }
+    }
+}
+
+/// Iterator over the batches of one query, through all parts in order.
+pub struct Batches {
+    parts: std::vec::IntoIter<Part>,
+    query: Box<Query>,
+    current: Option<(Part, Source)>,
+}
+
+type Query = dyn Fn(LazyFrame, &Schema) -> LazyFrame + Send;
+
+impl Batches {
+    fn next_batch(&mut self) -> Result<Option<DataFrame>, Error> {
+        loop {
+            let Some((part, source)) = &mut self.current else {
+                let Some(part) = self.parts.next() else { return Ok(None) };
+                let source = Source::open(&part).map_err(Error::rows(&part.path))?;
+                self.current = Some((part, source));
+                continue;
+            };
+            let mut rows = || {
+                let Some(rows) = source.next()? else { return Ok(None) };
+                let result = (self.query)(rows, &part.columns).collect_with_engine(Engine::Streaming)?;
+                Ok(Some(result.unwrap_single()))
+            };
+            if let Some(rows) = rows().map_err(Error::rows(&part.path))? {
+                return Ok(Some(rows));
+            }
+            self.current = None;
+        }
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Result<DataFrame, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_batch().transpose()
     }
 }
 
@@ -104,54 +163,6 @@ fn slices(row_groups: &[usize]) -> Vec<(usize, usize)> {
         offset += group;
     }
     slices
-}
-
-enum Source {
-    Parquet { scan: Box<LazyFrame>, slices: std::vec::IntoIter<(usize, usize)> },
-    Stream { reader: Box<StreamReader<File>>, truncated: bool },
-}
-
-/// Iterator over the batches of one query.
-pub struct Batches {
-    path: std::path::PathBuf,
-    query: Box<dyn Fn(LazyFrame) -> LazyFrame>,
-    source: Source,
-}
-
-impl Batches {
-    /// Whether the end of the file is missing; known once the iterator has ended.
-    pub fn truncated(&self) -> bool {
-        matches!(self.source, Source::Stream { truncated: true, .. })
-    }
-
-    fn next_batch(&mut self) -> PolarsResult<Option<DataFrame>> {
-        let batch = match &mut self.source {
-            Source::Parquet { scan, slices } => {
-                slices.next().map(|(offset, length)| LazyFrame::clone(scan).slice(offset as i64, length as IdxSize))
-            }
-            Source::Stream { truncated: true, .. } => None,
-            Source::Stream { reader, truncated } => match reader.next() {
-                None => None,
-                Some(Ok(StreamState::Some(batch))) => Some(DataFrame::from(batch).lazy()),
-                // The file ends without its end mark, or inside a batch: what came before is whole.
-                Some(Ok(StreamState::Waiting) | Err(_)) => {
-                    *truncated = true;
-                    None
-                }
-            },
-        };
-        let Some(batch) = batch else { return Ok(None) };
-        let result = (self.query)(batch).collect_with_engine(Engine::Streaming)?;
-        Ok(Some(result.unwrap_single()))
-    }
-}
-
-impl Iterator for Batches {
-    type Item = Result<DataFrame, Error>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.next_batch().map_err(Error::rows(&self.path)).transpose()
-    }
 }
 
 #[cfg(test)]

@@ -1,23 +1,67 @@
-//! Summaries as text: a table for the terminal, CSV, JSON.
+//! Summaries as text: tables for the terminal, Markdown, CSV, JSON; and as Parquet.
 
+mod comparison;
 mod csv;
+mod document;
+mod facts;
 mod format;
+mod frame;
+mod markdown;
+mod parquet;
+mod report;
 pub(crate) mod swaps;
 pub(crate) mod table;
+mod terminal;
 
+pub use comparison::csv as comparison_csv;
 pub use csv::csv;
+pub(crate) use format::UNKNOWN;
 pub use format::{mbit_per_s, millis, percent, significant};
-pub use table::table as terminal;
+pub use parquet::write as write_parquet;
+pub use terminal::DEFAULT_WIDTH;
 
-use crate::Summary;
+use serde::Serialize;
 
-/// The summary as indented JSON with a newline at its end. Its keys are documented in `docs/metrics.md`.
+use crate::{Comparison, Summary};
+
+/// The summary as tables for a terminal of [`DEFAULT_WIDTH`].
+#[must_use]
+pub fn terminal(summary: &Summary) -> String {
+    terminal_of_width(summary, DEFAULT_WIDTH)
+}
+
+/// The summary as tables for a terminal of `width` columns.
+#[must_use]
+pub fn terminal_of_width(summary: &Summary, width: usize) -> String {
+    terminal::text(&report::document(summary), width)
+}
+
+/// The summary as Markdown.
+#[must_use]
+pub fn markdown(summary: &Summary) -> String {
+    markdown::text(&report::document(summary))
+}
+
+/// The comparison as tables for a terminal of `width` columns.
+#[must_use]
+pub fn comparison_terminal(comparison: &Comparison, width: usize) -> String {
+    terminal::text(&comparison::document(comparison), width)
+}
+
+/// The comparison as Markdown.
+#[must_use]
+pub fn comparison_markdown(comparison: &Comparison) -> String {
+    markdown::text(&comparison::document(comparison))
+}
+
+/// The summary or the comparison as indented JSON with a newline at its end. Its keys are documented in
+/// `docs/metrics.md`.
 ///
 /// # Panics
-/// Never: a summary has text keys and finite numbers only.
+/// Never: both have text keys and finite numbers only.
 #[must_use]
-pub fn json(summary: &Summary) -> String {
-    let mut text = serde_json::to_string_pretty(summary).expect("a summary is always JSON");
+pub fn json(of: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(of).expect("a summary is always JSON");
     text.push('\n');
     text
 }

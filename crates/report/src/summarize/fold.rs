@@ -1,51 +1,104 @@
 //! One pass over the rows of a recording: everything that its summary is made of.
 
-use std::collections::{BTreeMap, HashMap};
-
 use crate::columns::FlowKey;
-use crate::measure::changes;
-use crate::measure::inner::{self, InnerState};
-use crate::measure::intervals::{Intervals, PerInterval};
-use crate::measure::phases::{self, PhaseTimes};
-use crate::measure::rtt;
-use crate::measure::swaps::{Swap, Swaps};
-use crate::measure::totals::{self, Totals};
-use crate::recording::Recording;
+use crate::measure::amounts::Amounts;
+use crate::measure::changes::Change;
+use crate::measure::drops::Drops;
+use crate::measure::inner::InnerState;
+use crate::measure::phases::Phases;
+use crate::measure::swaps::{self, Swap, Swaps};
+use crate::measure::totals::Totals;
+use crate::recording::{Extent, Recording};
 use crate::stats::Histogram;
-use crate::{Error, Options, steps};
+use crate::summary::DropSpan;
+use crate::walk::{Closing, Counter, Endpoints, Event, Name, Names, Step, Walked, walk};
+use crate::{Error, Options};
 
-/// Everything that one pass over the rows folds.
+/// The columns that the figures are made of.
+const COLUMNS: [&str; 30] = [
+    "t_us",
+    "event",
+    "netns",
+    "flow_id",
+    "cgroup_id",
+    "src",
+    "dst",
+    "sport",
+    "dport",
+    "algorithm",
+    "trace_mode",
+    "trace_bw_bps",
+    "trace_min_rtt_us",
+    "trace_v0",
+    "trace_v1",
+    "cwnd_pkts",
+    "rtt_us",
+    "bytes_acked",
+    "bytes_sent",
+    "bytes_retrans",
+    "retrans_pkts",
+    "lost_pkts",
+    "delivered_pkts",
+    "delivered_ce_pkts",
+    "rto_count",
+    "duration_us",
+    "completion_us",
+    "rtt_mean_us",
+    "rtt_min_us",
+    "dropped_rows",
+];
+
+/// Everything that the passes over the rows fold.
 pub struct Folded {
     /// Whether the file ends early.
     pub truncated: bool,
-    /// Rows in the window, of all flows.
-    pub rows: u64,
+    /// Rows in the window, of all flows, and their time; `None` when there are none.
+    pub extent: Option<Extent>,
     /// Flows that were seen, idle ones included.
     pub all_flows: usize,
     /// Flows that sent data, in the order of their first rows.
     pub flows: Vec<Flow>,
-    /// Acknowledged bytes per flow and interval.
-    pub intervals: PerInterval,
+    /// Names of algorithms and phases.
+    pub names: Names,
+    /// When the recorder lost rows.
+    pub drop_spans: Vec<DropSpan>,
+}
+
+impl Folded {
+    /// Rows in the window, of all flows.
+    pub fn rows(&self) -> u64 {
+        self.extent.map_or(0, |extent| extent.rows)
+    }
 }
 
 /// One flow that sent data, split by algorithm.
 pub struct Flow {
     /// Its identity.
     pub key: FlowKey,
+    /// Its addresses.
+    pub endpoints: Endpoints,
     /// In the order in which they ran first; never empty.
     pub parts: Vec<Part>,
     /// When it was given another algorithm, and what that did.
     pub swaps: Vec<Swap>,
+    /// Acknowledged bytes per interval, ascending.
+    pub acked: Vec<(u64, f64)>,
+    /// Whether its opening was recorded.
+    pub opened: bool,
+    /// What its end said.
+    pub closing: Option<Closing>,
 }
 
 /// What a flow did while it ran one algorithm.
 pub struct Part {
+    /// The algorithm.
+    pub algorithm: Name,
     /// Counters, window and times.
     pub totals: Totals,
     /// RTT samples.
     pub rtt: Histogram,
     /// Time per phase.
-    pub phases: PhaseTimes,
+    pub phases: Phases,
     /// Inner state.
     pub inner: InnerState,
 }
@@ -58,12 +111,22 @@ impl Flow {
 
     /// Last row that shows progress.
     pub fn progress_us(&self) -> u64 {
-        self.parts.iter().map(|part| part.totals.progress_us).max().unwrap_or(0)
+        self.parts.iter().map(|part| part.totals.progress_or_first_us()).max().unwrap_or(0)
     }
 
-    /// A counter over all algorithms that the flow ran.
+    /// A figure over all algorithms that the flow ran.
     pub fn sum(&self, value: impl Fn(&Totals) -> u64) -> u64 {
-        self.parts.iter().map(|part| value(&part.totals)).sum()
+        self.parts.iter().fold(0, |sum, part| sum.saturating_add(value(&part.totals)))
+    }
+
+    /// Increase of a counter over all algorithms that the flow ran.
+    pub fn grown(&self, counter: Counter) -> u64 {
+        self.sum(|totals| totals.grown(counter))
+    }
+
+    /// The algorithm with which it ended.
+    pub fn last_algorithm(&self) -> Name {
+        self.swaps.last().map_or(self.parts[self.parts.len() - 1].algorithm, |swap| swap.change.to)
     }
 
     /// Time from the first row to the last progress.
@@ -73,8 +136,10 @@ impl Flow {
 
     /// An algorithm that was replaced before the first data ran nothing; its rows belong to the next one.
     fn without_idle_start(mut self) -> Flow {
-        let idle =
-            |part: &Part| part.totals.time_us == 0 && part.totals.sent_bytes == 0 && part.totals.acked_bytes == 0;
+        let idle = |part: &Part| {
+            let totals = &part.totals;
+            totals.time_us == 0 && totals.grown(Counter::BytesSent) == 0 && totals.grown(Counter::BytesAcked) == 0
+        };
         while self.parts.len() > 1 && idle(&self.parts[0]) {
             let start = self.parts.remove(0).totals;
             let next = &mut self.parts[0].totals;
@@ -87,67 +152,112 @@ impl Flow {
     /// One row can show that a flow sent data, but not how fast.
     fn sent_data(&self) -> bool {
         let one_row = self.sum(|t| t.rows) == 1;
-        self.sum(|t| t.sent_bytes) > 0 || (one_row && self.sum(|t| t.sent_so_far_bytes) > 0)
+        self.grown(Counter::BytesSent) > 0 || (one_row && self.sum(|t| t.sent_so_far_bytes) > 0)
     }
 }
 
 /// Goes through the rows once, and once more when a flow has changed its algorithm: what happened in the second
 /// before a change is looked at when it is known that there is one.
 pub fn fold(recording: &Recording, window_us: (u64, u64), options: &Options) -> Result<Folded, Error> {
-    let (mut totals, mut rtt, mut phases, mut inner) = (totals::fold(), rtt::fold(), phases::fold(), inner::fold());
-    let mut intervals = Intervals::new("bytes_acked", options.interval_us());
-    let mut changes = Vec::new();
-    let truncated = steps::for_each_batch(recording, window_us, |steps| {
-        totals.push(steps)?;
-        rtt.push(steps)?;
-        phases.push(steps)?;
-        inner.push(steps)?;
-        intervals.push(steps)?;
-        changes.extend(changes::find(steps)?);
-        Ok(())
+    let width_us = options.interval_us();
+    let mut flows: Vec<Running> = Vec::new();
+    let mut drops = Drops::default();
+    let walked = walk(recording, window_us, &COLUMNS, |step| {
+        if flows.len() <= step.flow {
+            flows.push(Running::default());
+        }
+        flows[step.flow].add(step, width_us);
+        drops.add(step.row.t_us, step.row.dropped_rows, width_us);
     })?;
-    let read = || {
-        let totals = totals.finish()?.map(|frame| totals::read(&frame)).transpose()?.unwrap_or_default();
-        let rtt = rtt.finish()?.map(|frame| rtt::read(&frame)).transpose()?.unwrap_or_default();
-        let phases = phases.finish()?.map(|frame| phases::read(&frame)).transpose()?.unwrap_or_default();
-        let inner = inner.finish()?.map(|frame| inner::read(&frame)).transpose()?.unwrap_or_default();
-        Ok((totals, rtt, phases, inner, intervals.finish()?))
-    };
-    let (totals, rtt, phases, inner, intervals) = read().map_err(Error::rows(recording.path()))?;
-    let rows = totals.iter().map(|t| t.rows).sum();
-    let mut swaps = Swaps::new(changes);
-    if !swaps.is_empty() {
-        steps::for_each_batch(recording, window_us, |steps| swaps.push(steps))?;
-    }
-    let flows = join(totals, rtt, phases, inner, swaps.finish());
+    let Walked { flows: keys, names, extent, truncated } = walked;
+    let swaps = find_swaps(recording, window_us, &flows)?;
     let all_flows = flows.len();
-    let mut flows: Vec<Flow> = flows.into_iter().filter(Flow::sent_data).collect();
+    let joined = flows.into_iter().zip(keys).zip(swaps);
+    let mut flows: Vec<Flow> = joined.map(|((running, (key, ends)), swaps)| running.finish(key, ends, swaps)).collect();
+    flows.retain(Flow::sent_data);
     flows.sort_by_key(|flow| (flow.first_us(), flow.key));
-    Ok(Folded { truncated, rows, all_flows, flows, intervals })
+    Ok(Folded { truncated, extent, all_flows, flows, names, drop_spans: drops.spans() })
 }
 
-fn join(
-    totals: Vec<Totals>,
-    mut rtt: HashMap<(FlowKey, String), Histogram>,
-    mut phases: HashMap<(FlowKey, String), PhaseTimes>,
-    mut inner: HashMap<(FlowKey, String), InnerState>,
-    mut swaps: HashMap<FlowKey, Vec<Swap>>,
-) -> Vec<Flow> {
-    let mut flows: BTreeMap<FlowKey, Flow> = BTreeMap::new();
-    for totals in totals {
-        let key = (totals.flow, totals.kernel_name.clone());
-        let part = Part {
-            rtt: rtt.remove(&key).unwrap_or_default(),
-            phases: phases.remove(&key).unwrap_or_default(),
-            inner: inner.remove(&key).unwrap_or_default(),
-            totals,
-        };
-        let flow = flows.entry(key.0).or_insert_with(|| Flow {
-            key: key.0,
-            parts: Vec::new(),
-            swaps: swaps.remove(&key.0).unwrap_or_default(),
-        });
-        flow.parts.push(part);
+/// The changes of each flow. The second walk meets the flows in the order of the first.
+fn find_swaps(recording: &Recording, window_us: (u64, u64), flows: &[Running]) -> Result<Vec<Vec<Swap>>, Error> {
+    let mut swaps = Swaps::new(flows.iter().map(|flow| flow.changes.as_slice()));
+    if !swaps.is_empty() {
+        walk(recording, window_us, &swaps::COLUMNS, |step| swaps.add(step))?;
     }
-    flows.into_values().map(Flow::without_idle_start).collect()
+    Ok(swaps.finish())
+}
+
+/// One flow on its way through the rows.
+#[derive(Default)]
+struct Running {
+    parts: Vec<Part>,
+    /// Index of the part of the step before.
+    current: usize,
+    /// Algorithm and phase of the step before.
+    phase_before: Option<(Name, Option<Name>)>,
+    changes: Vec<Change>,
+    acked: Amounts,
+    opened: bool,
+    closing: Option<Closing>,
+}
+
+impl Running {
+    fn add(&mut self, step: &Step<'_>, width_us: u64) {
+        let running = step.running();
+        let phase = step.previous.map(|previous| (running, previous.mode));
+        let entered = phase != self.phase_before;
+        self.phase_before = phase;
+        let part = self.part(running);
+        part.totals.add(step);
+        if let Some(rtt_us) = step.rtt_sample_us() {
+            part.rtt.add(rtt_us.into(), 1);
+        }
+        if let Some(previous) = step.previous {
+            let dt_us = step.dt_us();
+            for (held, value) in part.inner.iter_mut().zip(previous.inner) {
+                if let Some(value) = value {
+                    held.add(value, dt_us);
+                }
+            }
+            part.phases.add(step, entered);
+            let acked = step.increase(Counter::BytesAcked);
+            if acked > 0 {
+                self.acked.add((previous.t_us, step.row.t_us), width_us, acked as f64);
+            }
+        }
+        if let Some(from) = step.changed_from() {
+            self.changes.push(Change { at_us: step.row.t_us, from, to: step.row.algorithm });
+        }
+        self.opened |= step.row.event == Event::Open;
+        self.closing = step.closing.or(self.closing);
+    }
+
+    fn part(&mut self, algorithm: Name) -> &mut Part {
+        if self.parts.get(self.current).is_none_or(|part| part.algorithm != algorithm) {
+            let known = self.parts.iter().position(|part| part.algorithm == algorithm);
+            self.current = known.unwrap_or(self.parts.len());
+            if known.is_none() {
+                self.parts.push(Part::of(algorithm));
+            }
+        }
+        &mut self.parts[self.current]
+    }
+
+    fn finish(self, key: FlowKey, endpoints: Endpoints, swaps: Vec<Swap>) -> Flow {
+        let Running { parts, acked, opened, closing, .. } = self;
+        Flow { key, endpoints, parts, swaps, acked: acked.into_sorted(), opened, closing }.without_idle_start()
+    }
+}
+
+impl Part {
+    fn of(algorithm: Name) -> Part {
+        Part {
+            algorithm,
+            totals: Totals::default(),
+            rtt: Histogram::default(),
+            phases: Phases::default(),
+            inner: InnerState::default(),
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! From the rows of a recording to its summary.
 
+mod connections;
+mod convergence;
 mod figures;
 mod fold;
 mod sharing;
@@ -8,9 +10,10 @@ mod swaps;
 use std::collections::BTreeSet;
 
 use crate::labels::Algorithms;
-use crate::recording::{Extent, Metadata, Recording};
+use crate::recording::{Extent, Recording};
 use crate::summary::{RecordingSummary, Summary};
 use crate::{Error, Options, repeats};
+use figures::Sources;
 use fold::{Flow, Folded};
 
 const US_PER_S: f64 = 1e6;
@@ -33,19 +36,20 @@ pub fn summarize(recordings: &[Recording], options: &Options) -> Result<Summary,
 
 fn summarize_one(recording: &Recording, name: String, options: &Options) -> Result<RecordingSummary, Error> {
     let window_us = options.window_us()?;
-    let extent = recording.extent()?;
     let folded = fold::fold(recording, window_us, options)?;
+    // Without a window the walk has seen all there is.
+    let extent = if options.is_whole() { folded.extent } else { recording.extent()? };
     check_not_empty(recording, extent, &folded, window_us)?;
     let metadata = recording.metadata();
-    let ran = folded.flows.iter().flat_map(|flow| &flow.parts).map(|part| &part.totals.kernel_name);
-    let changed =
-        folded.flows.iter().flat_map(|flow| &flow.swaps).flat_map(|swap| [&swap.change.from, &swap.change.to]);
-    let kernel_names: BTreeSet<String> = ran.chain(changed).cloned().collect();
+    let ran = folded.flows.iter().flat_map(|flow| &flow.parts).map(|part| part.algorithm);
+    let changed = folded.flows.iter().flat_map(|flow| &flow.swaps).flat_map(|swap| [swap.change.from, swap.change.to]);
+    let kernel_names: BTreeSet<String> = ran.chain(changed).map(|name| folded.names.text(name).to_owned()).collect();
     let algorithms = Algorithms::new(metadata, &kernel_names);
+    let sources = Sources { metadata, names: &folded.names, algorithms: &algorithms };
     let first_us = folded.flows.iter().map(Flow::first_us).min().unwrap_or(0);
     let last_us = folded.flows.iter().map(Flow::progress_us).max().unwrap_or(0);
     let run_us = last_us.saturating_sub(first_us);
-    let flows = figures::flow_summaries(metadata, &folded.flows, &algorithms);
+    let flows = figures::flow_summaries(&sources, &folded.flows);
     let (from_us, to_us) = window_us;
     Ok(RecordingSummary {
         path: recording.path().display().to_string(),
@@ -57,13 +61,15 @@ fn summarize_one(recording: &Recording, name: String, options: &Options) -> Resu
         from_s: from_us.max(extent.map_or(0, |e| e.first_us)) as f64 / US_PER_S,
         to_s: to_us.min(extent.map_or(0, |e| e.last_us)) as f64 / US_PER_S,
         duration_s: run_us as f64 / US_PER_S,
-        rows: folded.rows,
+        rows: folded.rows(),
         drops: metadata.drops,
+        drops_by_reason: metadata.drops_by_reason,
+        drop_spans: folded.drop_spans.clone(),
         truncated: folded.truncated,
-        warnings: warnings(metadata, extent, folded.truncated),
+        warnings: warnings(recording, extent, folded.truncated),
         link: sharing::link_summary(metadata, &folded.flows, run_us),
-        fairness: sharing::fairness(&folded, options.interval_us()),
-        algorithms: figures::algorithm_summaries(metadata, &folded.flows, &algorithms, run_us),
+        fairness: sharing::fairness(&folded.flows, options.interval_us()),
+        algorithms: figures::algorithm_summaries(&sources, &folded.flows, run_us),
         flows,
         scenario: metadata.scenario.clone(),
     })
@@ -81,19 +87,21 @@ fn check_not_empty(
     let path = recording.path().to_owned();
     match extent {
         None => Err(Error::NoFlow { path, found: "it has no rows".to_owned() }),
-        Some(extent) if folded.rows == 0 => {
+        Some(extent) if folded.rows() == 0 => {
             let (first_s, last_s) = (extent.first_us as f64 / US_PER_S, extent.last_us as f64 / US_PER_S);
             let to_s = (to_us as f64 / US_PER_S).min(last_s.max(from_us as f64 / US_PER_S));
             Err(Error::EmptyWindow { path, from_s: from_us as f64 / US_PER_S, to_s, first_s, last_s })
         }
-        Some(_) => {
-            Err(Error::NoFlow { path, found: format!("{} rows of {} flows, all idle", folded.rows, folded.all_flows) })
-        }
+        Some(_) => Err(Error::NoFlow {
+            path,
+            found: format!("{} rows of {} flows, all idle", folded.rows(), folded.all_flows),
+        }),
     }
 }
 
-fn warnings(metadata: &Metadata, extent: Option<Extent>, truncated: bool) -> Vec<String> {
-    let mut warnings = Vec::new();
+fn warnings(recording: &Recording, extent: Option<Extent>, truncated: bool) -> Vec<String> {
+    let metadata = recording.metadata();
+    let mut warnings = recording.problems().to_vec();
     let rows = extent.map_or(0, |e| e.rows);
     if let Some(drops) = metadata.drops.filter(|&drops| drops > 0) {
         let percent = 100.0 * drops as f64 / (drops + rows) as f64;

@@ -1,11 +1,13 @@
 //! What the flows did together: how full the link was and how evenly they shared it.
 
-use super::fold::{Flow, Folded};
-use super::{BITS_PER_BYTE, US_PER_S};
-use crate::measure::intervals::PerInterval;
+use std::collections::BTreeMap;
+
+use super::fold::Flow;
+use super::{BITS_PER_BYTE, US_PER_S, convergence};
 use crate::recording::Metadata;
-use crate::stats::jain;
-use crate::summary::{Fairness, LinkSummary};
+use crate::stats::{jain, jain_of_sums};
+use crate::summary::{Fairness, JainPoint, LinkSummary};
+use crate::walk::Counter;
 
 /// IP and TCP headers, and the timestamps that Linux sends by default: 20 + 20 + 12.
 const HEADER_BYTES_IPV4: f64 = 52.0;
@@ -18,9 +20,9 @@ pub fn link_summary(metadata: &Metadata, flows: &[Flow], run_us: u64) -> Option<
     let wire_bytes: f64 = flows
         .iter()
         .map(|flow| {
-            let ipv6 = flow.parts[0].totals.endpoints.src.contains(':');
+            let ipv6 = flow.endpoints.src.contains(':');
             let per_packet = link.overhead_bytes + if ipv6 { HEADER_BYTES_IPV6 } else { HEADER_BYTES_IPV4 };
-            flow.sum(|t| t.acked_bytes) as f64 + flow.sum(|t| t.delivered_pkts) as f64 * per_packet
+            flow.grown(Counter::BytesAcked) as f64 + flow.grown(Counter::DeliveredPkts) as f64 * per_packet
         })
         .sum();
     let bdp_bytes = link.base_rtt_us.map(|rtt_us| link.rate_bps * rtt_us / US_PER_S / BITS_PER_BYTE);
@@ -34,32 +36,52 @@ pub fn link_summary(metadata: &Metadata, flows: &[Flow], run_us: u64) -> Option<
 }
 
 /// Jain's index of the run and of its intervals; `None` for a single flow.
-pub fn fairness(folded: &Folded, interval_us: u64) -> Option<Fairness> {
-    if folded.flows.len() < 2 {
+pub fn fairness(flows: &[Flow], interval_us: u64) -> Option<Fairness> {
+    if flows.len() < 2 {
         return None;
     }
-    let acked: Vec<f64> = folded.flows.iter().map(|flow| flow.sum(|t| t.acked_bytes) as f64).collect();
-    let per_interval = interval_jain(&folded.flows, &folded.intervals, interval_us);
-    let mean = (!per_interval.is_empty()).then(|| per_interval.iter().sum::<f64>() / per_interval.len() as f64);
+    let acked: Vec<f64> = flows.iter().map(|flow| flow.grown(Counter::BytesAcked) as f64).collect();
+    let series = jain_series(flows, interval_us);
+    let known: Vec<f64> = series.iter().filter_map(|point| point.jain).collect();
     Some(Fairness {
         jain: jain(&acked),
-        jain_interval_mean: mean,
-        intervals: per_interval.len() as u64,
+        jain_interval_mean: (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64),
+        intervals: known.len() as u64,
         interval_s: interval_us as f64 / US_PER_S,
+        convergence: convergence::find(flows, &series, interval_us),
+        series,
     })
 }
 
+/// What the flows of one interval got, as far as Jain's index needs it.
+#[derive(Default, Clone, Copy)]
+struct Shares {
+    flows: u64,
+    sum: f64,
+    squares: f64,
+}
+
 /// Jain's index of each interval in which at least two flows were active from edge to edge.
-fn interval_jain(flows: &[Flow], bytes: &PerInterval, interval_us: u64) -> Vec<f64> {
-    let last = flows.iter().map(Flow::progress_us).max().unwrap_or(0) / interval_us;
-    (0..last)
-        .filter_map(|interval| {
-            let (start_us, end_us) = (interval * interval_us, (interval + 1) * interval_us);
-            let active = flows.iter().filter(|flow| flow.first_us() <= start_us && flow.progress_us() >= end_us);
-            let shares: Vec<f64> = active
-                .map(|flow| bytes.get(&flow.key).and_then(|b| b.get(&interval)).copied().unwrap_or(0.0))
-                .collect();
-            jain(&shares)
+fn jain_series(flows: &[Flow], interval_us: u64) -> Vec<JainPoint> {
+    let mut intervals: BTreeMap<u64, Shares> = BTreeMap::new();
+    for flow in flows {
+        let mut amounts = flow.acked.iter().copied().peekable();
+        for interval in flow.first_us().div_ceil(interval_us)..flow.progress_us() / interval_us {
+            while amounts.next_if(|(earlier, _)| *earlier < interval).is_some() {}
+            let share = amounts.next_if(|(number, _)| *number == interval).map_or(0.0, |(_, amount)| amount);
+            let shares = intervals.entry(interval).or_default();
+            shares.flows += 1;
+            shares.sum += share;
+            shares.squares += share * share;
+        }
+    }
+    intervals
+        .into_iter()
+        .filter(|(_, shares)| shares.flows >= 2)
+        .map(|(interval, shares)| JainPoint {
+            start_s: (interval * interval_us) as f64 / US_PER_S,
+            flows: shares.flows,
+            jain: jain_of_sums(shares.flows, shares.sum, shares.squares),
         })
         .collect()
 }

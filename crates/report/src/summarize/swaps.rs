@@ -6,22 +6,32 @@ use crate::labels::Algorithms;
 use crate::measure::swaps::{DIP_WINDOW_US, Side, State, Swap};
 use crate::recording::Metadata;
 use crate::summary::{AlgorithmChange, ChangeSide, SocketState};
+use crate::walk::{Counter, Names};
 
 /// One entry per change of a flow.
-pub fn changes(metadata: &Metadata, flow: &Flow, algorithms: &Algorithms) -> Vec<AlgorithmChange> {
+pub fn changes(metadata: &Metadata, names: &Names, flow: &Flow, algorithms: &Algorithms) -> Vec<AlgorithmChange> {
     let bits_per_pkt = bits_per_pkt(flow);
-    flow.swaps.iter().map(|swap| change(metadata, swap, bits_per_pkt, algorithms)).collect()
+    let of_swap = |swap: &Swap| {
+        let between = [swap.change.from, swap.change.to].map(|name| names.text(name));
+        change(metadata, swap, between, bits_per_pkt, algorithms)
+    };
+    flow.swaps.iter().map(of_swap).collect()
 }
 
 /// Mean payload of the flow's packets. The bytes acknowledged in a short time would not do: they stand still while a
 /// hole is repaired, and then jump.
 fn bits_per_pkt(flow: &Flow) -> f64 {
-    let pkts = flow.sum(|totals| totals.delivered_pkts).max(1);
-    flow.sum(|totals| totals.acked_bytes) as f64 * BITS_PER_BYTE / pkts as f64
+    let pkts = flow.grown(Counter::DeliveredPkts).max(1);
+    flow.grown(Counter::BytesAcked) as f64 * BITS_PER_BYTE / pkts as f64
 }
 
-fn change(metadata: &Metadata, swap: &Swap, bits_per_pkt: f64, algorithms: &Algorithms) -> AlgorithmChange {
-    let (from, to) = (&swap.change.from, &swap.change.to);
+fn change(
+    metadata: &Metadata,
+    swap: &Swap,
+    [from, to]: [&str; 2],
+    bits_per_pkt: f64,
+    algorithms: &Algorithms,
+) -> AlgorithmChange {
     let before = side(&swap.before, swap.state_before, bits_per_pkt);
     let lowest_pkts = swap.lowest_pkts.filter(|_| resolves_windows(metadata, &swap.after));
     let lowest_goodput_bps = lowest_pkts.map(|pkts| pkts * bits_per_pkt * US_PER_S / DIP_WINDOW_US as f64);
@@ -30,7 +40,7 @@ fn change(metadata: &Metadata, swap: &Swap, bits_per_pkt: f64, algorithms: &Algo
         at_s: swap.change.at_us as f64 / US_PER_S,
         from: algorithms.name(from),
         to: algorithms.name(to),
-        to_kernel_name: to.clone(),
+        to_kernel_name: to.to_owned(),
         color: algorithms.color(to),
         dip_ratio: lowest_goodput_bps.zip(reference_bps).map(|(lowest, before)| 1.0 - lowest / before),
         before,
@@ -59,5 +69,5 @@ fn side(side: &Side, next_to: State, bits_per_pkt: f64) -> ChangeSide {
 
 fn state(state: State) -> SocketState {
     let State { cwnd_pkts, ssthresh_pkts, pacing_rate_bps } = state;
-    SocketState { cwnd_pkts, ssthresh_pkts, pacing_rate_bps }
+    SocketState { cwnd_pkts: cwnd_pkts.map(u64::from), ssthresh_pkts: ssthresh_pkts.map(u64::from), pacing_rate_bps }
 }

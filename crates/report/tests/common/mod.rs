@@ -23,19 +23,31 @@ pub struct Row {
     pub sport: u16,
     pub dport: u16,
     pub algorithm: &'static str,
+    pub previous: Option<&'static str>,
     pub cwnd_pkts: u32,
     pub ssthresh_pkts: Option<u32>,
     pub pacing_rate_bps: Option<u64>,
+    pub snd_wnd_bytes: u32,
     pub rtt_us: Option<u32>,
     pub bytes_acked: u64,
     pub bytes_sent: u64,
     pub bytes_retrans: u64,
+    pub bytes_received: u64,
     pub retrans_pkts: u32,
     pub lost_pkts: u32,
     pub delivered_pkts: u32,
+    pub delivered_ce_pkts: u32,
+    pub rto_count: u32,
+    pub duration_us: Option<u64>,
+    pub completion_us: Option<u64>,
+    pub rtt_mean_us: Option<u32>,
+    pub rtt_min_us: Option<u32>,
+    pub dropped_rows: u64,
     pub trace_mode: Option<&'static str>,
     pub trace_bw_bps: Option<u64>,
     pub trace_min_rtt_us: Option<u32>,
+    pub trace_inflight_lo_pkts: Option<u32>,
+    pub trace_inflight_hi_pkts: Option<u32>,
     pub trace_v0: Option<i64>,
     pub trace_v1: Option<i64>,
 }
@@ -54,19 +66,31 @@ impl Row {
             sport: 40_000 + flow_id as u16,
             dport: 5001,
             algorithm: "bpf_cubic",
+            previous: None,
             cwnd_pkts: 10,
             ssthresh_pkts: None,
             pacing_rate_bps: None,
+            snd_wnd_bytes: 65_535,
             rtt_us: None,
             bytes_acked: 0,
             bytes_sent: 0,
             bytes_retrans: 0,
+            bytes_received: 0,
             retrans_pkts: 0,
             lost_pkts: 0,
             delivered_pkts: 0,
+            delivered_ce_pkts: 0,
+            rto_count: 0,
+            duration_us: None,
+            completion_us: None,
+            rtt_mean_us: None,
+            rtt_min_us: None,
+            dropped_rows: 0,
             trace_mode: None,
             trace_bw_bps: None,
             trace_min_rtt_us: None,
+            trace_inflight_lo_pkts: None,
+            trace_inflight_hi_pkts: None,
             trace_v0: None,
             trace_v1: None,
         }
@@ -83,17 +107,36 @@ impl Row {
     }
 }
 
+/// Columns that a recording of schema version 1 does not have.
+const SINCE_2: [&str; 9] = [
+    "previous",
+    "snd_wnd_bytes",
+    "bytes_received",
+    "rto_count",
+    "duration_us",
+    "completion_us",
+    "rtt_mean_us",
+    "rtt_min_us",
+    "dropped_rows",
+];
+
 /// A recording to be written.
 #[derive(Debug, Clone)]
 pub struct Fixture {
     pub rows: Vec<Row>,
     metadata: Vec<(String, String)>,
+    is_version_1: bool,
 }
 
 impl Fixture {
     pub fn new(rows: Vec<Row>) -> Fixture {
-        let fixture = Fixture { rows, metadata: Vec::new() };
-        fixture.meta("schema_version", "1").meta("version", "0.1.0").meta("kernel", "6.18.0-test").meta("every", "ack")
+        let fixture = Fixture { rows, metadata: Vec::new(), is_version_1: false };
+        fixture.meta("schema_version", "2").meta("version", "0.1.0").meta("kernel", "6.18.0-test").meta("every", "ack")
+    }
+
+    /// As an older ccactl wrote it: without the columns that came with version 2.
+    pub fn version_1(self) -> Fixture {
+        Fixture { is_version_1: true, ..self.meta("schema_version", "1") }
     }
 
     /// Sets `ccactl.KEY`.
@@ -125,25 +168,37 @@ impl Fixture {
             "sport" => all(rows, |r| u32::from(r.sport)),
             "dport" => all(rows, |r| u32::from(r.dport)),
             "algorithm" => all(rows, |r| r.algorithm),
+            "previous" => all(rows, |r| r.previous),
             "cwnd_pkts" => all(rows, |r| r.cwnd_pkts),
             "ssthresh_pkts" => all(rows, |r| r.ssthresh_pkts),
             "pacing_rate_bps" => all(rows, |r| r.pacing_rate_bps),
+            "snd_wnd_bytes" => all(rows, |r| r.snd_wnd_bytes),
             "rtt_us" => all(rows, |r| r.rtt_us),
             "bytes_acked" => all(rows, |r| r.bytes_acked),
             "bytes_sent" => all(rows, |r| r.bytes_sent),
             "bytes_retrans" => all(rows, |r| r.bytes_retrans),
+            "bytes_received" => all(rows, |r| r.bytes_received),
             "retrans_pkts" => all(rows, |r| r.retrans_pkts),
             "lost_pkts" => all(rows, |r| r.lost_pkts),
             "delivered_pkts" => all(rows, |r| r.delivered_pkts),
-            "delivered_ce_pkts" => all(rows, |_| 0u32),
+            "delivered_ce_pkts" => all(rows, |r| r.delivered_ce_pkts),
+            "rto_count" => all(rows, |r| r.rto_count),
+            "duration_us" => all(rows, |r| r.duration_us),
+            "completion_us" => all(rows, |r| r.completion_us),
+            "rtt_mean_us" => all(rows, |r| r.rtt_mean_us),
+            "rtt_min_us" => all(rows, |r| r.rtt_min_us),
+            "dropped_rows" => all(rows, |r| r.dropped_rows),
             "trace_mode" => all(rows, |r| r.trace_mode),
             "trace_bw_bps" => all(rows, |r| r.trace_bw_bps),
             "trace_min_rtt_us" => all(rows, |r| r.trace_min_rtt_us),
+            "trace_inflight_lo_pkts" => all(rows, |r| r.trace_inflight_lo_pkts),
+            "trace_inflight_hi_pkts" => all(rows, |r| r.trace_inflight_hi_pkts),
             "trace_v0" => all(rows, |r| r.trace_v0),
             "trace_v1" => all(rows, |r| r.trace_v1),
         );
         let ports = [col("sport").cast(DataType::UInt16), col("dport").cast(DataType::UInt16)];
-        frame.unwrap().lazy().with_columns(ports).collect().unwrap()
+        let later = if self.is_version_1 { &SINCE_2[..] } else { &[] };
+        frame.unwrap().lazy().with_columns(ports).drop(cols(later.iter().copied())).collect().unwrap()
     }
 
     /// Writes a finished recording, in row groups of `group_rows`.

@@ -5,17 +5,14 @@
 //! transparent, text and axes have a grey that reads on white and on black, and lines too dark for a dark background
 //! are lightened there by a media query.
 
-mod color;
-mod thin;
-
 use std::path::Path;
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use crate::charts::{self, Charts, FlowCharts, Series};
+use super::{color, thin};
+use crate::charts::{self, Charts, FlowCharts, Series, plain};
 use crate::html::escape;
-use crate::render::significant;
 use crate::{Error, Options, Recording, RecordingSummary, output};
 
 /// Twice the width at which a page shows it, because the SVG writer places everything on whole pixels.
@@ -49,7 +46,7 @@ type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 /// # Errors
 /// When the recording cannot be read.
 pub fn svg(recording: &Recording, summary: &RecordingSummary, options: &Options) -> Result<String, Error> {
-    Ok(draw(&charts::charts(recording, summary, options)?, &title(summary), (summary.from_s, summary.to_s)))
+    Ok(draw(&charts::charts(recording, summary, options, 1)?, &title(summary), (summary.from_s, summary.to_s)))
 }
 
 /// Writes the figure to `path`, whole or not at all.
@@ -71,12 +68,6 @@ fn title(summary: &RecordingSummary) -> String {
         title.push_str(&format!(" · {} Mbit/s{rtt}{buffer}", plain(link.rate_bps / 1e6)));
     }
     title
-}
-
-/// Three digits, without zeros at the end.
-fn plain(value: f64) -> String {
-    let text = significant(value);
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 fn draw(charts: &Charts, title: &str, window_s: (f64, f64)) -> String {
@@ -192,23 +183,14 @@ mod tests {
             name: "flow".to_owned(),
             algorithm: "<veno>".to_owned(),
             color: "#332288".to_owned(),
-            rate: Series::default(),
             rtt: series.clone(),
             cwnd: series,
-            inner: Vec::new(),
-            phases: Vec::new(),
-            swaps: Vec::new(),
+            ..FlowCharts::default()
         }
     }
 
     fn charts(values: usize) -> Charts {
-        Charts {
-            sample_bucket_s: 0.01,
-            rate_bucket_s: 0.1,
-            phase_bucket_s: 0.01,
-            modes: Vec::new(),
-            flows: vec![flow(values)],
-        }
+        Charts { flows: vec![flow(values)], ..Charts::default() }
     }
 
     #[test]
@@ -241,10 +223,5 @@ mod tests {
         let mut charts = charts(1);
         charts.flows[0].rtt = Series::default();
         assert!(draw(&charts, "x", (0.0, 0.0)).contains("</svg>"));
-    }
-
-    #[test]
-    fn numbers_lose_their_zeros() {
-        assert_eq!([plain(10.0), plain(0.5), plain(100.0), plain(0.0)], ["10", "0.5", "100", "0"]);
     }
 }

@@ -1,0 +1,261 @@
+//! The page of a report in a real browser: drawn without an error, and it does what it offers.
+//!
+//! Chromium and its driver are needed: without them the tests say so and pass, unless CI=true, where they fail.
+
+#[path = "../../../report/tests/common/mod.rs"]
+mod common;
+
+mod browser;
+mod fixture;
+
+use std::future::Future;
+
+use browser::{Browser, LONGEST_TEST};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const HELPERS: &str = include_str!("page.js");
+/// Time charts of the fixture, by the beginning of their headings, and the one that is not over time.
+const CHARTS: [&str; 7] =
+    ["Goodput", "RTT", "Congestion window", "Losses and timeouts", "Algorithm phase", "Jain index", "ECDF of the RTT"];
+/// WCAG 2.1 AA for text.
+const LEGIBLE: f64 = 4.5;
+/// A phone in portrait.
+const PHONE_PX: u32 = 360;
+
+/// Runs a test in a browser that shows the page of the three flows.
+fn with_page<F: Future<Output = Browser>>(test: impl FnOnce(Browser) -> F) {
+    let folder = TempDir::new().unwrap();
+    with_browser(|| fixture::page(folder.path(), &[fixture::three_flows()]), test);
+}
+
+fn with_browser<F: Future<Output = Browser>>(
+    page: impl FnOnce() -> std::path::PathBuf,
+    test: impl FnOnce(Browser) -> F,
+) {
+    if !browser::available() {
+        return;
+    }
+    let page = page();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let bounded = async {
+            let browser = Browser::open(&page).await;
+            scroll_through(&browser).await;
+            let browser = test(browser).await;
+            let console = browser.console().await;
+            assert_eq!(console, Vec::<String>::new(), "the page writes nothing to the console");
+            browser.close().await;
+        };
+        tokio::time::timeout(LONGEST_TEST, bounded).await.expect("the browser answers");
+    });
+}
+
+/// A recording is drawn when it comes near the screen.
+async fn scroll_through(browser: &Browser) {
+    browser
+        .until(
+            "const waiting = document.querySelector('[data-charts]:not([data-drawn])');
+             waiting?.scrollIntoView();
+             return waiting === null;",
+        )
+        .await;
+}
+
+async fn ask(browser: &Browser, expression: &str, args: Vec<Value>) -> Value {
+    browser.script(&format!("{HELPERS}\nreturn {expression};"), args).await
+}
+
+async fn place(browser: &Browser, title: &str, share: f64) -> (f64, f64) {
+    let place = ask(browser, "place(arguments[0], arguments[1])", vec![json!(title), json!(share)]).await;
+    (place[0].as_f64().unwrap(), place[1].as_f64().unwrap())
+}
+
+/// Puts the mouse over a share of a chart's width, and reads the legend of a chart.
+async fn hover(browser: &Browser, over: &str, share: f64, of: &str) -> Value {
+    let at = place(browser, over, share).await;
+    browser.mouse("mouseMoved", at, false).await;
+    // Values follow in the next frame.
+    browser
+        .script("requestAnimationFrame(() => requestAnimationFrame(() => (window.framed = true)));", Vec::new())
+        .await;
+    browser.until("const framed = window.framed; if (framed) window.framed = false; return framed === true;").await;
+    ask(browser, "legend(arguments[0])", vec![json!(of)]).await
+}
+
+/// The number in front of a unit: `65.00 ms`.
+fn number(legend: &Value, name: &str) -> f64 {
+    let text = legend[name]["value"].as_str().unwrap_or_else(|| panic!("no {name} in {legend}"));
+    text.split(' ').next().unwrap().parse().unwrap_or_else(|_| panic!("{name}: {text}"))
+}
+
+async fn pixels(browser: &Browser, title: &str) -> (u64, u64) {
+    let found = ask(browser, "pixels(chart(arguments[0]))", vec![json!(title)]).await;
+    (found["painted"].as_u64().unwrap(), found["sum"].as_u64().unwrap())
+}
+
+#[test]
+fn every_chart_is_drawn() {
+    with_page(|browser| async move {
+        let titles = ask(&browser, "charts().map(titleOf)", Vec::new()).await;
+        let titles: Vec<&str> = titles.as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        assert_eq!(titles.len(), CHARTS.len(), "{titles:?}");
+        for title in CHARTS {
+            let (painted, _) = pixels(&browser, title).await;
+            assert!(painted > 20, "{title}: {painted} pixels of {titles:?}");
+        }
+        browser
+    });
+}
+
+#[test]
+fn hovering_shows_the_values_of_that_moment_in_every_chart() {
+    with_page(|browser| async move {
+        for share in [0.1, 0.5, 0.83] {
+            let rtt = hover(&browser, "Congestion window", share, "RTT").await;
+            let t_s = number(&rtt, "time");
+            assert!((t_s - 10.0 * share).abs() < 0.1, "at {share} of 10 s: {rtt}");
+            let expected = fixture::left_rtt_ms(t_s);
+            assert!((number(&rtt, "left") - expected).abs() < 0.15, "expected {expected}: {rtt}");
+            assert_eq!(rtt["right"]["value"], "60.00 ms");
+            let cwnd = ask(&browser, "legend('Congestion window')", Vec::new()).await;
+            let moved = if t_s < fixture::SWAP_US as f64 / 1e6 { "80 packets" } else { "30 packets" };
+            assert_eq!(cwnd["moved"]["value"], moved, "at {t_s} s");
+            // 20 packets of 1448 bytes every 10 ms.
+            let goodput = ask(&browser, "legend('Goodput')", Vec::new()).await;
+            assert!((number(&goodput, "left") - 23.17).abs() < 0.03, "{goodput}");
+        }
+        // Half of the ramp's samples are below its middle.
+        let ecdf = hover(&browser, "ECDF of the RTT", 0.5, "ECDF of the RTT").await;
+        let (rtt_ms, share) = (number(&ecdf, "RTT"), number(&ecdf, "bbrv2"));
+        assert!((share - (rtt_ms - 40.0) * 2.0).abs() < 1.5, "{ecdf}");
+        browser
+    });
+}
+
+#[test]
+fn a_flow_is_hidden_in_every_chart_by_mouse_and_by_key() {
+    with_page(|browser| async move {
+        let charts = ["Goodput", "RTT", "Congestion window", "Losses and timeouts"];
+        let mut before = Vec::new();
+        for title in charts {
+            before.push(pixels(&browser, title).await);
+        }
+        let name = "[...chart('RTT').querySelectorAll('.u-legend th')].find((th) => th.textContent === 'right')";
+        ask(&browser, &format!("{name}.click()"), Vec::new()).await;
+        for title in &charts[..3] {
+            let shown = ask(&browser, "legend(arguments[0])", vec![json!(title)]).await;
+            assert_eq!((&shown["right"]["off"], &shown["right"]["pressed"]), (&json!(true), &json!("false")), "{title}");
+            assert_eq!((&shown["left"]["off"], &shown["left"]["pressed"]), (&json!(false), &json!("true")), "{title}");
+        }
+        for (title, before) in charts.iter().zip(&before) {
+            let hidden = pixels(&browser, title).await;
+            assert!(hidden.0 < before.0 && hidden.1 != before.1, "{title}: {hidden:?} of {before:?}");
+        }
+        ask(&browser, &format!("{name}.focus()"), Vec::new()).await;
+        browser.key("Enter").await;
+        for (title, before) in charts.iter().zip(&before) {
+            assert_eq!(pixels(&browser, title).await, *before, "{title} is as it was");
+        }
+        browser
+    });
+}
+
+#[test]
+fn a_zoom_by_mouse_or_key_goes_through_all_charts_and_back() {
+    with_page(|browser| async move {
+        let (from, to) = (place(&browser, "RTT", 0.25).await, place(&browser, "RTT", 0.5).await);
+        browser.mouse("mouseMoved", from, false).await;
+        browser.mouse("mousePressed", from, true).await;
+        browser.mouse("mouseMoved", to, true).await;
+        browser.mouse("mouseReleased", to, false).await;
+        for chart in ["RTT", "Goodput", "Congestion window"] {
+            let (first, last) =
+                (hover(&browser, chart, 0.02, "RTT").await, hover(&browser, chart, 0.98, "RTT").await);
+            let (first, last) = (number(&first, "time"), number(&last, "time"));
+            assert!((first - 2.55).abs() < 0.2 && (last - 4.95).abs() < 0.2, "{chart}: {first} s to {last} s");
+        }
+        ask(&browser, "chart('RTT').querySelector('.plot').focus()", Vec::new()).await;
+        browser.key("0").await;
+        let last = hover(&browser, "Goodput", 0.98, "RTT").await;
+        assert!((number(&last, "time") - 9.8).abs() < 0.2, "{last}");
+        browser.key("+").await;
+        let first = hover(&browser, "Goodput", 0.02, "RTT").await;
+        assert!(number(&first, "time") > 1.5, "zoomed in around the middle: {first}");
+        browser
+    });
+}
+
+#[test]
+fn the_page_can_be_read_in_the_dark_and_in_the_light() {
+    with_page(|browser| async move {
+        for (scheme, dark) in [("dark", true), ("light", false)] {
+            let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
+            browser.devtools("Emulation.setEmulatedMedia", json!({"features": features})).await;
+            let paper = ask(&browser, "luminance(getComputedStyle(document.body).backgroundColor)", Vec::new()).await;
+            assert_eq!(paper.as_f64().unwrap() < 0.1, dark, "{scheme}: {paper}");
+            let lowest = ask(&browser, "lowestContrast()", Vec::new()).await;
+            assert!(lowest["contrast"].as_f64().unwrap() >= LEGIBLE, "{scheme}: {lowest}");
+            for title in CHARTS {
+                assert!(pixels(&browser, title).await.0 > 20, "{scheme}: {title}");
+            }
+        }
+        browser
+    });
+}
+
+#[test]
+fn a_phone_shows_all_of_it_without_scrolling_sideways() {
+    with_page(|browser| async move {
+        let screen = json!({"width": PHONE_PX, "height": 740, "deviceScaleFactor": 2, "mobile": true});
+        browser.devtools("Emulation.setDeviceMetricsOverride", screen).await;
+        browser.until("return [...document.querySelectorAll('canvas')].every((c) => c.clientWidth <= innerWidth);").await;
+        let width = ask(&browser, "document.documentElement.scrollWidth", Vec::new()).await;
+        assert_eq!(width, json!(PHONE_PX));
+        for title in CHARTS {
+            assert!(pixels(&browser, title).await.0 > 20, "{title}");
+        }
+        browser
+    });
+}
+
+#[test]
+fn paper_has_the_charts_and_not_the_buttons() {
+    with_page(|browser| async move {
+        browser.devtools("Emulation.setEmulatedMedia", json!({"media": "print"})).await;
+        browser.script("dispatchEvent(new Event('beforeprint'));", Vec::new()).await;
+        assert_eq!(ask(&browser, "document.querySelector('.toolbar').checkVisibility()", Vec::new()).await, json!(false));
+        for title in CHARTS {
+            assert!(pixels(&browser, title).await.0 > 20, "{title}");
+            let shown = ask(&browser, "chart(arguments[0]).querySelector('canvas').checkVisibility()", vec![json!(title)]);
+            assert_eq!(shown.await, json!(true), "{title}");
+        }
+        browser.script("dispatchEvent(new Event('afterprint'));", Vec::new()).await;
+        browser.devtools("Emulation.setEmulatedMedia", json!({"media": ""})).await;
+        let printed = browser.devtools("Page.printToPDF", json!({})).await;
+        let pdf = printed["data"].as_str().unwrap();
+        assert!(pdf.starts_with("JVBERi0"), "base64 of %PDF-");
+        browser
+    });
+}
+
+#[test]
+fn several_recordings_are_put_side_by_side() {
+    let folder = TempDir::new().unwrap();
+    let fixtures = [(100_000, 20), (100_000, 22), (400_000, 15), (400_000, 16)].map(|(b, s)| fixture::pair(b, s));
+    let page = || fixture::page(folder.path(), &fixtures);
+    with_browser(page, |browser| async move {
+        let titles = ask(&browser, "charts().map(titleOf).slice(0, 2)", Vec::new()).await;
+        assert_eq!(titles, json!(["Goodput of a flow [Mbit/s]", "Mean RTT [ms]"]));
+        assert!(pixels(&browser, "Goodput of a flow").await.0 > 50);
+        // 20 and 22 of 30 packets: 70 % of the link, beside 30 %.
+        let cells = "[...document.querySelectorAll('table.heat')].map((t) => [...t.querySelectorAll('td')].map((c) => c.firstChild.textContent))";
+        let cells = ask(&browser, cells, Vec::new()).await;
+        assert_eq!(cells, json!([["–", "70 %", "30 %", "–"], ["–", "52 %", "48 %", "–"]]));
+        // 21 packets of 1448 bytes every 10 ms at the smaller buffer.
+        let hovered = hover(&browser, "Goodput of a flow", 0.05, "Goodput of a flow").await;
+        assert!((number(&hovered, "bbrv2") - 24.3).abs() < 0.1, "{hovered}");
+        assert!(hovered["bbrv2"]["value"].as_str().unwrap().contains('±'), "{hovered}");
+        browser
+    });
+}

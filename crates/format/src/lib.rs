@@ -1,0 +1,11 @@
+//! What a recording is on disk, for those who write and those who read one: the frames of its Arrow stream and the
+//! checksum of its Parquet file.
+//!
+//! Both stand between a damaged file and libraries that were not made for one. Nothing here knows a column by its
+//! meaning.
+
+pub mod checksum;
+pub mod frames;
+
+pub use checksum::{CHECKSUM_KEY, SEALED_BY, SealedFile, UNSEALED, Verdict, verify};
+pub use frames::{Frame, Frames, Problem};

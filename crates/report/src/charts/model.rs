@@ -1,0 +1,129 @@
+//! What the charts of the page and the still figures draw: series that are already small.
+
+use serde::Serialize;
+
+/// Everything that the charts of one recording draw.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Charts {
+    /// Width of the buckets of RTT and window.
+    pub sample_bucket_s: f64,
+    /// Width of the buckets of throughput.
+    pub rate_bucket_s: f64,
+    /// Width of the buckets of phases.
+    pub phase_bucket_s: f64,
+    /// Width of the buckets of losses and timeouts.
+    pub event_bucket_s: f64,
+    /// Names of the phases; [`FlowCharts::phases`] holds indices.
+    pub modes: Vec<String>,
+    /// One entry per drawn flow.
+    pub flows: Vec<FlowCharts>,
+    /// Distribution of the RTT samples, one entry per algorithm.
+    pub rtt_ecdf: Vec<Ecdf>,
+    /// Distribution of the flow completion times, one entry per algorithm.
+    pub fct_ecdf: Vec<Ecdf>,
+    /// Jain's index per interval.
+    pub jain: Option<JainSeries>,
+}
+
+/// The series of one flow.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct FlowCharts {
+    /// As in the summary.
+    pub name: String,
+    /// As in the summary.
+    pub algorithm: String,
+    /// `#rrggbb` of the algorithm that ran first.
+    pub color: String,
+    /// Goodput in Mbit/s.
+    pub rate: Series,
+    /// Throughput in Mbit/s, retransmissions included; for still figures only.
+    #[serde(skip)]
+    pub sent: Series,
+    /// RTT in ms.
+    pub rtt: Series,
+    /// Window in packets.
+    pub cwnd: Series,
+    /// Bounds that the algorithm set to what is in flight, packets; empty where it publishes none.
+    pub bounds: Vec<Bound>,
+    /// What the algorithm published about its inner state.
+    pub inner: Vec<InnerChart>,
+    /// Start, end (seconds) and index of each phase.
+    pub phases: Vec<(f64, f64, usize)>,
+    /// When the flow was given another algorithm.
+    pub swaps: Vec<SwapMark>,
+    /// What happened at single moments, in the order of time.
+    pub events: Vec<EventMark>,
+}
+
+/// A change of algorithm, to be marked in the charts.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SwapMark {
+    /// Seconds since the start of the recording.
+    pub at_s: f64,
+    /// Algorithm from then on.
+    pub to: String,
+    /// Its `#rrggbb`.
+    pub color: String,
+}
+
+/// Losses or timeouts within one bucket.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EventMark {
+    /// Middle of the bucket, seconds since the start of the recording.
+    pub at_s: f64,
+    /// Packets marked lost.
+    pub lost_pkts: u64,
+    /// Retransmission timeouts.
+    pub rtos: u64,
+}
+
+/// A bound that the algorithm keeps its packets in flight to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bound {
+    /// `inflight_lo` or `inflight_hi`, as in the papers.
+    pub name: &'static str,
+    /// Packets.
+    pub series: Series,
+}
+
+/// One value of an algorithm's inner state over time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct InnerChart {
+    /// Name in the registry, with its unit.
+    pub name: String,
+    /// What it is.
+    pub doc: String,
+    /// The values; `bw_bps` in Mbit/s, `min_rtt_us` in ms, others as they are named.
+    pub series: Series,
+}
+
+/// Points of a line; a value of `None` is a gap.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Series {
+    /// Seconds since the start of the recording.
+    pub t: Vec<f64>,
+    /// Values.
+    pub v: Vec<Option<f64>>,
+}
+
+/// An empirical cumulative distribution.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Ecdf {
+    /// Algorithm.
+    pub name: String,
+    /// `#rrggbb`.
+    pub color: String,
+    /// How many values there are.
+    pub samples: u64,
+    /// Value in ms and the share of all values that do not exceed it; rising in both.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Jain's index over time.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct JainSeries {
+    /// Width of an interval.
+    pub interval_s: f64,
+    /// Middle of each interval, and the index among the flows that were active from its start to its end.
+    pub series: Series,
+}

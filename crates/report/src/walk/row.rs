@@ -1,0 +1,126 @@
+//! One row.
+
+use super::Name;
+
+/// A cumulative column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counter {
+    /// `bytes_acked`
+    BytesAcked,
+    /// `bytes_sent`
+    BytesSent,
+    /// `bytes_retrans`
+    BytesRetrans,
+    /// `retrans_pkts`
+    RetransPkts,
+    /// `lost_pkts`
+    LostPkts,
+    /// `delivered_pkts`
+    DeliveredPkts,
+    /// `delivered_ce_pkts`
+    DeliveredCePkts,
+    /// `rto_count`; 0 in a recording of schema version 1.
+    RtoCount,
+}
+
+impl Counter {
+    /// All, in order.
+    pub const ALL: [Counter; COUNTERS.len()] = [
+        Counter::BytesAcked,
+        Counter::BytesSent,
+        Counter::BytesRetrans,
+        Counter::RetransPkts,
+        Counter::LostPkts,
+        Counter::DeliveredPkts,
+        Counter::DeliveredCePkts,
+        Counter::RtoCount,
+    ];
+}
+
+/// The columns in the order of [`Counter`].
+pub(super) const COUNTERS: [&str; 8] = [
+    "bytes_acked",
+    "bytes_sent",
+    "bytes_retrans",
+    "retrans_pkts",
+    "lost_pkts",
+    "delivered_pkts",
+    "delivered_ce_pkts",
+    "rto_count",
+];
+
+/// Why there is a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Event {
+    /// The connection was established.
+    Open,
+    /// It was closed; the row has its totals.
+    Close,
+    /// A sample, or something that happened in between.
+    #[default]
+    Other,
+}
+
+impl Event {
+    pub(super) fn of(text: &str) -> Event {
+        match text {
+            "open" => Event::Open,
+            "close" => Event::Close,
+            _ => Event::Other,
+        }
+    }
+}
+
+/// State and counters of a socket.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Row {
+    /// µs since the start of the recording.
+    pub t_us: u64,
+    /// Why there is a row.
+    pub event: Event,
+    /// Kernel name of the algorithm.
+    pub algorithm: Name,
+    /// Its phase.
+    pub mode: Option<Name>,
+    /// Congestion window.
+    pub cwnd_pkts: Option<u32>,
+    /// Slow-start threshold; `None` is infinite.
+    pub ssthresh_pkts: Option<u32>,
+    /// Latest RTT sample.
+    pub rtt_us: Option<u32>,
+    /// Pacing rate; `None` is unlimited.
+    pub pacing_rate_bps: Option<u64>,
+    /// Inner state of the algorithm, in the order of [`crate::measure::inner::COLUMNS`].
+    pub inner: [Option<i64>; 4],
+    /// Rows that the recorder had lost so far.
+    pub dropped_rows: u64,
+    pub(super) counters: [u64; COUNTERS.len()],
+}
+
+impl Row {
+    /// The value of a cumulative column.
+    pub fn counter(&self, counter: Counter) -> u64 {
+        self.counters[counter as usize]
+    }
+
+    /// A row of which only the time and the packets delivered matter.
+    #[cfg(test)]
+    pub fn delivered(t_us: u64, delivered_pkts: u64) -> Row {
+        let mut row = Row { t_us, ..Row::default() };
+        row.counters[Counter::DeliveredPkts as usize] = delivered_pkts;
+        row
+    }
+}
+
+/// What only the row of a `close` says; none as `docs/schema.md` has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Closing {
+    /// From the handshake to the close.
+    pub duration_us: Option<u64>,
+    /// Flow completion time.
+    pub completion_us: Option<u64>,
+    /// Mean over all RTT samples.
+    pub rtt_mean_us: Option<u64>,
+    /// Smallest RTT sample.
+    pub rtt_min_us: Option<u64>,
+}

@@ -1,0 +1,128 @@
+//! Older schema versions, and datasets of several parts.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use ccactl_report::{Options, RecordingSummary, open_all, summarize};
+use common::{Fixture, Row};
+use tempfile::TempDir;
+
+/// Rows of a transfer of 5 MB/s, one per millisecond.
+fn rows(from_ms: u64, to_ms: u64) -> Vec<Row> {
+    (from_ms..to_ms).map(|ms| Row::at(1, ms * 1000).bytes(ms * 5000, ms * 5000).rtt(1000, ms as u32)).collect()
+}
+
+fn part(number: u64, rows: Vec<Row>) -> Fixture {
+    let count = rows.len().to_string();
+    Fixture::new(rows)
+        .meta("dataset", "d1")
+        .meta("part", &number.to_string())
+        .meta("rows", &count)
+        .meta("drops", "2")
+        .meta("drops_by_reason", r#"{"ring_full_samples":1,"ring_full_events":1,"no_storage":0}"#)
+        .meta("duration_us", "1000000")
+        .meta("rows_by_event", &format!(r#"{{"sample":{count}}}"#))
+}
+
+fn report(paths: &[PathBuf]) -> Vec<RecordingSummary> {
+    summarize(&open_all(paths).unwrap(), &Options::default()).unwrap().recordings
+}
+
+/// Everything but where it came from.
+fn figures(mut summary: RecordingSummary) -> RecordingSummary {
+    summary.path.clear();
+    summary.name.clear();
+    summary
+}
+
+/// Three parts of one second each; the last one says that it is the last.
+fn dataset(folder: &Path) {
+    part(0, rows(0, 1000)).parquet(&folder.join("part-00000.parquet"));
+    part(1, rows(1000, 2000)).parquet(&folder.join("part-00001.parquet"));
+    part(2, rows(2000, 3000)).meta("parts", "3").parquet(&folder.join("part-00002.parquet"));
+}
+
+#[test]
+fn a_recording_of_version_1_gives_the_same_figures() {
+    let folder = TempDir::new().unwrap();
+    let new = Fixture::new(rows(0, 3000)).parquet(&folder.path().join("new.parquet"));
+    let old = Fixture::new(rows(0, 3000)).version_1().parquet(&folder.path().join("old.parquet"));
+    let stream = Fixture::new(rows(0, 3000)).version_1().stream(&folder.path().join("stream.arrows"), 700);
+    let [new, old, stream]: [_; 3] = report(&[new, old, stream]).try_into().unwrap();
+    assert_eq!(new.rows, 3000);
+    assert_eq!(figures(old), figures(new.clone()));
+    assert_eq!(figures(stream), figures(new));
+}
+
+#[test]
+fn the_parts_of_a_dataset_are_one_recording() {
+    let folder = TempDir::new().unwrap();
+    dataset(folder.path());
+    let whole = Fixture::new(rows(0, 3000)).meta("rows", "3000").meta("drops", "6").meta("duration_us", "3000000");
+    whole.parquet(&folder.path().join("whole.parquet"));
+    let found = open_all(&[folder.path().to_owned()]).unwrap();
+    assert_eq!(found.len(), 2, "a stranger in the folder is a recording of its own");
+    let metadata = found[0].metadata();
+    assert_eq!((metadata.rows, metadata.drops, metadata.duration_us), (Some(3000), Some(6), Some(3_000_000)));
+    assert_eq!(metadata.drops_by_reason.unwrap().ring_full_events, 3);
+    assert_eq!(metadata.rows_by_event["sample"], 3000);
+    assert_eq!((found[0].path(), found[0].problems()), (folder.path(), &[][..]));
+
+    let [parts, whole]: [_; 2] = report(&[folder.path().to_owned()]).try_into().unwrap();
+    assert_eq!(parts.path, folder.path().display().to_string());
+    assert_eq!(figures(parts), figures(whole.clone()));
+    assert_eq!(whole.path, folder.path().join("whole.parquet").display().to_string());
+}
+
+#[test]
+fn the_part_that_is_being_written_is_read_from_its_stream() {
+    let folder = TempDir::new().unwrap();
+    dataset(folder.path());
+    std::fs::remove_file(folder.path().join("part-00002.parquet")).unwrap();
+    part(2, rows(2000, 3000)).stream(&folder.path().join("part-00002.parquet.partial.arrows"), 100);
+    let [found]: [_; 1] = report(&[folder.path().to_owned()]).try_into().unwrap();
+    assert_eq!(found.rows, 3000);
+    assert!(found.warnings[0].contains("no last part: its recorder was killed or is still running"));
+}
+
+#[test]
+fn a_missing_part_is_named() {
+    let folder = TempDir::new().unwrap();
+    dataset(folder.path());
+    std::fs::remove_file(folder.path().join("part-00001.parquet")).unwrap();
+    let [found]: [_; 1] = report(&[folder.path().to_owned()]).try_into().unwrap();
+    assert_eq!(found.rows, 2000);
+    assert!(found.warnings[0].contains("of 3 parts of this recording part 1 is missing"), "{:?}", found.warnings);
+}
+
+#[test]
+fn parts_that_are_named_one_by_one_are_one_recording_in_their_own_order() {
+    let folder = TempDir::new().unwrap();
+    dataset(folder.path());
+    let named = ["part-00002.parquet", "part-00000.parquet", "part-00001.parquet"].map(|name| folder.path().join(name));
+    let [found]: [_; 1] = report(&named).try_into().unwrap();
+    // What they lost is one figure, and all that there is to say.
+    assert_eq!((found.rows, found.duration_s, found.drops), (3000, 2.999, Some(6)));
+    assert!(found.warnings.len() == 1 && found.warnings[0].starts_with("6 rows were dropped"), "{:?}", found.warnings);
+}
+
+#[test]
+fn two_files_of_one_part_are_not_counted_twice() {
+    let folder = TempDir::new().unwrap();
+    dataset(folder.path());
+    std::fs::copy(folder.path().join("part-00001.parquet"), folder.path().join("part-00001 (copy).parquet")).unwrap();
+    let [found]: [_; 1] = report(&[folder.path().to_owned()]).try_into().unwrap();
+    assert_eq!(found.rows, 3000);
+    assert!(found.warnings[0].contains("is the same part of the recording"), "{:?}", found.warnings);
+}
+
+#[test]
+fn a_recovered_recording_says_so() {
+    let folder = TempDir::new().unwrap();
+    let recovered = r#"{"rows":3000,"until":"2026-11-21T22:00:00Z","truncated":true}"#;
+    let path = Fixture::new(rows(0, 3000)).meta("recovered", recovered).parquet(&folder.path().join("x.parquet"));
+    let [found]: [_; 1] = report(&[path]).try_into().unwrap();
+    let expected = "recovered from the stream of a killed recording: 3000 whole rows, the last at 2026-11-21T22:00:00Z";
+    assert!(found.warnings[0].contains(expected), "{:?}", found.warnings);
+}
