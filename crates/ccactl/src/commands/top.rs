@@ -5,12 +5,12 @@ use super::output;
 use crate::log::Hold;
 use anyhow::{Context, Result};
 use ccactl_collector::{Every, Output, RecordOptions, parse_duration};
-use ccactl_live::view::{ALGORITHMS, CGROUPS, FLOWS, Snapshot, plain};
+use ccactl_live::view::{ALGORITHMS, CGROUPS, FLOWS, Key, Snapshot, plain};
 use ccactl_live::{Watch, screen};
 use ccactl_loader::Paths;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -79,22 +79,26 @@ fn once(mut watch: Watch, args: &Args, is_stopped: &AtomicBool) -> Result<ExitCo
     if args.json {
         output::json(&snapshot)?
     } else {
-        print(&snapshot)
+        print(&snapshot)?
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(snapshot: &Snapshot) {
-    let width = usize::MAX;
+fn print(snapshot: &Snapshot) -> Result<()> {
+    let mut flows: Vec<_> = snapshot.flows.iter().collect();
+    flows.sort_by(|a, b| Key::Number(a.goodput_bps).compare(&Key::Number(b.goodput_bps), false));
     let cgroups: Vec<_> = snapshot.cgroups.iter().collect();
     let algorithms: Vec<_> = snapshot.algorithms.iter().collect();
-    let flows: Vec<_> = snapshot.flows.iter().collect();
-    print!(
-        "{}\n{}\n{}",
-        plain(CGROUPS, &cgroups, width),
-        plain(ALGORITHMS, &algorithms, width),
-        plain(FLOWS, &flows, width)
-    );
+    let tables = [
+        plain(CGROUPS, &cgroups, usize::MAX),
+        plain(ALGORITHMS, &algorithms, usize::MAX),
+        plain(FLOWS, &flows, usize::MAX),
+    ];
+    match io::stdout().write_all(tables.join("\n").as_bytes()) {
+        // As in `ccactl top --once | head`: the reader has what it wanted.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        written => written?,
+    }
     let drops = snapshot.status.drops.total();
     if drops > 0 {
         eprintln!("{drops} rows were lost: a rarer --every helps");
@@ -102,4 +106,5 @@ fn print(snapshot: &Snapshot) {
     if snapshot.flows_without_room > 0 {
         eprintln!("{} flows had no room and are in no figure: choose fewer by a filter", snapshot.flows_without_room);
     }
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::theme::Theme;
 use crate::board::{History, Point};
-use crate::view::{FlowRow, InnerValue, bytes, mbit_per_s, millis, percent, seconds, significant};
+use crate::view::{FlowRow, InnerValue, bytes, elide, mbit_per_s, millis, percent, seconds, significant};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
@@ -21,6 +21,7 @@ pub(super) struct Charted<'a> {
     pub(super) point_s: f64,
 }
 
+type ValueOf = fn(&Point) -> Option<f32>;
 type Cells = Vec<(String, String)>;
 
 pub(super) fn detail(buffer: &mut Buffer, area: Rect, theme: Theme, flow: &FlowRow, history: &Charted<'_>) {
@@ -42,7 +43,7 @@ pub(super) fn detail(buffer: &mut Buffer, area: Rect, theme: Theme, flow: &FlowR
         Constraint::Min(0),
     ])
     .areas(area);
-    draw_lines(buffer, title, headline(flow, theme, history.point_s));
+    draw_lines(buffer, title, headline(flow, theme, history.point_s, area.width));
     draw_charts(buffer, charts, history.history);
     draw_cells(buffer, figure_area, &figures, per_line);
     draw_lines(buffer, inner_title, [Line::from(inner_text(flow)).style(Theme::strong())]);
@@ -52,7 +53,7 @@ pub(super) fn detail(buffer: &mut Buffer, area: Rect, theme: Theme, flow: &FlowR
     Paragraph::new(explained.collect::<Vec<_>>()).wrap(Wrap { trim: true }).render(docs, buffer);
 }
 
-fn headline(flow: &FlowRow, theme: Theme, point_s: f64) -> [Line<'static>; 2] {
+fn headline(flow: &FlowRow, theme: Theme, point_s: f64, width: u16) -> [Line<'static>; 2] {
     let mark = match flow.color {
         Some(color) => Span::styled("■ ", theme.color(color)),
         None => Span::raw("  "),
@@ -66,13 +67,9 @@ fn headline(flow: &FlowRow, theme: Theme, point_s: f64) -> [Line<'static>; 2] {
         mark,
         Span::styled(format!("{}{moved}  {state}", flow.kernel_name), Theme::strong()),
     ]);
-    let place = format!(
-        "cgroup {}  netns {}  cookie {}  charts: {} per column",
-        flow.cgroup,
-        flow.netns,
-        flow.flow_id,
-        seconds(point_s)
-    );
+    let rest = format!("  netns {}  charts: {}/column", flow.netns, seconds(point_s));
+    let room = usize::from(width).saturating_sub("cgroup ".len() + rest.chars().count());
+    let place = format!("cgroup {}{rest}", elide(&flow.cgroup, room));
     [first, Line::from(place)]
 }
 
@@ -122,6 +119,7 @@ fn figures(flow: &FlowRow) -> Cells {
         cell("acked", bytes(flow.acked_bytes as f64)),
         cell("open for", flow.age_s.map_or("longer than seen".to_owned(), seconds)),
         cell("last row", format!("{} ago", seconds(flow.silent_s))),
+        cell("cookie", flow.flow_id.to_string()),
     ];
     if let Some(totals) = flow.totals {
         let took = |us: Option<u64>| us.map_or("–".to_owned(), |us| seconds(us as f64 / 1e6));
@@ -173,7 +171,7 @@ fn draw_cells(buffer: &mut Buffer, area: Rect, cells: &Cells, per_line: usize) {
 
 /// Goodput, RTT and window from nothing to their largest, the latest on the right.
 fn draw_charts(buffer: &mut Buffer, area: Rect, history: Option<&History>) {
-    let charts: [(&str, &str, f32, fn(&Point) -> Option<f32>); 3] = [
+    let charts: [(&str, &str, f32, ValueOf); 3] = [
         ("goodput", "Mbit/s", 1e6, |point| point.goodput_bps),
         ("RTT", "ms", 1e3, |point| point.rtt_us),
         ("cwnd", "pkts", 1.0, |point| point.cwnd_pkts),

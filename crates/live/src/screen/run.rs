@@ -7,9 +7,11 @@ use crate::board::Board;
 use crate::view::Snapshot;
 use crate::watch::Watch;
 use ccactl_abi::exit;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use ratatui::{DefaultTerminal, try_init, try_restore};
 use std::io;
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use thiserror::Error;
@@ -96,6 +98,17 @@ fn show(
     }
 }
 
+/// Waits for input at most this long; whether nobody is there any more. crossterm must not be asked then: it reads the end of
+/// its input over and over, and never comes back.
+fn is_hung_up(patience: Duration) -> bool {
+    let stdin = io::stdin();
+    let mut terminal = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
+    // An interruption is a signal: a resize, or one that the caller has set a flag for.
+    let polled = poll(&mut terminal, PollTimeout::try_from(patience).unwrap_or(PollTimeout::ZERO));
+    let gone = PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL;
+    polled.is_ok() && terminal[0].revents().is_some_and(|events| events.intersects(gone))
+}
+
 /// Waits for the next redraw; a key brings it forward. Whether it is time to end.
 fn wait(
     app: &mut App,
@@ -112,7 +125,10 @@ fn wait(
         if left.is_zero() {
             return Ok(false);
         }
-        if event::poll(left.min(SIGNAL))? {
+        if is_hung_up(left.min(SIGNAL)) {
+            return Ok(true);
+        }
+        if event::poll(Duration::ZERO)? {
             match event::read()? {
                 Event::Key(key) if key.kind != KeyEventKind::Release => return Ok(app.press(key, snapshot)),
                 Event::Resize(..) => return Ok(false),

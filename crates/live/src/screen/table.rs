@@ -87,10 +87,9 @@ fn line<T: Row>(theme: Theme, columns: &[Column<T>], fitted: &[Fitted], row: &T,
                     None => spans.push(Span::raw("  ")),
                 }
                 spans.push(Span::styled(format!("{rest} "), style));
-                if let Some(remark) = &remark {
+                if !remark.is_empty() {
                     let used: usize = spans.iter().map(Span::width).sum();
-                    let remark: String = remark.chars().take(usize::from(width).saturating_sub(used)).collect();
-                    spans.push(Span::styled(remark, style));
+                    spans.push(Span::styled(joined(&remark, usize::from(width).saturating_sub(used)), style));
                     break;
                 }
             }
@@ -99,9 +98,30 @@ fn line<T: Row>(theme: Theme, columns: &[Column<T>], fitted: &[Fitted], row: &T,
     Line::from(spans)
 }
 
+/// The first parts that have room together.
+fn joined(parts: &[String], room: usize) -> String {
+    let mut text = String::new();
+    for part in parts {
+        let gap = if text.is_empty() { "" } else { " " };
+        if text.chars().count() + gap.len() + part.chars().count() > room {
+            break;
+        }
+        text = text + gap + part;
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_of_a_remark_are_shown_whole_or_not_at_all() {
+        let parts = ["closed 2 kB", "1 ms", "retr 0"].map(str::to_owned);
+        assert_eq!(joined(&parts, 16), "closed 2 kB 1 ms");
+        assert_eq!(joined(&parts, 15), "closed 2 kB");
+        assert_eq!(joined(&parts, 3), "");
+    }
 
     #[test]
     fn the_selected_row_is_on_the_screen() {

@@ -1,7 +1,7 @@
 //! The columns of the three tables: one line each.
 
 use super::flow_row::FlowRow;
-use super::format::{self, UNKNOWN, bytes, count, mbit_per_s, millis, number, percent, seconds, spark};
+use super::format::{UNKNOWN, bytes, mbit_per_s, millis, number, percent, seconds, spark};
 use super::group_row::{GroupRow, shares_text};
 use crate::board::FlowKey;
 use std::cmp::Ordering;
@@ -48,9 +48,9 @@ pub trait Row {
     fn id(&self) -> RowId;
     /// Whether a filter's word occurs in it; the word is in lower case.
     fn has(&self, word: &str) -> bool;
-    /// Text that takes the place of all cells behind the marked one.
-    fn remark(&self) -> Option<String> {
-        None
+    /// What takes the place of all cells behind the marked one, as far as there is room; empty: the cells stay.
+    fn remark(&self) -> Vec<String> {
+        Vec::new()
     }
     /// Whether it is of the past.
     fn is_faded(&self) -> bool {
@@ -124,7 +124,7 @@ pub static FLOWS: &[Column<FlowRow>] = &[
     figure("goodput", "Mbit/s", 7, 0, |f, _| mbit_per_s(f.goodput_bps), |f| Key::Number(f.goodput_bps)),
     figure("thrput", "Mbit/s", 7, 10, |f, _| mbit_per_s(f.throughput_bps), |f| Key::Number(f.throughput_bps)),
     figure("RTT", "ms", 5, 0, |f, _| millis(micros(f.srtt_us)), |f| Key::Number(micros(f.srtt_us))),
-    text("RTT", "▁min █2·min", (4, 24), 4, |f, width| flow_rtts(f, width), |f| Key::Number(queueing(f))),
+    text("RTT", "▁min █2·min", (4, 24), 4, flow_rtts, |f| Key::Number(queueing(f))),
     figure("latest", "ms", 6, 12, |f, _| millis(micros(f.rtt_us)), |f| Key::Number(micros(f.rtt_us))),
     figure("min", "ms", 6, 11, |f, _| millis(micros(f.min_rtt_us)), |f| Key::Number(micros(f.min_rtt_us))),
     figure("cwnd", "pkts", 5, 1, |f, _| f.cwnd_pkts.to_string(), |f| num(f.cwnd_pkts)),
@@ -168,8 +168,7 @@ const THROUGHPUT: Column<GroupRow> =
     figure("thrput", "Mbit/s", 7, 10, |g, _| mbit_per_s(Some(g.throughput_bps)), |g| num(g.throughput_bps));
 const RTT_MEAN: Column<GroupRow> =
     figure("RTT", "mean ms", 7, 0, |g, _| millis(g.rtt_mean_us), |g| Key::Number(g.rtt_mean_us));
-const RTTS: Column<GroupRow> =
-    text("RTT", "trend", (4, 24), 4, |g, width| group_rtts(g, width), |g| Key::Number(g.rtt_mean_us));
+const RTTS: Column<GroupRow> = text("RTT", "trend", (4, 24), 4, group_rtts, |g| Key::Number(g.rtt_mean_us));
 const RTT_P50: Column<GroupRow> =
     figure("RTT", "p50 ms", 6, 8, |g, _| millis(g.rtt_p50_us), |g| Key::Number(g.rtt_p50_us));
 const RTT_P95: Column<GroupRow> =
@@ -265,21 +264,17 @@ impl Row for FlowRow {
             || self.algorithm.is_some_and(has)
     }
 
-    fn remark(&self) -> Option<String> {
-        let totals = self.totals?;
+    fn remark(&self) -> Vec<String> {
+        let Some(totals) = self.totals else { return Vec::new() };
         let took = |us: u64| seconds(us as f64 / 1e6);
-        let mut text = format!("closed {}", bytes(totals.acked_bytes as f64));
-        if let Some(us) = totals.duration_us {
-            text += &format!(" {}", took(us));
-        }
-        if let Some(us) = totals.completion_us {
-            text += &format!(" FCT {}", took(us));
-        }
-        text += &format!(" retr {}", count(Some(totals.retrans_pkts.into())));
-        if let Some(us) = totals.rtt_mean_us {
-            text += &format!(" RTT {} ms", format::millis(Some(us.into())));
-        }
-        Some(text)
+        let parts = [
+            Some(format!("closed {}", bytes(totals.acked_bytes as f64))),
+            totals.duration_us.map(took),
+            totals.completion_us.map(|us| format!("FCT {}", took(us))),
+            Some(format!("retr {}", totals.retrans_pkts)),
+            totals.rtt_mean_us.map(|us| format!("RTT {} ms", millis(Some(us.into())))),
+        ];
+        parts.into_iter().flatten().collect()
     }
 
     fn is_faded(&self) -> bool {

@@ -16,6 +16,9 @@ pub struct Fitted {
 pub(crate) const GAP: usize = 1;
 /// What a text needs is its content, up to this, before columns of higher ranks come: two ports and an IPv4 address.
 const KEY_WIDTH: usize = 28;
+/// Columns up to this rank have their texts and bars widened before others come, up to this width.
+const CORE_RANK: u8 = 5;
+const COMFORT_WIDTH: usize = 16;
 /// Mark and blank before a marked cell.
 pub const MARK_WIDTH: usize = 2;
 
@@ -26,21 +29,31 @@ pub fn fit<T>(columns: &[Column<T>], rows: &[&T], width: usize, kept: usize) -> 
     by_rank.sort_by_key(|at| if *at == kept { 0 } else { columns[*at].rank });
     let mut room = width.saturating_add(GAP);
     let mut fitted = Vec::new();
+    let mut is_core = true;
     for at in by_rank {
+        if is_core && columns[at].rank > CORE_RANK && at != kept {
+            is_core = false;
+            widen(columns, rows, &mut fitted, &mut room, COMFORT_WIDTH);
+        }
         let widths = [needed_width(&columns[at], rows), least_width(&columns[at])];
         if let Some(width) = widths.into_iter().find(|width| room >= width + GAP) {
             room -= width + GAP;
             fitted.push(Fitted { column: at, width });
         }
     }
-    for place in &mut fitted {
-        let wanted = wanted_width(&columns[place.column], rows);
-        let more = wanted.saturating_sub(place.width).min(room);
-        place.width += more;
-        room -= more;
-    }
+    widen(columns, rows, &mut fitted, &mut room, usize::MAX);
     fitted.sort_by_key(|place| place.column);
     fitted
+}
+
+/// Gives room to texts and bars, by rank, as far as their content needs it and `most` allows.
+fn widen<T>(columns: &[Column<T>], rows: &[&T], fitted: &mut [Fitted], room: &mut usize, most: usize) {
+    for place in fitted {
+        let wanted = wanted_width(&columns[place.column], rows).min(most);
+        let more = wanted.saturating_sub(place.width).min(*room);
+        place.width += more;
+        *room -= more;
+    }
 }
 
 /// The cells of a row, each as wide as its column; the mark of a marked one is left blank.

@@ -45,12 +45,6 @@ pub fn number(value: Option<f64>) -> String {
     known(value, 1.0)
 }
 
-/// A count.
-#[must_use]
-pub fn count(value: Option<u64>) -> String {
-    value.map_or_else(|| UNKNOWN.to_owned(), |value| value.to_string())
-}
-
 /// Seconds in the unit that keeps it short.
 #[must_use]
 pub fn seconds(s: f64) -> String {
@@ -118,7 +112,7 @@ mod tests {
         );
         assert_eq!((millis(Some(999.4)), millis(Some(999.6))), ("0.999".into(), "1.00".into()));
         assert_eq!(
-            (percent(Some(0.0123)), number(Some(12.34)), count(None)),
+            (percent(Some(0.0123)), number(Some(12.34)), number(None)),
             ("1.23".into(), "12.3".into(), "–".into())
         );
     }
