@@ -138,7 +138,7 @@ fn the_terminal_is_given_back_by_keys_and_by_signals() {
     for end in [None, Some(Signal::SIGINT), Some(Signal::SIGTERM), Some(Signal::SIGHUP)] {
         let mut command = host.ccactl(&["top", "--port", "1"]);
         command.env("TERM", "xterm-256color");
-        let mut top = OnTerminal::start(command);
+        let mut top = OnTerminal::start(command, false);
         top.wait_for("[3 flows]");
         assert!(!top.is_sane() && !top.shown().contains(LEAVE));
         match end {
@@ -148,6 +148,21 @@ fn the_terminal_is_given_back_by_keys_and_by_signals() {
         assert_eq!(top.end(), Some(0), "{end:?}");
         top.wait_for(LEAVE);
         assert!(top.is_sane(), "{end:?}");
+    }
+    assert!(!host.bpffs.exists(), "nothing is left behind");
+}
+
+#[test]
+fn it_ends_when_the_terminal_hangs_up() {
+    let Some(host) = Host::new("hup") else { return };
+    // Without the signal too: a process that is not of the terminal's session gets none.
+    for ignored in [false, true] {
+        let mut command = host.ccactl(&["top", "--port", "1"]);
+        command.env("TERM", "xterm-256color");
+        let mut top = OnTerminal::start(command, ignored);
+        top.wait_for("[3 flows]");
+        top.hang_up();
+        top.end();
     }
     assert!(!host.bpffs.exists(), "nothing is left behind");
 }

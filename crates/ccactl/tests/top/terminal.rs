@@ -1,12 +1,14 @@
 //! `top` on a terminal of its own: a pseudo-terminal whose other side is the test.
 
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::fs::File;
-use std::io::Read;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// Long enough for a busy machine; a test that waits this long has failed.
@@ -16,44 +18,67 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub struct OnTerminal {
     pub process: Child,
     terminal: OwnedFd,
-    master: File,
+    master: Option<File>,
     shown: Arc<Mutex<Vec<u8>>>,
+    is_hung_up: Arc<AtomicBool>,
+    reader: Option<JoinHandle<()>>,
 }
 
 impl OnTerminal {
-    /// Starts a command as the leader of a session with that terminal.
-    pub fn start(mut command: Command) -> OnTerminal {
+    /// Starts a command as the leader of a session with that terminal, or as one that only has it open.
+    pub fn start(mut command: Command, is_stranger: bool) -> OnTerminal {
         let (mut master, mut slave) = (0, 0);
         let size = libc::winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
         // SAFETY: the pointers are to locals that outlive the call, or null where that is allowed.
         let made = unsafe { libc::openpty(&mut master, &mut slave, std::ptr::null_mut(), std::ptr::null(), &size) };
         assert_eq!(made, 0);
+        // A child that had the other side open itself would never see it hang up.
+        // SAFETY: openpty has made this descriptor.
+        assert_eq!(unsafe { libc::fcntl(master, libc::F_SETFD, libc::FD_CLOEXEC) }, 0);
         // SAFETY: openpty has made both, and nobody else owns them.
         let (master, terminal) = unsafe { (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) };
         let stdio = || Stdio::from(terminal.try_clone().unwrap());
         command.stdin(stdio()).stdout(stdio()).stderr(stdio());
         // SAFETY: both calls are async-signal-safe; standard input is the terminal.
         unsafe {
-            command.pre_exec(|| {
+            command.pre_exec(move || {
                 libc::setsid();
-                libc::ioctl(0, libc::TIOCSCTTY, 0);
+                if !is_stranger {
+                    libc::ioctl(0, libc::TIOCSCTTY, 0);
+                }
                 Ok(())
             });
         }
         let process = command.spawn().unwrap();
         let shown = Arc::new(Mutex::new(Vec::new()));
         let (sink, mut source) = (Arc::clone(&shown), master.try_clone().unwrap());
-        thread::spawn(move || {
+        let is_hung_up = Arc::new(AtomicBool::new(false));
+        let hung_up = Arc::clone(&is_hung_up);
+        let reader = thread::spawn(move || {
             let mut buffer = [0; 4096];
-            while let Ok(n @ 1..) = source.read(&mut buffer) {
-                sink.lock().unwrap().extend_from_slice(&buffer[..n]);
+            while !hung_up.load(Ordering::Relaxed) {
+                let mut input = [PollFd::new(source.as_fd(), PollFlags::POLLIN)];
+                if poll(&mut input, PollTimeout::from(20_u8)) == Ok(0) {
+                    continue;
+                }
+                match source.read(&mut buffer) {
+                    Ok(n @ 1..) => sink.lock().unwrap().extend_from_slice(&buffer[..n]),
+                    _ => break,
+                }
             }
         });
-        OnTerminal { process, terminal, master, shown }
+        OnTerminal { process, terminal, master: Some(master), shown, is_hung_up, reader: Some(reader) }
     }
 
     pub fn press(&mut self, keys: &str) {
-        std::io::Write::write_all(&mut self.master, keys.as_bytes()).unwrap();
+        self.master.as_mut().expect("nobody hung up").write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Closes our side, as a connection does that breaks.
+    pub fn hang_up(&mut self) {
+        self.is_hung_up.store(true, Ordering::Relaxed);
+        self.reader.take().map(JoinHandle::join);
+        self.master = None;
     }
 
     /// Waits until this text was written, escape sequences included.
