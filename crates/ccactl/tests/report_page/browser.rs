@@ -93,20 +93,38 @@ impl Drop for Driver {
     }
 }
 
+/// The browser's folder, and with it the browser: a driver that is killed by a failing test leaves its browser running.
+struct Profile(TempDir);
+
+impl Drop for Profile {
+    fn drop(&mut self) {
+        let folder = self.0.path().to_str().expect("made of ASCII").to_owned();
+        for process in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+            let Some(pid) = process.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
+            let command = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+            if String::from_utf8_lossy(&command).contains(&folder) {
+                // SAFETY: a plain system call; only the browser of this test has the name of its folder among its arguments.
+                unsafe { libc::kill(pid, libc::SIGKILL) };
+            }
+        }
+    }
+}
+
 /// A page in a browser.
 pub struct Browser {
     client: Client,
+    // Dropped in this order: without its driver nobody starts the browser again.
     _driver: Driver,
-    _profile: TempDir,
+    _profile: Profile,
 }
 
 impl Browser {
     /// Opens a file.
     pub async fn open(page: &Path) -> Browser {
         let driver = Driver::start();
-        let profile = TempDir::with_prefix("ccactl-chromium-").unwrap();
+        let profile = Profile(TempDir::with_prefix("ccactl-chromium-").unwrap());
         let mut flags: Vec<String> = FLAGS.map(str::to_owned).to_vec();
-        flags.push(format!("--user-data-dir={}", profile.path().display()));
+        flags.push(format!("--user-data-dir={}", profile.0.path().display()));
         let capabilities = json!({
             "goog:chromeOptions": {"args": flags},
             "goog:loggingPrefs": {"browser": "ALL"},
