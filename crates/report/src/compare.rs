@@ -64,13 +64,16 @@ pub struct Difference {
     pub significant: Option<bool>,
 }
 
+/// Reads a figure off what it is a figure of; `None`: not known.
+type Value<T> = Box<dyn Fn(&T) -> Option<f64>>;
+
 /// A figure that is compared, `T` being what it is a figure of.
 struct Figure<T> {
     key: &'static str,
     heading: &'static str,
     unit: &'static str,
     scale: f64,
-    value: Box<dyn Fn(&T) -> Option<f64>>,
+    value: Value<T>,
 }
 
 /// Figures of [`metric`] that are compared. Sums over a run (bytes, packets) are not: their ratios are.

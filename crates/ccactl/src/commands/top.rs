@@ -36,7 +36,8 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    if !args.once && !(std::io::stdout().is_terminal() && std::io::stdin().is_terminal()) {
+    let has_terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
+    if !args.once && !has_terminal {
         return Err(screen::Error::NoTerminal.into());
     }
     let is_stopped = stop_on_signals()?;

@@ -50,7 +50,7 @@ impl Error {
 /// Shows what `watch` sees until a key or `is_stopped` ends it. The terminal is given back whatever happens.
 ///
 /// # Errors
-/// [`Error`]
+/// [`enum@Error`]
 pub fn run(watch: Watch, interval: Duration, is_stopped: &AtomicBool) -> Result<(), Error> {
     // Also makes a panic, of whatever thread, give the terminal back before it says anything.
     let terminal = try_init()?;

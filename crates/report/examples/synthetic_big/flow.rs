@@ -14,7 +14,7 @@ impl Noise {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
-        (u128::from(self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)) * u128::from(bound) >> 64) as u64
+        ((u128::from(self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)) * u128::from(bound)) >> 64) as u64
     }
 }
 

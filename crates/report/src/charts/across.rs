@@ -244,9 +244,8 @@ fn sweep_lines(group: &[&RecordingSummary], metric: Metric) -> Vec<SweepLine> {
         for algorithm in &recording.algorithms {
             let Some(value) = metric(algorithm) else { continue };
             let company = company(recording, algorithm);
-            let same =
-                |line: &&mut Line<'_>| line.algorithm.algorithm == algorithm.algorithm && line.company == company;
-            let line = match lines.iter_mut().position(|mut line| same(&&mut line)) {
+            let is_same = |line: &Line<'_>| line.algorithm.algorithm == algorithm.algorithm && line.company == company;
+            let line = match lines.iter().position(is_same) {
                 Some(index) => &mut lines[index],
                 None => {
                     lines.push(Line { algorithm, company, values: Vec::new() });

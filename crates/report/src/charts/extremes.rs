@@ -81,12 +81,12 @@ pub fn series(buckets: Buckets, width_us: u64, unit: f64) -> Series {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::series;
 
     #[test]
     fn a_long_silence_is_a_gap() {
         let one = |bucket: u64| (bucket, [(bucket * 1000, 5), (bucket * 1000 + 10, 9)]);
-        let series = super::series((0..20).chain(100..120).map(one).collect(), 1000, 1.0);
+        let series = series((0..20).chain(100..120).map(one).collect(), 1000, 1.0);
         let gaps: Vec<f64> = series.t.iter().zip(&series.v).filter(|(_, v)| v.is_none()).map(|(t, _)| *t).collect();
         assert_eq!(gaps, [0.1]);
         assert_eq!(series.v[..2], [Some(5.0), Some(9.0)]);
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn samples_that_are_all_far_apart_are_one_line() {
         let one = |bucket: u64| (bucket, [(bucket * 1000, 5), (bucket * 1000, 5)]);
-        let series = super::series((0..20).map(|i| one(i * 100)).collect(), 1000, 1.0);
+        let series = series((0..20).map(|i| one(i * 100)).collect(), 1000, 1.0);
         assert_eq!(series.v, vec![Some(5.0); 20]);
     }
 }
