@@ -1,16 +1,15 @@
 //! `cargo xtask gen`: text of the docs that the code knows better, each between two markers.
 
 use crate::error::{Error, FAILURE, Result};
-use crate::shell::{cargo, root};
+use crate::shell::{self, cargo, root};
 use std::fs;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 /// A stretch of a file that is written from an example's output.
 struct Generated {
     file: &'static str,
     begin: &'static str,
     end: &'static str,
-    package: &'static str,
     example: &'static str,
     /// From what the example prints to what the file has.
     text: fn(&str) -> Result<String>,
@@ -20,7 +19,6 @@ const ALGORITHMS: Generated = Generated {
     file: "README.md",
     begin: "<!-- algorithms: begin, written by `cargo xtask gen` -->",
     end: "<!-- algorithms: end -->",
-    package: "ccactl-abi",
     example: "registry",
     text: table,
 };
@@ -29,7 +27,6 @@ const SCHEMA: Generated = Generated {
     file: "docs/schema.md",
     begin: "<!-- schema: begin, written by `cargo xtask gen` from crates/collector -->",
     end: "<!-- schema: end -->",
-    package: "ccactl-collector",
     example: "schema",
     text: |tables| Ok(format!("\n{tables}")),
 };
@@ -62,13 +59,15 @@ impl Generated {
 
     /// What the example of the crate that knows prints.
     fn output(&self) -> Result<String> {
-        let Generated { package, example, .. } = self;
-        let mut command = cargo();
-        command.args(["run", "--quiet", "--release", "--package", package, "--example", example]);
-        let output =
-            command.stderr(Stdio::inherit()).output().map_err(|error| Error::io("cannot run cargo", &error))?;
+        let example = self.example;
+        // With the features of the whole workspace, as everything else is built.
+        shell::run(cargo().args(["build", "--quiet", "--release", "--workspace", "--example", example]))?;
+        let output = Command::new(shell::target_dir().join("release/examples").join(example))
+            .stderr(Stdio::inherit())
+            .output()
+            .map_err(|error| Error::io(example, &error))?;
         if !output.status.success() {
-            return Err(Error::new(FAILURE, format!("the example `{example}` of {package} did not build or run")));
+            return Err(Error::new(FAILURE, format!("the example `{example}` failed: {}", output.status)));
         }
         String::from_utf8(output.stdout)
             .map_err(|_| Error::new(FAILURE, format!("what the example `{example}` prints is not UTF-8")))

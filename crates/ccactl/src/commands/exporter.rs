@@ -11,7 +11,7 @@ use std::time::Duration;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Address and port to answer scrapes on, such as [::]:9097 for every address of the host
+    /// Address and port to answer scrapes on, such as `[::]:9097` for every address of the host
     #[arg(long, default_value = "127.0.0.1:9097", value_name = "ADDR:PORT", value_parser = address)]
     listen: SocketAddr,
     #[command(flatten)]

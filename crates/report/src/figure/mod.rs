@@ -1,4 +1,4 @@
-//! Still figures: one of window and RTT for a page of documentation ([`write`]), and the set for a paper ([`paper`]).
+//! Still figures: one of window and RTT for a page of documentation ([`write()`]), and the set for a paper ([`paper`]).
 
 mod axis;
 mod color;
