@@ -123,10 +123,10 @@ fn a_damaged_file_costs_the_command_one_line() {
 /// believe first.
 fn damaged(bytes: &[u8], round: usize, dice: &mut Dice) -> Vec<u8> {
     let mut altered = bytes.to_vec();
-    if round % 4 == 0 {
+    if round.is_multiple_of(4) {
         altered.truncate(dice.below(bytes.len()));
     } else {
-        let place = if round % 2 == 0 { dice.below(bytes.len()) } else { bytes.len() - 1 - dice.below(4000) };
+        let place = if round.is_multiple_of(2) { dice.below(bytes.len()) } else { bytes.len() - 1 - dice.below(4000) };
         altered[place] ^= 1 << dice.below(8);
     }
     altered
