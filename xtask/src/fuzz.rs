@@ -26,11 +26,15 @@ pub fn run(target: &str, seconds: u32) -> Result {
     if WITH_POLARS.contains(&target) {
         fuzz.args(["--features", "report", "--codegen-units", "16"]);
     }
-    let limits = [
+    let mut limits = vec![
         format!("-max_total_time={seconds}"),
         format!("-rss_limit_mb={MEMORY_MB}"),
         format!("-max_len={INPUT_BYTES}"),
         "-timeout=20".to_owned(),
     ];
+    let words = format!("fuzz/{target}.dict");
+    if root().join(&words).exists() {
+        limits.push(format!("-dict={words}"));
+    }
     run_command(fuzz.args([target, &corpus, &seeds]).arg("--").args(limits))
 }
