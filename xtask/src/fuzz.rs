@@ -24,7 +24,7 @@ pub fn run(target: &str, seconds: u32) -> Result {
     // The counters are a feature of the nightly compiler that the stable one has too.
     fuzz.env("RUSTC_BOOTSTRAP", "1").args(["fuzz", "run", "--sanitizer", "none", "--release"]);
     if WITH_POLARS.contains(&target) {
-        fuzz.args(["--features", "report", "--codegen-units", "16"]);
+        fuzz.args(["--no-default-features", "--features", "report", "--codegen-units", "16"]);
     }
     let mut limits = vec![
         format!("-max_total_time={seconds}"),
