@@ -12,7 +12,7 @@ use nix::unistd::{Pid, geteuid};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -233,12 +233,27 @@ fn a_reader_of_the_stream_that_goes_away_ends_the_recording() {
     let mut command = host.ccactl(&["record", "--port", &port, "-o", "-"]);
     let mut running = Running(command.stdout(Stdio::piped()).spawn().unwrap());
     drop(running.0.stdout.take());
-    // It learns of it when it has something to write.
     wait_for("the end", || {
         transfer(&listener, None, 1000);
         running.0.try_wait().unwrap().is_some()
     });
     assert!(running.end().success());
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_recording_though_there_is_nothing_to_write() {
+    let Some(host) = Host::new("quiet") else { return };
+    let mut command = host.ccactl(&["record", "--port", "1", "-o", "-"]);
+    let mut running = Running(command.stdout(Stdio::piped()).spawn().unwrap());
+    let mut reader = running.0.stdout.take().unwrap();
+    // The header: the recording runs. As long as somebody waits for rows, it does.
+    reader.read_exact(&mut [0; 100]).unwrap();
+    sleep(Duration::from_secs(2));
+    assert!(running.0.try_wait().unwrap().is_none(), "it ends though its reader is there");
+    drop(reader);
+    let left = Instant::now();
+    assert!(running.end().success());
+    assert!(left.elapsed() < Duration::from_secs(10), "{:?}", left.elapsed());
 }
 
 #[test]

@@ -2,25 +2,22 @@
 //!
 //! Root is needed: without it the test says so and passes, unless CI=true, where it fails.
 
-use aya::maps::{Map, MapData, PerCpuArray};
+mod under_load;
+
 use ccactl_abi::layout::{COUNT_DROPS, COUNT_ROWS, DROP_REASONS, EVENTS};
 use nix::unistd::geteuid;
 use std::fs;
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, sleep};
+use std::process::{Child, Stdio};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use under_load::{Load, ccactl, kernel_counts, sum};
 
 const KILLS: u64 = 20;
 /// Rows that the kernel has counted and that are in no file yet: half a second until the next flush, a tenth that rows are
 /// held back to be put in order, a twentieth until the ring is emptied.
 const IN_FLIGHT: Duration = Duration::from_millis(700);
-/// A recorder that takes longer to come up hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 #[test]
 fn what_a_kill_at_a_random_moment_leaves_is_recovered_up_to_what_was_in_flight() {
@@ -63,7 +60,7 @@ impl Recorder {
 
     /// Rows that came back.
     fn kill_after(mut self, moment: Duration) -> u64 {
-        let counts = self.counts();
+        let counts = kernel_counts(&mut self.child);
         let deadline = Instant::now() + moment;
         let mut seen = Vec::new();
         while Instant::now() < deadline {
@@ -82,25 +79,6 @@ impl Recorder {
         assert!(rows >= safe, "{rows} rows recovered, {safe} of {submitted} were older than what may be in flight");
         assert_eq!(drops, 0, "the ring is large enough for this load");
         rows
-    }
-
-    /// The kernel's counts of this recorder; they stay while we hold them.
-    fn counts(&mut self) -> PerCpuArray<MapData, u64> {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            assert!(
-                Instant::now() < deadline && self.child.try_wait().unwrap().is_none(),
-                "the recorder does not come up"
-            );
-            let ids = map_ids(self.child.id());
-            let maps = ids.iter().filter_map(|&id| MapData::from_id(id).ok());
-            for map in maps {
-                if map.info().is_ok_and(|info| info.name_as_str() == Some("ccactl_counts")) {
-                    return Map::PerCpuArray(map).try_into().unwrap();
-                }
-            }
-            sleep(Duration::from_millis(5));
-        }
     }
 
     fn recover(&self) -> u64 {
@@ -143,61 +121,6 @@ impl Drop for Recorder {
         let _ = fs::remove_file(self.bpffs.join("cca_trace_map"));
         let _ = fs::remove_dir(&self.bpffs);
     }
-}
-
-fn ccactl(bpffs: &Path, files: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ccactl"));
-    command.env("CCACTL_BPFFS", bpffs).env("CCACTL_RUN", files.join("run")).stdin(Stdio::null());
-    command
-}
-
-/// Ids of the BPF maps that a process has open.
-fn map_ids(pid: u32) -> Vec<u32> {
-    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fdinfo")) else { return Vec::new() };
-    let infos = entries.filter_map(|entry| fs::read_to_string(entry.ok()?.path()).ok());
-    infos.filter_map(|info| info.lines().find_map(|line| line.strip_prefix("map_id:")?.trim().parse().ok())).collect()
-}
-
-fn sum(counts: &PerCpuArray<MapData, u64>, first: usize, number: usize) -> u64 {
-    (first..first + number).map(|index| counts.get(&(index as u32), 0).unwrap().iter().sum::<u64>()).sum()
-}
-
-/// One connection on which a byte goes to and fro: thousands of rows per second.
-struct Load {
-    port: String,
-    is_over: &'static AtomicBool,
-}
-
-impl Load {
-    fn start() -> Load {
-        let is_over: &'static AtomicBool = Box::leak(Box::default());
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let address = listener.local_addr().unwrap();
-        thread::spawn(move || echo(listener.accept().unwrap().0));
-        thread::spawn(move || {
-            let mut stream = TcpStream::connect(address).unwrap();
-            stream.set_nodelay(true).unwrap();
-            let mut byte = [0];
-            while !is_over.load(Ordering::Relaxed) {
-                stream.write_all(&byte).unwrap();
-                stream.read_exact(&mut byte).unwrap();
-                sleep(Duration::from_micros(200));
-            }
-        });
-        Load { port: address.port().to_string(), is_over }
-    }
-}
-
-impl Drop for Load {
-    fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Relaxed);
-    }
-}
-
-fn echo(mut stream: TcpStream) {
-    stream.set_nodelay(true).unwrap();
-    let mut byte = [0];
-    while stream.read_exact(&mut byte).is_ok() && stream.write_all(&byte).is_ok() {}
 }
 
 /// xorshift64*: the same moments in every run.

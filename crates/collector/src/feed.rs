@@ -5,6 +5,7 @@ use crate::counts::Counts;
 use crate::options::Tap;
 use crate::probe::{self, Ring};
 use crate::recorder::{Phase, Progress};
+use crate::stream::is_stdout_abandoned;
 use crate::writer::Message;
 use ccactl_abi::layout::Sample;
 use std::sync::mpsc::Receiver;
@@ -26,6 +27,8 @@ pub(crate) struct Feed {
     ring: AsyncFd<Ring>,
     /// None when nobody writes.
     sender: Option<mpsc::Sender<Message>>,
+    /// Whether the rows go to standard output, whose reader may leave while there are none.
+    is_to_stdout: bool,
     /// Chunks that come back from the writer.
     spare: Receiver<Vec<Sample>>,
     tap: Option<Tap>,
@@ -34,17 +37,19 @@ pub(crate) struct Feed {
     flushed: Instant,
 }
 
-/// The writer has ended before us; its result says why.
+/// The writer has ended before us, and its result says why; or nobody reads what it writes, as it will find when it ends.
 struct WriterGone;
 
 impl Feed {
     pub(crate) fn new(
         ring: AsyncFd<Ring>,
         sender: Option<mpsc::Sender<Message>>,
+        is_to_stdout: bool,
         spare: Receiver<Vec<Sample>>,
         tap: Option<Tap>,
     ) -> Feed {
-        Feed { ring, sender, spare, tap, chunk: Vec::with_capacity(CHUNK_ROWS), rows: 0, flushed: Instant::now() }
+        let chunk = Vec::with_capacity(CHUNK_ROWS);
+        Feed { ring, sender, is_to_stdout, spare, tap, chunk, rows: 0, flushed: Instant::now() }
     }
 
     /// Moves rows until told to stop, until `deadline`, or until the writer is gone.
@@ -115,6 +120,9 @@ impl Feed {
             && now - self.flushed >= FLUSH_INTERVAL
         {
             self.flushed = now;
+            if self.is_to_stdout && is_stdout_abandoned() {
+                return Err(WriterGone);
+            }
             let now_ns = Clock::now().monotonic_ns;
             sender.send(Message::Flush { now_ns }).await.map_err(|_| WriterGone)?;
         }

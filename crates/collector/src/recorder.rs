@@ -134,9 +134,6 @@ impl Recording {
             _ if options.output == Output::Nowhere => None,
             _ => Some((Sink::Stdout, PathBuf::from("standard output"))),
         };
-        if let Some(parts) = &mut parts {
-            parts.keep_stream();
-        }
         let start = |(sink, path)| {
             let context = Context::new(clock, resolver(&options));
             Writer::start(schema::schema(&first_keys), context, sink, path, parts)
@@ -163,7 +160,7 @@ impl Recording {
             None => (None, None),
         };
 
-        let mut feed = Feed::new(ring, sender, spare, options.tap.clone());
+        let mut feed = Feed::new(ring, sender, options.output == Output::Stdout, spare, options.tap.clone());
         let mut meter = Meter::new(attached, progress);
         let deadline = options.duration.map(|duration| attached + duration);
         feed.pump(probe.counts(), stop, deadline, &mut meter).await;

@@ -135,7 +135,8 @@ impl Parts {
         Ok(Sink::File(self.target.stream_file()?, 0))
     }
 
-    /// From now on the stream holds rows that somebody may want.
+    /// From now on the stream of the present part has its header, and holds rows that somebody may want. One that the
+    /// disk had no room for would be an empty file that no reader takes.
     pub(crate) fn keep_stream(&mut self) {
         self.target.keep_stream();
     }
@@ -161,8 +162,7 @@ impl Parts {
 
     /// Hands the present part, whose stream is complete, over to the converter, and begins the next one.
     pub(crate) fn next(&mut self, is_sorted: bool) -> Result<()> {
-        let mut next = Target::claim(&part_path(&self.folder, self.number + 1), false)?;
-        next.keep_stream();
+        let next = Target::claim(&part_path(&self.folder, self.number + 1), false)?;
         self.close_counts(self.last_us, self.lost);
         let keys = metadata::at_end_of_part(self.keys(), &self.counts);
         let closed =

@@ -9,9 +9,11 @@ use arrow_ipc::reader::read_record_batch;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use ccactl_format::{Frame, Frames, Problem};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufReader, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -78,6 +80,16 @@ impl Sink {
             }
         }
     }
+}
+
+/// Whether standard output is a pipe or a socket that nobody reads any more. A write would tell as well, but without rows
+/// there is none.
+pub(crate) fn is_stdout_abandoned() -> bool {
+    let stdout = io::stdout();
+    // Errors and hang-ups are reported whatever is asked for.
+    let mut polled = [PollFd::new(stdout.as_fd(), PollFlags::empty())];
+    let is_gone = |events: PollFlags| events.intersects(PollFlags::POLLERR | PollFlags::POLLHUP);
+    poll(&mut polled, PollTimeout::ZERO).is_ok() && polled[0].revents().is_some_and(is_gone)
 }
 
 /// A stream on disk. Iterating gives every complete batch, also when the writer was killed in the middle of one.

@@ -55,7 +55,7 @@ impl Writer {
         context: Context,
         mut sink: Sink,
         path: PathBuf,
-        parts: Option<Parts>,
+        mut parts: Option<Parts>,
     ) -> Result<Writer> {
         let (encoder, header) = StreamEncoder::new(&schema);
         match sink.append(&header) {
@@ -63,6 +63,9 @@ impl Writer {
             // The first batch will meet it again, and end the recording.
             Err(error) if is_closed_pipe(&sink, &error) => {}
             Err(cause) => return Err(Error::Target { path, cause }),
+        }
+        if let Some(parts) = &mut parts {
+            parts.keep_stream();
         }
         Ok(Writer {
             schema,
@@ -160,7 +163,9 @@ impl Writer {
         self.sink = parts.sink().map_err(Failure::NextPart)?;
         let (encoder, header) = StreamEncoder::new(&self.schema);
         self.encoder = encoder;
-        Ok(self.sink.append(&header)?)
+        self.sink.append(&header)?;
+        parts.keep_stream();
+        Ok(())
     }
 }
 

@@ -59,6 +59,14 @@ pub enum Error {
         /// As given.
         path: PathBuf,
     },
+    /// What reads the format has panicked: the file says of itself what cannot be.
+    #[error("{path}: damaged: its rows cannot be decoded ({reason}); copy the file again or record again")]
+    Undecodable {
+        /// As given.
+        path: PathBuf,
+        /// First line of what the reader said.
+        reason: String,
+    },
     /// Written by a ccactl with other columns.
     #[error(
         "{path}: recording of schema version {found}, expected {} to {}; use the ccactl that wrote it{}",
@@ -114,6 +122,21 @@ pub enum Error {
         from_s: f64,
         /// Asked for.
         to_s: f64,
+    },
+    /// The rows span more intervals than anybody can look at, or the memory holds.
+    #[error(
+        "{path}: {span_s:.0} s in intervals of {interval_s} s are more than {most}: give a wider --interval, or a part of the \
+         recording with --from and --to"
+    )]
+    TooManyIntervals {
+        /// As given.
+        path: PathBuf,
+        /// From the first row to the last one that was read.
+        span_s: f64,
+        /// Asked for.
+        interval_s: f64,
+        /// How many there may be.
+        most: u64,
     },
     /// The window lies outside of the recording.
     #[error("{path}: no rows between {from_s} s and {to_s} s: the recording covers {first_s:.1} s to {last_s:.1} s")]

@@ -222,3 +222,33 @@ fn in_a_folder_strangers_and_streams_of_finished_recordings_are_passed_over() {
     let names: Vec<_> = found.iter().map(|r| r.path().strip_prefix(folder.path()).unwrap().to_owned()).collect();
     assert_eq!(names, [PathBuf::from("a.parquet"), PathBuf::from("run-1/deep/b.arrows")]);
 }
+
+#[test]
+fn more_intervals_than_anybody_can_look_at_are_refused_at_once() {
+    let (_folder, path) = place("x.parquet");
+    let mut fixture = transfer();
+    fixture.rows.push(Row::at(1, u64::MAX / 2).bytes(300_000, 300_000).rtt(1000, 50));
+    fixture.parquet(&path);
+    let began = std::time::Instant::now();
+    let text = complaint(&path);
+    assert!(text.contains("--interval") && text.contains("10000000"), "{text}");
+    assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
+
+    // A wider interval, or a part of the recording, is what helps.
+    let recordings = open_all(&[path]).unwrap();
+    let (wide, early) =
+        (Options { interval_s: 1e9, ..Options::default() }, Options { to_s: Some(1.0), ..Options::default() });
+    assert_eq!(summarize(&recordings, &wide).unwrap().recordings[0].rows, 41);
+    assert_eq!(summarize(&recordings, &early).unwrap().recordings[0].rows, 40);
+}
+
+#[test]
+fn a_tiny_interval_of_a_long_recording_is_refused() {
+    let (_folder, path) = place("x.parquet");
+    let row = |i: u64| Row::at(1, i * 1_000_000).bytes(i * 5000, i * 5000).rtt(1000, i as u32);
+    Fixture::new((0..40).map(row).collect()).parquet(&path);
+    let recordings = open_all(&[path]).unwrap();
+    let report = |interval_s| summarize(&recordings, &Options { interval_s, ..Options::default() });
+    assert!(matches!(report(1e-6), Err(Error::TooManyIntervals { .. })));
+    assert!(report(1e-3).is_ok());
+}

@@ -3,6 +3,7 @@
 mod dataset;
 mod detect;
 mod find;
+mod guard;
 mod metadata;
 mod part;
 mod rows;

@@ -11,6 +11,7 @@ use polars::prelude::*;
 use tempfile::NamedTempFile;
 
 use super::detect::{self, Kind};
+use super::guard::guarded;
 use super::{Metadata, schema, stream};
 use crate::Error;
 
@@ -43,10 +44,13 @@ impl Part {
     pub fn open(path: &Path, spool: Option<Arc<NamedTempFile>>) -> Result<Part, Error> {
         let on_disk = spool.as_ref().map_or(path, |s| s.path());
         let mut file = File::open(on_disk).map_err(|source| Error::io(path, source))?;
-        let Header { raw, columns, layout, problem } = match detect::kind(path, &mut file)? {
-            Kind::Parquet => parquet_header(path, file)?,
-            Kind::ArrowStream => stream_header(path, on_disk)?,
-        };
+        let kind = detect::kind(path, &mut file)?;
+        let header = guarded(|| match kind {
+            Kind::Parquet => parquet_header(path, file),
+            Kind::ArrowStream => stream_header(path, on_disk),
+        });
+        let undecodable = |reason| Err(Error::Undecodable { path: path.to_owned(), reason });
+        let Header { raw, columns, layout, problem } = header.unwrap_or_else(undecodable)?;
         let metadata = Metadata::parse(path, &raw)?;
         schema::check(path, metadata.schema_version, &columns)?;
         let truncated = problem.is_some();

@@ -1,7 +1,10 @@
 //! The rows of a recording, in batches of bounded size and in the order of the file.
 
+use std::path::PathBuf;
+
 use polars::prelude::*;
 
+use super::guard::guarded;
 use super::part::{Layout, Part};
 use super::{Recording, schema, stream};
 use crate::Error;
@@ -66,7 +69,8 @@ impl Recording {
     }
 
     fn batches(&self, query: impl Fn(LazyFrame, &Schema) -> LazyFrame + Send + 'static) -> Batches {
-        Batches { parts: self.parts.clone().into_iter(), query: Box::new(query), current: None }
+        let path = self.path.clone();
+        Batches { parts: self.parts.clone().into_iter(), query: Box::new(query), current: None, path }
     }
 
     /// Whether the end of a part is missing.
@@ -107,11 +111,13 @@ impl Source {
     }
 }
 
-/// Iterator over the batches of one query, through all parts in order.
+/// Iterator over the batches of one query, each in one piece, through all parts in order.
 pub struct Batches {
     parts: std::vec::IntoIter<Part>,
     query: Box<Query>,
     current: Option<(Part, Source)>,
+    /// Of the part that was begun last.
+    path: PathBuf,
 }
 
 type Query = dyn Fn(LazyFrame, &Schema) -> LazyFrame + Send;
@@ -121,6 +127,7 @@ impl Batches {
         loop {
             let Some((part, source)) = &mut self.current else {
                 let Some(part) = self.parts.next() else { return Ok(None) };
+                self.path.clone_from(&part.path);
                 let source = Source::open(&part).map_err(Error::rows(&part.path))?;
                 self.current = Some((part, source));
                 continue;
@@ -128,7 +135,9 @@ impl Batches {
             let mut rows = || {
                 let Some(rows) = source.next()? else { return Ok(None) };
                 let result = (self.query)(rows, &part.columns).collect_with_engine(Engine::Streaming)?;
-                Ok(Some(result.unwrap_single()))
+                let mut rows = result.unwrap_single();
+                rows.rechunk_mut();
+                Ok(Some(rows))
             };
             if let Some(rows) = rows().map_err(Error::rows(&part.path))? {
                 return Ok(Some(rows));
@@ -142,7 +151,13 @@ impl Iterator for Batches {
     type Item = Result<DataFrame, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.next_batch().transpose()
+        let batch = guarded(|| self.next_batch()).unwrap_or_else(|reason| {
+            // Nothing is known of a reader that has panicked.
+            self.current = None;
+            self.parts = Vec::new().into_iter();
+            Err(Error::Undecodable { path: self.path.clone(), reason })
+        });
+        batch.transpose()
     }
 }
 

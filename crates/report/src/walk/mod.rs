@@ -127,10 +127,6 @@ pub fn walk(
         let (sender, receiver) = mpsc::sync_channel(BATCHES_AHEAD);
         scope.spawn(move || {
             for batch in batches {
-                let batch = batch.map(|mut frame| {
-                    frame.rechunk_mut();
-                    frame
-                });
                 // The walker has given up.
                 if sender.send(batch).is_err() {
                     break;
