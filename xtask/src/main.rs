@@ -46,7 +46,8 @@ Usage: cargo xtask COMMAND
                         is checked (root; five minutes); the section of docs/reliability.md
   lint [--deny]         fmt, clippy, rustdoc, clang-format, generated text, cargo-deny (--deny installs it)
   gen [--check]         Write the tables of README.md and docs/schema.md from the code; --check only compares
-  fuzz NAME [SECONDS]   Fuzz one input format, a minute unless said otherwise; its corpus is fuzz/corpus/NAME
+  fuzz NAME [SECONDS]   Fuzz one input format, a minute unless said otherwise, from fuzz/seeds/NAME and what earlier
+                        runs have left in fuzz/corpus/NAME
 ";
 
 /// Unless said otherwise.

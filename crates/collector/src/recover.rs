@@ -4,10 +4,12 @@ use crate::error::{Error, Result};
 use crate::metadata::{self, SCHEMA_VERSION};
 use crate::output::{PARTIAL_SUFFIX, Target};
 use crate::parquet_file;
+use crate::schema;
 use crate::stream::StreamFile;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{TimestampNanosecondType, UInt64Type};
+use arrow_schema::{DataType, Field, Schema};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use serde::Serialize;
@@ -155,14 +157,30 @@ fn survey(path: &Path) -> Result<Survey> {
 /// The metadata of a recording with columns that this ccactl knows.
 fn known_version(path: &Path, stream: &StreamFile) -> Result<BTreeMap<String, String>> {
     let error = |reason| Error::NotAStream { path: path.to_owned(), reason };
-    let metadata = stream.schema().metadata().clone();
+    let schema = stream.schema();
+    let metadata = schema.metadata().clone();
     let Some(version) = metadata.get("ccactl.schema_version") else {
         return Err(error("it was not written by `ccactl record`: no metadata key ccactl.schema_version".to_owned()));
     };
     if !version.parse().is_ok_and(|version: u32| (1..=SCHEMA_VERSION).contains(&version)) {
         return Err(error(format!("its schema version is {version}, expected 1 to {SCHEMA_VERSION}")));
     }
+    if let Some(column) = column_of_other_type(&schema) {
+        return Err(error(format!("column {column} does not have the type that docs/schema.md gives")));
+    }
     Ok(metadata.into_iter().collect())
+}
+
+/// The encodings of the Parquet file are chosen for the types of the columns: its writer panics at others.
+fn column_of_other_type(found: &Schema) -> Option<&str> {
+    let expected = schema::schema(&BTreeMap::new());
+    let differs = |field: &Field| match expected.field_with_name(field.name()).map(Field::data_type) {
+        // A stream has either.
+        Ok(DataType::Utf8View | DataType::Utf8) => !matches!(field.data_type(), DataType::Utf8View | DataType::Utf8),
+        Ok(expected) => field.data_type() != expected,
+        Err(_) => false,
+    };
+    found.fields().iter().find(|field| differs(field)).map(|field| field.name().as_str())
 }
 
 impl Survey {

@@ -4,7 +4,7 @@
 //! memory that no machine has. Here every length is compared with the bytes that are really there, and the columns are
 //! limited to what a recording consists of: flat, without dictionaries, uncompressed.
 
-use arrow_ipc::{Field, Message, MessageHeader, RecordBatch, Schema, Type, root_as_message};
+use arrow_ipc::{Field, Message, MessageHeader, Precision, RecordBatch, Schema, Type, root_as_message};
 use std::io::{self, Read};
 
 /// What precedes a message since Arrow 0.15.
@@ -81,14 +81,15 @@ fn damaged<T>(what: impl Into<String>) -> Result<T, Problem> {
 pub struct Frames<R> {
     reader: R,
     is_over: bool,
-    has_schema: bool,
+    /// Once the schema has been read.
+    columns: Option<Vec<Column>>,
     position: u64,
 }
 
 impl<R: Read> Frames<R> {
     /// Frames of the stream that begins here; the first is its schema.
     pub fn new(reader: R) -> Frames<R> {
-        Frames { reader, is_over: false, has_schema: false, position: 0 }
+        Frames { reader, is_over: false, columns: None, position: 0 }
     }
 
     /// Bytes up to the end of the last frame.
@@ -138,19 +139,18 @@ impl<R: Read> Frames<R> {
         })?;
         let body_bytes = usize::try_from(message.bodyLength()).ok().filter(|&bytes| bytes <= MAX_BODY_BYTES);
         let Some(body_bytes) = body_bytes else { return damaged("a message has a body of impossible length") };
-        match message.header_type() {
-            MessageHeader::Schema if !self.has_schema => match message.header_as_schema() {
-                Some(schema) => check_schema(&schema)?,
+        match (message.header_type(), &self.columns) {
+            (MessageHeader::Schema, None) => match message.header_as_schema() {
+                Some(schema) => self.columns = Some(columns_of(&schema)?),
                 None => return damaged("the schema is missing"),
             },
-            MessageHeader::RecordBatch if self.has_schema => match message.header_as_record_batch() {
-                Some(batch) => check_batch(&batch, body_bytes)?,
+            (MessageHeader::RecordBatch, Some(columns)) => match message.header_as_record_batch() {
+                Some(batch) => check_batch(&batch, columns, body_bytes)?,
                 None => return damaged("a batch is missing"),
             },
-            _ if self.has_schema => return damaged("a message is not a batch of rows"),
-            _ => return damaged("the first message is not a schema"),
+            (_, Some(_)) => return damaged("a message is not a batch of rows"),
+            (_, None) => return damaged("the first message is not a schema"),
         }
-        self.has_schema = true;
         Ok(body_bytes)
     }
 }
@@ -172,28 +172,64 @@ fn problem(error: io::Error) -> Problem {
     if error.kind() == io::ErrorKind::UnexpectedEof { Problem::Truncated } else { Problem::Io(error) }
 }
 
-fn check_schema(schema: &Schema) -> Result<(), Problem> {
+/// Buffers of a column: which rows are not null, then `width` bytes per value, then text.
+#[derive(Clone, Copy)]
+struct Column {
+    width: i64,
+    text: Text,
+}
+
+/// In how many buffers the text of a column is.
+#[derive(Clone, Copy)]
+enum Text {
+    None,
+    One,
+    /// As many as the batch says.
+    Variadic,
+}
+
+fn columns_of(schema: &Schema) -> Result<Vec<Column>, Problem> {
     let Some(fields) = schema.fields() else { return damaged("the schema has no columns") };
-    for field in fields {
-        if !is_flat(&field) {
-            return damaged(format!("column {:?} has a type that no recording has", field.name().unwrap_or_default()));
-        }
-    }
-    Ok(())
-}
-
-/// Numbers, booleans, times and text.
-fn is_flat(field: &Field) -> bool {
-    let has_children = field.children().is_some_and(|children| !children.is_empty());
-    let is_known = match field.type_type() {
-        Type::Int => field.type_as_int().is_some_and(|int| [8, 16, 32, 64].contains(&int.bitWidth())),
-        Type::FloatingPoint | Type::Bool | Type::Timestamp | Type::Utf8 | Type::LargeUtf8 | Type::Utf8View => true,
-        _ => false,
+    let column = |field: Field| match column_of(&field) {
+        Some(column) => Ok(column),
+        None => damaged(format!("column {:?} has a type that no recording has", field.name().unwrap_or_default())),
     };
-    is_known && !has_children && field.dictionary().is_none()
+    fields.iter().map(column).collect()
 }
 
-fn check_batch(batch: &RecordBatch, body_bytes: usize) -> Result<(), Problem> {
+/// Numbers, booleans, times and text; `None` for what no recording has.
+fn column_of(field: &Field) -> Option<Column> {
+    let has_children = field.children().is_some_and(|children| !children.is_empty());
+    if has_children || field.dictionary().is_some() {
+        return None;
+    }
+    let (width, text) = match field.type_type() {
+        Type::Int => (integer_bytes(field.type_as_int()?.bitWidth())?, Text::None),
+        Type::FloatingPoint => (float_bytes(field.type_as_floating_point()?.precision())?, Text::None),
+        Type::Bool => (1, Text::None),
+        Type::Timestamp => (8, Text::None),
+        Type::Utf8 => (4, Text::One),
+        Type::LargeUtf8 => (8, Text::One),
+        Type::Utf8View => (16, Text::Variadic),
+        _ => return None,
+    };
+    Some(Column { width, text })
+}
+
+fn integer_bytes(bits: i32) -> Option<i64> {
+    [8, 16, 32, 64].contains(&bits).then_some(i64::from(bits / 8))
+}
+
+fn float_bytes(precision: Precision) -> Option<i64> {
+    match precision {
+        Precision::HALF => Some(2),
+        Precision::SINGLE => Some(4),
+        Precision::DOUBLE => Some(8),
+        _ => None,
+    }
+}
+
+fn check_batch(batch: &RecordBatch, columns: &[Column], body_bytes: usize) -> Result<(), Problem> {
     if batch.compression().is_some() {
         return damaged("a batch is compressed, which no recording is");
     }
@@ -211,6 +247,32 @@ fn check_batch(batch: &RecordBatch, body_bytes: usize) -> Result<(), Problem> {
         let end = buffer.offset().checked_add(buffer.length());
         if buffer.offset() < 0 || buffer.length() < 0 || end.is_none_or(|end| end > body_bytes as i64) {
             return damaged("a buffer lies outside of its batch");
+        }
+    }
+    check_columns(batch, columns)
+}
+
+/// Decoders take a buffer as a slice of values, and some panic when it ends within one.
+fn check_columns(batch: &RecordBatch, columns: &[Column]) -> Result<(), Problem> {
+    let mut buffers = batch.buffers().into_iter().flatten();
+    let mut counts = batch.variadicBufferCounts().into_iter().flatten();
+    for column in columns {
+        let (Some(_validity), Some(values)) = (buffers.next(), buffers.next()) else {
+            return damaged("a batch lacks a buffer");
+        };
+        if values.length() % column.width != 0 {
+            return damaged("a buffer ends within a value");
+        }
+        let texts = match column.text {
+            Text::None => 0,
+            Text::One => 1,
+            Text::Variadic => match counts.next().map(usize::try_from) {
+                Some(Ok(count)) => count,
+                _ => return damaged("a batch does not say how many buffers a text has"),
+            },
+        };
+        if texts > 0 && buffers.nth(texts - 1).is_none() {
+            return damaged("a batch lacks a buffer");
         }
     }
     Ok(())
