@@ -4,6 +4,7 @@
 //! metadata key `ccactl.crc32` holds the CRC-32 of the whole file, computed with the eight digits of its own value being
 //! zeros. A tool that copies the rows into another file drops the key or has no [`SEALED_BY`], and nothing is checked.
 
+use crate::thrift::is_within_itself;
 use crc32fast::Hasher;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -70,7 +71,7 @@ impl Write for SealedFile {
 pub enum Verdict {
     /// Every byte is as it was written.
     Intact,
-    /// Some byte is not, or the file was cut.
+    /// Some byte is not, or the file was cut, or its footer claims what it cannot hold.
     Damaged,
     /// Written by somebody else, or by a ccactl that wrote none.
     NoChecksum,
@@ -85,7 +86,8 @@ pub fn verify(file: &File) -> io::Result<Verdict> {
     let Some(footer) = Footer::read(file, length)? else { return Ok(Verdict::Damaged) };
     let Some(place) = footer.place_of_value() else {
         let is_sealed = footer.contains(SEALED_BY.as_bytes()) || footer.contains(CHECKSUM_KEY.as_bytes());
-        return Ok(if is_sealed { Verdict::Damaged } else { Verdict::NoChecksum });
+        let is_damaged = is_sealed || !is_within_itself(&footer.bytes);
+        return Ok(if is_damaged { Verdict::Damaged } else { Verdict::NoChecksum });
     };
     let mut digits = [0; UNSEALED.len()];
     file.read_exact_at(&mut digits, place)?;

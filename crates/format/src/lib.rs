@@ -6,6 +6,7 @@
 
 pub mod checksum;
 pub mod frames;
+mod thrift;
 
 pub use checksum::{CHECKSUM_KEY, SEALED_BY, SealedFile, UNSEALED, Verdict, verify};
 pub use frames::{Frame, Frames, Problem};

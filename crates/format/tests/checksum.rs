@@ -8,11 +8,9 @@ use tempfile::TempDir;
 
 /// The end of a Parquet file, as far as the checksum looks at it, behind these rows.
 fn file(rows: &[u8], key: &str, created_by: &str) -> Vec<u8> {
-    let mut footer = b"\x19\x1c\x18\x0c".to_vec();
-    footer.extend(key.as_bytes());
-    footer.extend([0x18, UNSEALED.len() as u8]);
-    footer.extend(UNSEALED.as_bytes());
-    footer.extend(created_by.as_bytes());
+    // A list of one pair of texts, and a text, in Thrift's compact protocol.
+    let text = |text: &str| [&[0x18, text.len() as u8], text.as_bytes()].concat();
+    let footer = [b"\x19\x1c", &*text(key), &text(UNSEALED), b"\0", &text(created_by), b"\0"].concat();
     let length = (footer.len() as u32).to_le_bytes();
     [b"PAR1", rows, &footer, &length, b"PAR1"].concat()
 }
@@ -70,6 +68,14 @@ fn a_file_of_somebody_else_has_no_checksum() {
     let path = folder.path().join("x.parquet");
     fs::write(&path, file(b"rows", "somebody.else", "another tool")).unwrap();
     assert_eq!(verdict(&path), Verdict::NoChecksum);
+    // The list claims more pairs than the footer has bytes.
+    let mut claim = file(b"rows", "somebody.else", "another tool");
+    let list = claim.windows(2).position(|bytes| bytes == b"\x19\x1c").unwrap();
+    claim.splice(list + 1..list + 2, [0xfc, 0xff, 0xff, 0xff, 0x7f]);
+    let length = claim.len();
+    claim[length - 8] += 4;
+    fs::write(&path, claim).unwrap();
+    assert_eq!(verdict(&path), Verdict::Damaged);
 }
 
 #[test]

@@ -31,6 +31,10 @@ pub struct Part {
     spool: Option<Arc<NamedTempFile>>,
 }
 
+/// What is read in slices; years of every ACK of a fast link. A claim beyond is damage, and slices for it would not fit
+/// into memory.
+const MAX_ROWS: u128 = 1 << 40;
+
 /// How the rows lie in the file.
 #[derive(Debug, Clone)]
 pub enum Layout {
@@ -88,7 +92,11 @@ fn parquet_header(path: &Path, mut file: File) -> Result<Header, Error> {
     let pairs = footer.key_value_metadata.clone().unwrap_or_default();
     let columns = reader.schema().map_err(bad)?;
     let raw = pairs.into_iter().filter_map(|pair| Some((pair.key, pair.value?))).collect();
-    let row_groups = footer.row_groups.iter().map(|group| group.num_rows()).collect();
+    let row_groups: Vec<usize> = footer.row_groups.iter().map(|group| group.num_rows()).collect();
+    let rows: u128 = row_groups.iter().map(|&rows| rows as u128).sum();
+    if rows > MAX_ROWS {
+        return Err(Error::Undecodable { path: path.to_owned(), reason: format!("its footer claims {rows} rows") });
+    }
     let columns = Schema::from_arrow_schema(&columns);
     Ok(Header { raw, columns, layout: Layout::Parquet(row_groups), problem: None })
 }
