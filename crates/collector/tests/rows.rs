@@ -90,34 +90,6 @@ macro_rules! values {
 }
 
 #[test]
-fn the_schema_is_that_of_the_documentation() {
-    let documented = include_str!("../../../docs/schema.md");
-    let mut expected: Vec<(String, String)> = Vec::new();
-    for line in documented.lines().filter(|line| line.starts_with("| `")) {
-        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        for name in cells[1].split(',') {
-            expected.push((name.trim().trim_matches('`').to_owned(), cells[2].to_owned()));
-        }
-    }
-    let schema = schema(&BTreeMap::new());
-    let found: Vec<(String, String)> = schema
-        .fields()
-        .iter()
-        .map(|field| {
-            let data_type = match field.data_type().to_string().as_str() {
-                "Timestamp(ns, \"UTC\")" => "timestamp[ns, UTC]".to_owned(),
-                "Boolean" => "bool".to_owned(),
-                // One type for a reader: both are text in Arrow, and in Parquet the same.
-                "Utf8View" => "utf8".to_owned(),
-                other => other.to_lowercase(),
-            };
-            (field.name().clone(), data_type)
-        })
-        .collect();
-    assert_eq!(found, expected);
-}
-
-#[test]
 fn a_row_has_the_values_of_its_sample() {
     let rows = rows(&[sample()]);
     assert_eq!(values!(rows, "time", TimestampNanosecondType), [Some(1_700_000_000_002_500_999)]);
