@@ -3,6 +3,7 @@
 
 mod common;
 
+use bytemuck::Zeroable;
 use ccactl_abi::layout::{FLAG_TRACE, Sample, Trace};
 use ccactl_abi::{ALGORITHMS, Algorithm, Family, test_every_algorithm};
 use common::drops::{Drop, Loss};
@@ -402,17 +403,24 @@ fn recorded(bpffs: &Path, port: u16, action: impl FnOnce()) -> Vec<Seen> {
     let mut object = ObjectBuilder::default().open_memory(ccactl_abi::objects::COLLECT).unwrap();
     let mut trace_map = object.maps_mut().find(|map| map.name() == "cca_trace_map").unwrap();
     trace_map.set_pin_path(bpffs.join("cca_trace_map")).unwrap();
+    // Of the recorder's programs the one whose rows are looked at; not every kernel takes them all.
+    for mut program in object.progs_mut() {
+        program.set_autoload(program.name() == "on_segment");
+    }
     let object = object.load().unwrap();
-    let links: Vec<_> = object.progs_mut().map(|program| program.attach().unwrap()).collect();
+    let program = object.progs_mut().find(|program| program.name() == "on_segment").unwrap();
+    let link = program.attach().unwrap();
     action();
-    drop(links);
+    drop(link);
 
     let netns = fs::metadata("/proc/thread-self/ns/net").unwrap().ino();
     let seen = RefCell::new(Vec::new());
     let rows = object.maps().find(|map| map.name() == "rows").unwrap();
     let mut ring = RingBufferBuilder::new();
     ring.add(&rows, |bytes| {
-        let row: Sample = bytemuck::pod_read_unaligned(bytes);
+        // A row without a trace ends before it.
+        let mut row = Sample::zeroed();
+        bytemuck::bytes_of_mut(&mut row)[..bytes.len()].copy_from_slice(bytes);
         if u64::from(row.netns) == netns && row.dport == port && row.event == 0 {
             let trace = (row.flags & FLAG_TRACE != 0).then_some(row.trace);
             seen.borrow_mut().push(Seen { algorithm: row.algorithm, trace });
