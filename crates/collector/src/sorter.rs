@@ -39,6 +39,12 @@ impl Sorter {
         self.rows.len() - self.first
     }
 
+    /// Whether [`Sorter::release`] would give rows.
+    pub(crate) fn has_due(&self, until_ns: u64) -> bool {
+        let held = &self.rows[self.first..];
+        held.len() > MAX_HELD_ROWS || held.first().is_some_and(|row| row.time_ns < until_ns)
+    }
+
     /// Takes the rows stamped before `until_ns` out, in order of time.
     pub(crate) fn release(&mut self, until_ns: u64) -> &[Sample] {
         let held = &self.rows[self.first..];

@@ -135,6 +135,9 @@ impl Writer {
     }
 
     fn write(&mut self, until_ns: u64) -> std::result::Result<(), Failure> {
+        if self.sorter.has_due(until_ns) {
+            self.rotate()?;
+        }
         let rows = self.sorter.release(until_ns);
         for rows in rows.chunks(BATCH_ROWS) {
             self.context.learn(rows);
@@ -148,10 +151,10 @@ impl Writer {
                 parts.note(rows, self.context.elapsed_us(last.time_ns));
             }
         }
-        self.rotate()
+        Ok(())
     }
 
-    /// Begins the next part if the rows that were written last have filled this one.
+    /// Begins the next part if this one is full; asked when there are rows for it, so that no part is empty.
     fn rotate(&mut self) -> std::result::Result<(), Failure> {
         let Some(parts) = &mut self.parts else { return Ok(()) };
         if !parts.is_due(self.sink.bytes()) {
