@@ -71,8 +71,10 @@ impl Write for SealedFile {
 pub enum Verdict {
     /// Every byte is as it was written.
     Intact,
-    /// Some byte is not, or the file was cut, or its footer claims what it cannot hold.
+    /// Some byte is not, or the file was cut.
     Damaged,
+    /// Without a checksum, and its footer claims what it cannot hold: no reader should be given it.
+    Malformed,
     /// Written by somebody else, or by a ccactl that wrote none.
     NoChecksum,
 }
@@ -86,8 +88,11 @@ pub fn verify(file: &File) -> io::Result<Verdict> {
     let Some(footer) = Footer::read(file, length)? else { return Ok(Verdict::Damaged) };
     let Some(place) = footer.place_of_value() else {
         let is_sealed = footer.contains(SEALED_BY.as_bytes()) || footer.contains(CHECKSUM_KEY.as_bytes());
-        let is_damaged = is_sealed || !is_within_itself(&footer.bytes);
-        return Ok(if is_damaged { Verdict::Damaged } else { Verdict::NoChecksum });
+        return Ok(match is_within_itself(&footer.bytes) {
+            _ if is_sealed => Verdict::Damaged,
+            true => Verdict::NoChecksum,
+            false => Verdict::Malformed,
+        });
     };
     let mut digits = [0; UNSEALED.len()];
     file.read_exact_at(&mut digits, place)?;

@@ -75,7 +75,7 @@ fn a_file_of_somebody_else_has_no_checksum() {
     let length = claim.len();
     claim[length - 8] += 4;
     fs::write(&path, claim).unwrap();
-    assert_eq!(verdict(&path), Verdict::Damaged);
+    assert_eq!(verdict(&path), Verdict::Malformed);
 }
 
 #[test]

@@ -21,7 +21,7 @@ struct Span {
 }
 
 impl Drops {
-    /// Takes a row in. Losses that are less than `apart_us` apart make one span.
+    /// Takes a row in. Losses that are told of less than `apart_us` apart make one span.
     pub fn add(&mut self, t_us: u64, dropped_rows: u64, apart_us: u64) {
         let (before_us, before) = self.latest.unwrap_or((t_us, 0));
         // Rows that changed places know less than the one before.
@@ -31,7 +31,7 @@ impl Drops {
         }
         let rows = dropped_rows - before;
         match self.spans.last_mut() {
-            Some(span) if before_us < span.to_us + apart_us => {
+            Some(span) if t_us < span.to_us.saturating_add(apart_us) => {
                 span.to_us = t_us;
                 span.rows += rows;
             }

@@ -78,15 +78,18 @@ struct Header {
 }
 
 fn parquet_header(path: &Path, mut file: File) -> Result<Header, Error> {
-    if verify(&file).map_err(|source| Error::io(path, source))? == Verdict::Damaged {
-        return Err(Error::Damaged { path: path.to_owned() });
-    }
-    file.rewind().map_err(|source| Error::io(path, source))?;
-    let bad = |error: PolarsError| Error::Truncated {
+    let malformed = |reason: &str| Error::Truncated {
         path: path.to_owned(),
-        found: format!("its Parquet footer does not parse ({})", error.to_string().lines().next().unwrap_or_default()),
+        found: format!("its Parquet footer does not parse ({reason})"),
         remedy: "copy the file again or record again".to_owned(),
     };
+    match verify(&file).map_err(|source| Error::io(path, source))? {
+        Verdict::Intact | Verdict::NoChecksum => {}
+        Verdict::Damaged => return Err(Error::Damaged { path: path.to_owned() }),
+        Verdict::Malformed => return Err(malformed("a length in it is beyond its end")),
+    }
+    file.rewind().map_err(|source| Error::io(path, source))?;
+    let bad = |error: PolarsError| malformed(error.to_string().lines().next().unwrap_or_default());
     let mut reader = ParquetReader::new(file);
     let footer = Arc::clone(reader.get_metadata().map_err(bad)?);
     let pairs = footer.key_value_metadata.clone().unwrap_or_default();
