@@ -76,26 +76,12 @@ struct Figure<T> {
     value: Value<T>,
 }
 
-/// Figures of [`metric`] that are compared. Sums over a run (bytes, packets) are not: their ratios are.
-const OF_MEASURES: [&str; 14] = [
-    "goodput_bps",
-    "throughput_bps",
-    "retrans_ratio",
-    "loss_ratio",
-    "rto_count",
-    "ce_ratio",
-    "cwnd_mean_pkts",
-    "rtt_mean_us",
-    "rtt_p50_us",
-    "rtt_p95_us",
-    "rtt_p99_us",
-    "rtt_min_us",
-    "queueing_delay_us",
-    "power_bps_per_s",
-];
+/// Figures of a table of flows that are not compared: sums over a run, whose ratios are.
+const SUMS: [&str; 2] = ["retrans_pkts", "lost_pkts"];
 
 fn of_algorithm() -> Vec<Figure<AlgorithmSummary>> {
-    let measures = OF_MEASURES.map(metric::by_key).into_iter().map(|metric| Figure {
+    let compared = metric::SHOWN.into_iter().filter(|key| !SUMS.contains(key)).map(metric::by_key);
+    let measures = compared.map(|metric| Figure {
         key: metric.key,
         heading: alone(&metric),
         unit: metric.unit,

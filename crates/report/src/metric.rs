@@ -92,7 +92,7 @@ pub const METRICS: [Metric; 21] = [
 ];
 
 /// Keys of the figures that a table of flows shows, in its order.
-const SHOWN: [&str; 16] = [
+pub const SHOWN: [&str; 16] = [
     "goodput_bps",
     "throughput_bps",
     "retrans_pkts",
