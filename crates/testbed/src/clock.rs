@@ -1,6 +1,6 @@
 //! `CLOCK_MONOTONIC` in nanoseconds: the same for every process of a bench.
 
-use crate::link::Nanos;
+use ccactl_link::Nanos;
 use nix::time::{ClockId, clock_gettime};
 
 /// Now.

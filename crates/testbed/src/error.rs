@@ -1,7 +1,7 @@
 //! What can go wrong on the testbed, each with the exit code of the binary.
 
-use crate::scenario::{OverrideError, ScenarioError};
 use ccactl_abi::exit;
+use ccactl_scenario::{OverrideError, ScenarioError};
 use std::io;
 use std::path::PathBuf;
 

@@ -4,7 +4,7 @@
 
 use ccactl_abi::{Algorithm, test_every_algorithm};
 use ccactl_loader::{LoadRequest, Loader, Paths};
-use ccactl_testbed::Scenario;
+use ccactl_scenario::Scenario;
 use ccactl_testbed::emulator::{Emulator, EmulatorReport, Port, address};
 use ccactl_testbed::host::netns::Netns;
 use ccactl_testbed::host::run_id::{PREFIX, RunId};

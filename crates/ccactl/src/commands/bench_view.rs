@@ -3,7 +3,7 @@
 use super::output;
 use anyhow::Result;
 use ccactl_report::{Estimate, html};
-use ccactl_testbed::Scenario;
+use ccactl_scenario::Scenario;
 use ccactl_testbed::bench::{BenchResult, Event, RunResult, UdpResult};
 use ccactl_testbed::emulator::FlowCounters;
 use indicatif::{ProgressBar, ProgressStyle};

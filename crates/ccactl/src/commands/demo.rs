@@ -5,9 +5,9 @@ use super::bench_view::{self, mbit, millis, number};
 use super::output;
 use anyhow::Result;
 use ccactl_abi::exit;
-use ccactl_testbed::Scenario;
+use ccactl_scenario::Override;
+use ccactl_scenario::Scenario;
 use ccactl_testbed::bench::BenchResult;
-use ccactl_testbed::scenario::Override;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

@@ -1,7 +1,7 @@
 //! Many connections of one cgroup, as a busy server has, over emulated bottlenecks.
 
 use ccactl_rollout::Share;
-use ccactl_testbed::Scenario;
+use ccactl_scenario::Scenario;
 use ccactl_testbed::emulator::{Emulator, Port, address};
 use ccactl_testbed::host::netns::Netns;
 use ccactl_testbed::host::run_id::{PREFIX, RunId};

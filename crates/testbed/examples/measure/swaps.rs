@@ -157,8 +157,8 @@ fn lines<'a>(runs: &[&'a Value]) -> Vec<(String, Vec<&'a Value>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ccactl_testbed::Scenario;
-    use ccactl_testbed::scenario::Override;
+    use ccactl_scenario::Override;
+    use ccactl_scenario::Scenario;
 
     #[test]
     fn every_job_is_a_scenario() {

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::host::netns::Netns;
 use crate::host::run_id::{PREFIX, RunId};
 use crate::host::tun::{self, Tun};
-use crate::scenario::{FlowSpec, LinkSpec, Scenario};
+use ccactl_scenario::{FlowSpec, LinkSpec, Scenario};
 
 /// Ceiling of the socket buffers. Windows of the shipped scenarios are below 10 MB; it must never be the
 /// buffers that limit a flow.

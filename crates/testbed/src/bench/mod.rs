@@ -18,7 +18,7 @@ pub use swaps::SwapResult;
 pub use validity::Limits;
 
 use crate::error::{Error, Result};
-use crate::scenario::Scenario;
+use ccactl_scenario::Scenario;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -2,8 +2,8 @@
 
 use crate::error::Result;
 use crate::host::cgroup::Cgroup;
-use crate::scenario::{Scenario, Wanted};
 use ccactl_loader::{Choice, LoadRequest, Loader};
+use ccactl_scenario::{Scenario, Wanted};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -103,7 +103,7 @@ fn alias(wanted: Wanted<'_>) -> Result<Option<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Scenario;
+    use ccactl_scenario::Scenario;
 
     fn alias_of(lines: &str) -> Option<String> {
         let text = format!(

@@ -2,10 +2,10 @@
 
 use crate::error::Result;
 use crate::host::cgroup::Cgroup;
-use crate::scenario::{LinkSpec, Scenario};
 use ccactl_collector::{CgroupFilter, Every, KnownAlgorithm, Output, RecordOptions, Recorder, Summary};
 use ccactl_loader::Loader;
 use ccactl_report::RecordingSummary;
+use ccactl_scenario::{LinkSpec, Scenario};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -6,9 +6,9 @@ use super::recording::base_rtt_us;
 use super::swaps::SwapResult;
 use super::validity::{self, Limits};
 use crate::emulator::{EmulatorReport, FlowCounters, Lateness};
-use crate::scenario::{Published, Scenario};
 use ccactl_collector::Summary;
 use ccactl_report::{AlgorithmChange, Estimate, Measures, RecordingSummary, stats};
+use ccactl_scenario::{Published, Scenario};
 use serde::Serialize;
 
 /// A whole bench.

@@ -12,8 +12,8 @@ use crate::clock;
 use crate::error::{Error, Result};
 use crate::host::cgroup::Cgroup;
 use crate::host::run_id::{PREFIX, RunId};
-use crate::scenario::Scenario;
 use ccactl_loader::Loader;
+use ccactl_scenario::Scenario;
 use std::path::Path;
 use std::time::Duration;
 

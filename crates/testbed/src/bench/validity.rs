@@ -1,7 +1,7 @@
 //! Whether a run may be counted: the emulator has to have kept time.
 
 use crate::emulator::EmulatorReport;
-use crate::scenario::LinkSpec;
+use ccactl_scenario::LinkSpec;
 use serde::Serialize;
 
 /// Rates up to this one are emulated packet by packet, faster ones in ticks.
@@ -80,7 +80,7 @@ pub fn problems(
 mod tests {
     use super::*;
     use crate::emulator::Lateness;
-    use crate::scenario::Scenario;
+    use ccactl_scenario::Scenario;
 
     fn link(rate: &str) -> LinkSpec {
         let text = format!(

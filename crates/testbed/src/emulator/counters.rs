@@ -1,6 +1,6 @@
 //! What the emulator counts.
 
-use crate::link::Nanos;
+use ccactl_link::Nanos;
 use serde::Serialize;
 
 /// Counters of one path.

@@ -12,7 +12,7 @@ use super::lateness::Histogram;
 use super::pool::{Packet, Pool};
 use crate::clock;
 use crate::host::tun::Tun;
-use crate::link::{Departure, Enqueue, Link, LinkConfig, Nanos};
+use ccactl_link::{Departure, Enqueue, Link, LinkConfig, Nanos};
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicBool, Ordering};

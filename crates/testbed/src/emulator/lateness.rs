@@ -1,6 +1,6 @@
 //! How late packets were given out: scheduled time against actual time, as a histogram of fixed memory.
 
-use crate::link::Nanos;
+use ccactl_link::Nanos;
 use serde::Serialize;
 
 /// Buckets per power of two: percentiles are exact to 1/64.

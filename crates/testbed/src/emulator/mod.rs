@@ -15,7 +15,7 @@ pub use lateness::Lateness;
 
 use crate::error::{Error, Result};
 use crate::host::tun::Tun;
-use crate::scenario::LinkSpec;
+use ccactl_scenario::LinkSpec;
 use engine::Engine;
 use realtime::LockedMemory;
 use serde::Serialize;

@@ -14,7 +14,7 @@ pub use sender::{SendOptions, SendReport};
 pub use udp::{RatePlan, UdpSendOptions, UdpSendReport};
 
 use crate::clock;
-use crate::link::Nanos;
+use ccactl_link::Nanos;
 use std::io::{self, BufRead, Write};
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};

@@ -2,7 +2,7 @@
 
 use super::{CHUNK_BYTES, block_on, commands, say, sleep_until, wait_for_go};
 use crate::clock;
-use crate::link::Nanos;
+use ccactl_link::Nanos;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::net::SocketAddr;

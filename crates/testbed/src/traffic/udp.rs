@@ -2,7 +2,7 @@
 
 use super::{READY, line_reader, say};
 use crate::clock;
-use crate::link::Nanos;
+use ccactl_link::Nanos;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};

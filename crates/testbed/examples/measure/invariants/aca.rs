@@ -2,7 +2,7 @@
 
 use super::compute::{increase, time_mean};
 use super::run::{Flow, Run};
-use ccactl_testbed::units::{Rate, Span};
+use ccactl_scenario::units::{Rate, Span};
 use std::fmt::Write as _;
 
 /// The estimate is averaged from so long after a step on.

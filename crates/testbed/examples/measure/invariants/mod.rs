@@ -175,7 +175,7 @@ mod tests {
             let changes = job(row, label(row), 0, false).args;
             let overrides: Vec<_> =
                 changes.iter().filter(|arg| *arg != "--set").map(|arg| arg.parse().unwrap()).collect();
-            ccactl_testbed::Scenario::open(row.bench.scenario, &overrides)
+            ccactl_scenario::Scenario::open(row.bench.scenario, &overrides)
                 .unwrap_or_else(|error| panic!("{}: {error}", label(row)));
         }
     }

@@ -2,7 +2,7 @@
 
 use super::report::StreamTotals;
 use super::stream::{Direction, Mismatch, Pattern, Progress, compare};
-use crate::link::Nanos;
+use ccactl_link::Nanos;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 

@@ -1,9 +1,9 @@
 //! Scenario files: defaults, complaints with file, line and field, and changes from the command line.
 
-use ccactl_testbed::Scenario;
-use ccactl_testbed::link::Capacity;
-use ccactl_testbed::scenario::{Override, SHIPPED, ScenarioError};
-use ccactl_testbed::units::{Buffer, Rate, Span};
+use ccactl_link::Capacity;
+use ccactl_scenario::Scenario;
+use ccactl_scenario::units::{Buffer, Rate, Span};
+use ccactl_scenario::{Override, SHIPPED, ScenarioError};
 use std::collections::BTreeSet;
 
 const GOOD: &str = r#"duration = "10s"

@@ -7,12 +7,13 @@ mod parse;
 mod reader;
 mod shipped;
 mod swaps;
+pub mod units;
 
 pub use overrides::{Override, OverrideError};
 pub use shipped::{SHIPPED, Shipped};
 
-use crate::link::{Capacity, LinkConfig};
 use crate::units::{Buffer, Rate, Span};
+use ccactl_link::{Capacity, LinkConfig};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;

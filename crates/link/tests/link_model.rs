@@ -1,6 +1,6 @@
 //! Properties of the link model over random arrivals: nothing is lost without a reason, order and rate are kept.
 
-use ccactl_testbed::link::{Capacity, Departure, DropReason, Enqueue, Link, LinkConfig, Nanos};
+use ccactl_link::{Capacity, Departure, DropReason, Enqueue, Link, LinkConfig, Nanos};
 use proptest::prelude::*;
 
 const NS_PER_S: u128 = 1_000_000_000;
