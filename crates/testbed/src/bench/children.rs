@@ -7,10 +7,14 @@ use crate::host::cgroup::Cgroup;
 use crate::host::netns::Netns;
 use crate::host::process::Process;
 use crate::host::talker::Talker;
-use crate::traffic::{FIRST_PORT, ReceiveReport, SendReport, UdpCount, UdpSendReport};
+use crate::traffic::{
+    Arrival, End, FIRST_PORT, ReceiveOptions, ReceiveReport, Schedule, SendOptions, SendReport, UdpCount, UdpSendOptions,
+    UdpSendReport,
+};
 use ccactl_abi::{Algorithm, Family};
 use ccactl_link::Nanos;
 use ccactl_scenario::{FlowSpec, LinkSpec, Scenario, UdpSpec};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -36,8 +40,8 @@ enum Sender {
 pub struct Reports {
     /// By flow; none for a command.
     pub sent: Vec<Option<SendReport>>,
-    /// Payload that arrived, by flow.
-    pub received_bytes: Vec<u64>,
+    /// Connections that arrived, by flow.
+    pub arrivals: Vec<Vec<Arrival>>,
     /// By UDP source.
     pub udp: Vec<(UdpSendReport, UdpCount)>,
 }
@@ -129,7 +133,7 @@ impl Children {
         self.receiver.hang_up();
         let received: ReceiveReport = self.receiver.report()?;
         let udp = udp_sent.into_iter().zip(received.udp).collect();
-        Ok(Reports { sent, received_bytes: received.received_bytes, udp })
+        Ok(Reports { sent, arrivals: received.arrivals, udp })
     }
 }
 
@@ -166,15 +170,19 @@ impl Foreign {
 /// A Linux listener refuses ECN to a SYN that carries ECT, as those of DCTCP and Prague do, unless its own algorithm asks
 /// for ECN; and only such an algorithm echoes each mark once. So for these flows both ends run the same one.
 fn receiving(program: &Path, scenario: &Scenario, kernel_names: &[String]) -> Command {
-    let mut command = Command::new(program);
-    command.args(["__flow", "receive"]).arg(address::RECEIVER.to_string()).arg(FIRST_PORT.to_string());
-    command.arg(scenario.flows.len().to_string()).arg(scenario.udp.len().to_string());
-    for (i, (flow, name)) in scenario.flows.iter().zip(kernel_names).enumerate() {
-        if needs_ecn(&flow.algorithm) {
-            command.arg(format!("{i}={name}"));
-        }
-    }
-    command
+    let with_names = (0..).zip(&scenario.flows).zip(kernel_names);
+    let algorithms = with_names
+        .filter(|((_, flow), _)| needs_ecn(&flow.algorithm))
+        .map(|((port, _), name)| (port, name.clone()))
+        .collect();
+    let options = ReceiveOptions {
+        address: address::RECEIVER,
+        first_port: FIRST_PORT,
+        ports: scenario.flows.len() as u16,
+        udp_ports: scenario.udp.len() as u16,
+        algorithms,
+    };
+    End::Receive(options).command(program)
 }
 
 fn needs_ecn(algorithm: &str) -> bool {
@@ -183,21 +191,21 @@ fn needs_ecn(algorithm: &str) -> bool {
 }
 
 fn udp_source(program: &Path, source: &UdpSpec, link: &LinkSpec, port: u16) -> Command {
-    let mut command = Command::new(program);
-    command.args(["__flow", "udp"]).arg(format!("{}:{port}", address::RECEIVER)).arg(source.stop.ns.to_string());
-    command.arg((source.packet_bytes - UDP_HEADER_BYTES).to_string());
-    command.arg((source.packet_bytes + link.overhead_bytes).to_string());
-    command.arg(format!("{}={}", source.start.ns, source.rate.bps));
-    command.args(source.steps.iter().map(|step| format!("{}={}", step.at.ns, step.rate.bps)));
-    command
+    let first = (source.start.ns, source.rate.bps);
+    let options = UdpSendOptions {
+        to: SocketAddr::from((address::RECEIVER, port)),
+        payload_bytes: (source.packet_bytes - UDP_HEADER_BYTES) as usize,
+        packet_bytes: u64::from(source.packet_bytes + link.overhead_bytes),
+        steps: std::iter::once(first).chain(source.steps.iter().map(|step| (step.at.ns, step.rate.bps))).collect(),
+        stop_ns: source.stop.ns,
+    };
+    End::Udp(options).command(program)
 }
 
 fn built_in(program: &Path, flow: &FlowSpec, port: u16) -> Command {
-    let mut command = Command::new(program);
-    command.args(["__flow", "send"]).arg(format!("{}:{port}", address::RECEIVER));
-    command.arg(flow.start.ns.to_string()).arg(flow.stop.ns.to_string());
-    command.args(flow.bytes.map(|bytes| bytes.to_string()));
-    command
+    let to = SocketAddr::from((address::RECEIVER, port));
+    let schedule = Schedule { start_ns: flow.start.ns, stop_ns: flow.stop.ns, transfers: Some(1), gap_ns: 0 };
+    End::Send(SendOptions { to, schedule, bytes: flow.bytes }).command(program)
 }
 
 fn foreign(words: &[String], port: u16) -> Command {

@@ -301,6 +301,7 @@ fn flow_results(scenario: &Scenario, measured: &Measured, summary: &RecordingSum
         .enumerate()
         .map(|(i, flow)| {
             let sent = measured.reports.sent[i].as_ref();
+            let received = measured.reports.arrivals[i].iter().map(|arrival| arrival.bytes).sum();
             // A command may open several sockets; its largest stands for it.
             let sockets = summary.flows.iter().filter(|socket| socket.cgroup_id == measured.cgroup_ids[i]);
             let largest = sockets.max_by_key(|socket| socket.measures.acked_bytes);
@@ -308,9 +309,9 @@ fn flow_results(scenario: &Scenario, measured: &Measured, summary: &RecordingSum
                 name: flow.name.clone(),
                 algorithm: flow.algorithm.clone(),
                 kernel_name: measured.kernel_names[i].clone(),
-                connect_us: sent.map(|sent| sent.connect_us),
-                complete: sent.filter(|_| flow.bytes.is_some()).map(|sent| sent.complete),
-                received_bytes: measured.reports.received_bytes[i],
+                connect_us: sent.and_then(|sent| sent.opened.first()?.connect_us),
+                complete: flow.bytes.filter(|_| sent.is_some()).map(|bytes| received == bytes),
+                received_bytes: received,
                 link: measured.emulator.flows[i],
                 metrics: largest.map(|socket| socket.measures.clone()),
                 changes: largest.map(|socket| socket.changes.clone()).unwrap_or_default(),
