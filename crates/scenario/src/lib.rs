@@ -13,7 +13,7 @@ pub use overrides::{Override, OverrideError};
 pub use shipped::{SHIPPED, Shipped};
 
 use crate::units::{Buffer, Rate, Span};
-use ccactl_link::{Capacity, LinkConfig};
+use ccactl_link::{Capacity, Discipline, LinkConfig, Loss, RatePlan, WireConfig};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -316,10 +316,11 @@ impl LinkSpec {
     #[must_use]
     pub fn config(&self, run: u32) -> LinkConfig {
         LinkConfig {
-            rate_bps: self.rate.bps,
+            rate: RatePlan::constant(self.rate.bps),
             capacity: self.capacity(),
+            queue: Discipline::DropTail,
             mark_above: self.mark_above(),
-            loss: self.loss,
+            wire: WireConfig { loss: Loss::Bernoulli(self.loss), ..WireConfig::default() },
             seed: self.seed.wrapping_add(u64::from(run)),
         }
     }
