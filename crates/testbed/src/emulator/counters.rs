@@ -25,6 +25,23 @@ pub struct PathCounters {
     pub lost_wireless_packets: u64,
 }
 
+impl PathCounters {
+    pub(super) fn lost(&mut self, reason: Option<LossReason>) {
+        match reason {
+            None => {}
+            Some(LossReason::Random) => self.lost_packets += 1,
+            Some(LossReason::RetriesExhausted) => self.lost_wireless_packets += 1,
+        }
+    }
+
+    pub(super) fn dropped(&mut self, reason: DropReason) {
+        match reason {
+            DropReason::Full => self.dropped_full_packets += 1,
+            DropReason::Early => self.dropped_early_packets += 1,
+        }
+    }
+}
+
 /// Counters of the flow of one path: of its data, and of what comes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct FlowCounters {

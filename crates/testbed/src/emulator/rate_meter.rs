@@ -6,7 +6,7 @@ use ccactl_link::Nanos;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backlog {
     /// Bytes on the wire since the last packet that was not lost.
-    pub wire_bytes: u64,
+    pub wire_bytes: u32,
     /// The transmitter was busy all the time since then.
     pub back_to_back: bool,
 }
@@ -27,7 +27,7 @@ impl RateMeter {
         if let Some((last_due, last_at)) = self.last
             && backlog.back_to_back
         {
-            self.bytes += backlog.wire_bytes;
+            self.bytes += u64::from(backlog.wire_bytes);
             // Jitter may reorder: a packet may be due before the one given out before it.
             self.scheduled_ns += i128::from(due) - i128::from(last_due);
             self.actual_ns += at.saturating_sub(last_at);
@@ -58,19 +58,19 @@ impl RateMeter {
 /// count them; and where the first of them ended an idle time, that time is no backlog.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LostBefore {
-    bytes: u64,
+    bytes: u32,
     after_idle: bool,
 }
 
 impl LostBefore {
     /// A packet left the bottleneck and was lost.
-    pub fn lost(&mut self, wire_bytes: u64, back_to_back: bool) {
+    pub fn lost(&mut self, wire_bytes: u32, back_to_back: bool) {
         self.bytes += wire_bytes;
         self.after_idle |= !back_to_back;
     }
 
     /// A packet left and will be given out.
-    pub fn passed(&mut self, wire_bytes: u64, back_to_back: bool) -> Backlog {
+    pub fn passed(&mut self, wire_bytes: u32, back_to_back: bool) -> Backlog {
         let lost = std::mem::take(self);
         Backlog { wire_bytes: lost.bytes + wire_bytes, back_to_back: back_to_back && !lost.after_idle }
     }
@@ -80,7 +80,7 @@ impl LostBefore {
 mod tests {
     use super::*;
 
-    fn backlog(wire_bytes: u64, back_to_back: bool) -> Backlog {
+    fn backlog(wire_bytes: u32, back_to_back: bool) -> Backlog {
         Backlog { wire_bytes, back_to_back }
     }
 
