@@ -1,12 +1,15 @@
 //! Reads a TOML document field by field, so that every complaint names the file, the line and the field, and
 //! so that a field nobody asked for is an error.
 
-use super::ScenarioError;
+use crate::fields::{ANY, Field, Kind, Table};
+use crate::spec::UNTIL_STOP;
 use crate::units::{Buffer, Rate, Span};
+use crate::{Direction, Distribution, Repeat, ScenarioError};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::str::FromStr;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeInteger, DeTable, DeValue};
 
 /// A document and where it came from.
 pub(super) struct Source<'a> {
@@ -47,26 +50,45 @@ pub(super) struct Fields<'s, 'd> {
     path: String,
     /// Where the table starts, for errors about what is missing.
     offset: usize,
-    known: &'static [&'static str],
+    known: Option<&'static Table>,
 }
 
 impl<'s, 'd> Fields<'s, 'd> {
     pub(super) fn new(source: &'s Source<'s>, document: &'s Spanned<DeTable<'d>>) -> Self {
-        Fields { source, table: document.get_ref(), path: String::new(), offset: 0, known: &[] }
+        Fields { source, table: document.get_ref(), path: String::new(), offset: 0, known: None }
     }
 
     /// Names the fields that the table may have and refuses all others. Comes first: a misspelt field explains
     /// why another one is missing.
-    pub(super) fn only(mut self, known: &'static [&'static str]) -> Result<Self, ScenarioError> {
+    pub(super) fn only(mut self, known: &'static Table) -> Result<Self, ScenarioError> {
         for key in self.table.keys() {
             let name: &str = key.get_ref();
-            if !known.contains(&name) {
-                let message = format!("unknown field, expected one of {}", known.join(", "));
+            if !known.has(name) {
+                let message = format!("unknown field, expected one of {}", known.names());
                 return Err(self.source.error(key.span().start, &self.path_of(name), message));
             }
         }
-        self.known = known;
+        self.known = Some(known);
         Ok(self)
+    }
+
+    /// The folder of the scenario's file.
+    pub(super) fn folder(&self) -> &Path {
+        Path::new(self.source.origin).parent().unwrap_or(Path::new(""))
+    }
+
+    /// A complaint about a field that is there.
+    pub(super) fn error(&self, name: &str, message: String) -> ScenarioError {
+        let offset = self.table.get(name).map_or(self.offset, |value| value.span().start);
+        self.source.error(offset, &self.path_of(name), message)
+    }
+
+    pub(super) fn is_text(&self, name: &'static str) -> bool {
+        self.get(name).is_some_and(|value| value.get_ref().is_str())
+    }
+
+    pub(super) fn is_table(&self, name: &'static str) -> bool {
+        self.get(name).is_some_and(|value| value.get_ref().is_table())
     }
 
     fn path_of(&self, name: &str) -> String {
@@ -74,15 +96,20 @@ impl<'s, 'd> Fields<'s, 'd> {
     }
 
     fn get(&self, name: &str) -> Option<&'s Spanned<DeValue<'d>>> {
-        debug_assert!(self.known.contains(&name), "{name} is not among the fields of {:?}", self.path);
+        debug_assert!(self.known.is_none_or(|known| known.has(name)), "{name} is not a field of {:?}", self.path);
         self.table.get(name)
+    }
+
+    fn field(&self, name: &str) -> Option<&'static Field> {
+        self.known?.fields.iter().find(|field| field.name == name)
     }
 
     /// A field that may be absent.
     pub(super) fn optional<T: FromValue>(&self, name: &'static str) -> Result<Option<T>, ScenarioError> {
         let Some(value) = self.get(name) else { return Ok(None) };
+        let kind = self.field(name).map(|field| field.kind);
         T::from_value(value.get_ref())
-            .map(Some)
+            .and_then(|read| check_range(kind, value.get_ref()).map(|()| Some(read)))
             .map_err(|message| self.source.error(value.span().start, &self.path_of(name), message))
     }
 
@@ -96,7 +123,7 @@ impl<'s, 'd> Fields<'s, 'd> {
         self.optional(name)?.ok_or_else(|| self.missing(name))
     }
 
-    fn missing(&self, name: &str) -> ScenarioError {
+    pub(super) fn missing(&self, name: &str) -> ScenarioError {
         self.source.error(self.offset, &self.path_of(name), "missing field")
     }
 
@@ -105,7 +132,7 @@ impl<'s, 'd> Fields<'s, 'd> {
             let message = format!("expected a table, found {}", value.get_ref().type_str());
             return Err(self.source.error(value.span().start, &path, message));
         };
-        Ok(Fields { source: self.source, table, path, offset: value.span().start, known: &[] })
+        Ok(Fields { source: self.source, table, path, offset: value.span().start, known: None })
     }
 
     /// A sub-table that may be absent.
@@ -117,6 +144,17 @@ impl<'s, 'd> Fields<'s, 'd> {
     /// A sub-table that must be there.
     pub(super) fn table(&self, name: &'static str) -> Result<Self, ScenarioError> {
         self.optional_table(name)?.ok_or_else(|| self.missing(name))
+    }
+
+    /// All entries of a table whose keys the author chooses, each a table.
+    pub(super) fn tables_by_key(&self) -> Result<Vec<(String, Self)>, ScenarioError> {
+        self.table
+            .iter()
+            .map(|(key, value)| {
+                let name: &str = key.get_ref();
+                Ok((name.to_owned(), self.sub(self.path_of(name), value)?))
+            })
+            .collect()
     }
 
     /// An array of tables (`[[name]]`) with at least one entry.
@@ -158,10 +196,23 @@ pub(super) fn offset_of(document: &Spanned<DeTable<'_>>, path: &str) -> usize {
     offset
 }
 
+/// Whether a number lies in the range that the table of fields gives it.
+fn check_range(kind: Option<Kind>, value: &DeValue<'_>) -> Result<(), String> {
+    let range = match kind {
+        Some(Kind::Count(min, max)) if !(min..=max).contains(&u64::from_value(value)?) => match max {
+            ANY => format!("at least {min}"),
+            _ => format!("{min} to {max}"),
+        },
+        Some(Kind::Number(min, max)) if !(min..=max).contains(&f64::from_value(value)?) => format!("{min} to {max}"),
+        _ => return Ok(()),
+    };
+    expected(&range, value)
+}
+
 fn found(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => format!("{text:?}"),
-        DeValue::Integer(number) => number.as_str().to_owned(),
+        DeValue::Integer(number) => integer_text(number),
         DeValue::Float(number) => number.as_str().to_owned(),
         other => other.type_str().to_owned(),
     }
@@ -174,6 +225,23 @@ fn expected<T>(what: &str, value: &DeValue<'_>) -> Result<T, String> {
 impl FromValue for String {
     fn from_value(value: &DeValue<'_>) -> Result<Self, String> {
         value.as_str().map_or_else(|| expected("a string", value), |text| Ok(text.to_owned()))
+    }
+}
+
+/// An integer in decimal digits, whatever the radix in which it is written: `0x10` is 16.
+fn integer_text(number: &DeInteger<'_>) -> String {
+    match number.radix() {
+        10 => number.as_str().to_owned(),
+        // TOML's integers are those of i64; a reader that takes more gives the digits back as they are.
+        radix => {
+            i128::from_str_radix(number.as_str(), radix).map_or_else(|_| number.as_str().to_owned(), |n| n.to_string())
+        }
+    }
+}
+
+impl FromValue for bool {
+    fn from_value(value: &DeValue<'_>) -> Result<Self, String> {
+        value.as_bool().map_or_else(|| expected("true or false", value), Ok)
     }
 }
 
@@ -193,8 +261,8 @@ impl FromValue for u32 {
 impl FromValue for f64 {
     fn from_value(value: &DeValue<'_>) -> Result<Self, String> {
         let text = match value {
-            DeValue::Integer(number) if number.radix() == 10 => number.as_str(),
-            DeValue::Float(number) => number.as_str(),
+            DeValue::Integer(number) => integer_text(number),
+            DeValue::Float(number) => number.as_str().to_owned(),
             _ => return expected("a number", value),
         };
         text.parse()
@@ -218,12 +286,46 @@ impl FromValue for BTreeMap<String, String> {
         table
             .iter()
             .map(|(key, value)| match value.get_ref() {
-                DeValue::Integer(number) => Ok((key.get_ref().to_string(), number.as_str().to_owned())),
+                DeValue::Integer(number) => Ok((key.get_ref().to_string(), integer_text(number))),
                 DeValue::Float(number) => Ok((key.get_ref().to_string(), number.as_str().to_owned())),
                 DeValue::String(text) => Ok((key.get_ref().to_string(), text.to_string())),
                 other => expected("a number", other),
             })
             .collect()
+    }
+}
+
+impl FromValue for Direction {
+    fn from_value(value: &DeValue<'_>) -> Result<Self, String> {
+        match value.as_str() {
+            Some("upload") => Ok(Direction::Upload),
+            Some("download") => Ok(Direction::Download),
+            _ => expected("\"upload\" or \"download\"", value),
+        }
+    }
+}
+
+impl FromValue for Distribution {
+    fn from_value(value: &DeValue<'_>) -> Result<Self, String> {
+        match value.as_str() {
+            Some("uniform") => Ok(Distribution::Uniform),
+            Some("normal") => Ok(Distribution::Normal),
+            _ => expected("\"uniform\" or \"normal\"", value),
+        }
+    }
+}
+
+impl FromValue for Repeat {
+    fn from_value(value: &DeValue<'_>) -> Result<Self, String> {
+        const FORMS: &str = "a number of transfers from 1, or \"until-stop\"";
+        match value.as_str() {
+            Some(UNTIL_STOP) => Ok(Repeat::UntilStop),
+            Some(_) => expected(FORMS, value),
+            None => match u32::from_value(value) {
+                Ok(times) if times > 0 => Ok(Repeat::Times(times)),
+                _ => expected(FORMS, value),
+            },
+        }
     }
 }
 
