@@ -2,7 +2,7 @@
 
 use super::histogram::{Histogram, QueueingDelay};
 use ccactl_link::{DropReason, LossReason, Nanos};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Packets of one path in one direction, over all its links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,7 +43,7 @@ impl PathCounters {
 }
 
 /// Counters of the flow of one path: of its data, and of what comes back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FlowCounters {
     /// Data packets that came from the sender.
     pub offered_packets: u64,
@@ -98,7 +98,7 @@ impl FlowCounters {
 }
 
 /// Counters of one transmitter. What was offered was delivered, dropped or lost, or is still in its queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LinkCounters {
     /// Packets that arrived at its queue.
     pub offered_packets: u64,
@@ -174,7 +174,7 @@ impl LinkTally {
 }
 
 /// Troubles of the emulator itself; all are 0 in a good run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Troubles {
     /// Packets that a device did not take from the emulator.
     pub write_failures: u64,

@@ -24,11 +24,6 @@ pub fn mark(packet: &mut [u8]) -> bool {
     }
 }
 
-/// Whether the sender of a packet with this type of service understands a mark; one that has it already, too.
-pub fn is_capable(tos: u8) -> bool {
-    tos & FIELD != NOT_CAPABLE
-}
-
 fn to_be_marked(field: u8) -> bool {
     field != NOT_CAPABLE && field != MARK
 }

@@ -8,7 +8,7 @@ use super::header::Header;
 use super::histogram::Histogram;
 use super::network::{Event, Network, Transit};
 use super::pool::{Packet, Pool};
-use super::rate_meter::RateMeter;
+use super::rate_meter::Pace;
 use super::route::Way;
 use crate::clock;
 use crate::host::tun::Tun;
@@ -57,7 +57,7 @@ pub struct Engine {
     pub(super) stray_packets: u64,
     pub(super) lateness: Histogram,
     /// Of the bottleneck, to the server and from it.
-    pub(super) rates: [RateMeter; 2],
+    pub(super) paces: [Pace; 2],
 }
 
 impl Engine {
@@ -78,7 +78,7 @@ impl Engine {
             troubles: Troubles::default(),
             stray_packets: 0,
             lateness: Histogram::new(),
-            rates: [RateMeter::default(); 2],
+            paces: [Pace::default(); 2],
         }
     }
 
@@ -172,13 +172,13 @@ impl Engine {
         while let Some(event) = self.network.step(now) {
             match event {
                 Event::Gone(packet) => self.pool.release(packet),
-                Event::Arrived { transit, due, marked, backlog } => {
+                Event::Arrived { transit, due, marked, back_to_back } => {
                     if marked {
                         ecn::mark(self.pool.bytes_mut(transit.packet));
                     }
                     let actual = self.deliver(&transit, due);
-                    if let Some(backlog) = backlog {
-                        self.rates[usize::from(transit.way == Way::Down)].add(due, actual, backlog);
+                    if let Some(back_to_back) = back_to_back {
+                        self.paces[usize::from(transit.way == Way::Down)].add(due, actual, back_to_back);
                     }
                 }
             }

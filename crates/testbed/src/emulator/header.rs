@@ -42,7 +42,7 @@ impl Header {
             destination: address(16),
             flow: flow(&packet[12..IPV4_HEADER_BYTES], protocol, transport),
             is_pure_ack: protocol == TCP && is_pure_ack(transport),
-            ecn_capable: ecn::is_capable(packet[1]),
+            ecn_capable: ecn::is_capable(packet),
         })
     }
 }

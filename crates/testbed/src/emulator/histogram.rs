@@ -1,7 +1,7 @@
 //! Times of packets as a histogram of fixed memory: how late they were given out, how long they waited in queues.
 
 use ccactl_link::Nanos;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Buckets per power of two: percentiles are exact to 1/64.
 const SUB_BUCKETS: usize = 64;
@@ -17,7 +17,7 @@ pub struct Histogram {
 }
 
 /// How late packets were given out: scheduled against actual time.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Lateness {
     /// Number of packets.
     pub packets: u64,
@@ -32,7 +32,7 @@ pub struct Lateness {
 }
 
 /// Time that packets waited in queues, from their arrival to the start of their transmission.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct QueueingDelay {
     /// Number of packets; those that were dropped are not among them.
     pub packets: u64,

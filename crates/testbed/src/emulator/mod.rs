@@ -47,9 +47,7 @@ pub struct EmulatorReport {
     pub flows: Vec<FlowTally>,
     /// By transmitter.
     pub links: Vec<LinkReport>,
-    /// Rate on the wire while the bottleneck was backlogged; absent when it never was.
-    pub achieved_rate_bps: Option<f64>,
-    /// The same against the plan of its rate, as a share.
+    /// How much faster than its plan the bottleneck was while it was backlogged, as a share; absent when it never was.
     pub rate_error: Option<f64>,
     /// How long the bottleneck was backlogged.
     pub backlogged_s: f64,
@@ -124,17 +122,16 @@ impl Drop for Emulator {
 
 fn report(engine: Engine, realtime: bool) -> EmulatorReport {
     // Data of downloads come through the bottleneck's other transmitter: the one that had more to do is judged.
-    let [up, down] = engine.rates;
-    let rate = if down.secs() > up.secs() { down } else { up };
+    let [up, down] = engine.paces;
+    let pace = if down.secs() > up.secs() { down } else { up };
     let network = engine.network();
     EmulatorReport {
         realtime,
         lateness: engine.lateness.lateness(),
         flows: network.flows(),
         links: network.links(),
-        achieved_rate_bps: rate.bps(),
-        rate_error: rate.error(),
-        backlogged_s: rate.secs(),
+        rate_error: pace.error(),
+        backlogged_s: pace.secs(),
         troubles: engine.troubles,
         stray_packets: engine.stray_packets,
         inside_packets: network.inside() as u64,

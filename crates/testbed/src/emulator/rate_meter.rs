@@ -1,33 +1,48 @@
-//! Whether packets really came out of the bottleneck at its rate.
+//! Whether packets really came out of the bottleneck at its rate: what its plan gave them, in virtual time, and how much of that
+//! time really passed.
 
 use ccactl_link::Nanos;
 
-/// What the bottleneck's transmitter sent right before a packet left it, the packet included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Backlog {
-    /// Bytes on the wire since the last packet that was not lost.
-    pub wire_bytes: u32,
-    /// The transmitter was busy all the time since then.
-    pub back_to_back: bool,
+/// Rate of a transmitter in virtual time while something waited for it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PlannedRate {
+    last_at: Nanos,
+    bytes: u64,
+    time_ns: Nanos,
 }
 
-/// Rate at which packets really came out while the bottleneck was backlogged.
+impl PlannedRate {
+    /// The last bit of a packet left at `at`.
+    pub fn add(&mut self, at: Nanos, wire_bytes: u32, back_to_back: bool) {
+        if back_to_back {
+            self.bytes += u64::from(wire_bytes);
+            self.time_ns += at.saturating_sub(self.last_at);
+        }
+        self.last_at = at;
+    }
+
+    /// In bit/s; `None` when nothing ever waited.
+    #[must_use]
+    pub fn bps(&self) -> Option<f64> {
+        (self.time_ns > 0).then(|| self.bytes as f64 * 8e9 / self.time_ns as f64)
+    }
+}
+
+/// Scheduled against actual time between packets that left the bottleneck back to back.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct RateMeter {
+pub struct Pace {
     /// Scheduled and actual time of the last packet.
     last: Option<(Nanos, Nanos)>,
-    bytes: u64,
     scheduled_ns: i128,
     actual_ns: Nanos,
 }
 
-impl RateMeter {
+impl Pace {
     /// Adds a packet that was due at `due` and given out at `at`.
-    pub fn add(&mut self, due: Nanos, at: Nanos, backlog: Backlog) {
+    pub fn add(&mut self, due: Nanos, at: Nanos, back_to_back: bool) {
         if let Some((last_due, last_at)) = self.last
-            && backlog.back_to_back
+            && back_to_back
         {
-            self.bytes += u64::from(backlog.wire_bytes);
             // Jitter may reorder: a packet may be due before the one given out before it.
             self.scheduled_ns += i128::from(due) - i128::from(last_due);
             self.actual_ns += at.saturating_sub(last_at);
@@ -35,44 +50,35 @@ impl RateMeter {
         self.last = Some((due, at));
     }
 
-    /// Time over which the rate was measured, in s.
+    /// Time over which it was measured, in s.
     #[must_use]
     pub fn secs(&self) -> f64 {
         self.actual_ns as f64 / 1e9
     }
 
-    /// The rate in bit/s on the wire, `None` when the link was never backlogged.
-    #[must_use]
-    pub fn bps(&self) -> Option<f64> {
-        (self.actual_ns > 0).then(|| self.bytes as f64 * 8.0 / self.secs())
-    }
-
-    /// The same against the plan of the link, whatever its rate was at each time, as a share.
+    /// How much faster than planned packets came, as a share; `None` when nothing ever waited.
     #[must_use]
     pub fn error(&self) -> Option<f64> {
         (self.actual_ns > 0).then(|| self.scheduled_ns as f64 / self.actual_ns as f64 - 1.0)
     }
 }
 
-/// Packets lost since the last one that was given out. They occupied the wire as well, so the rate meter has to
-/// count them; and where the first of them ended an idle time, that time is no backlog.
+/// Whether the bottleneck was busy from one packet that arrives to the next. Where one that was lost in between ended an idle
+/// time, it was not.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct LostBefore {
-    bytes: u32,
-    after_idle: bool,
+pub struct BusySince {
+    idle_before_lost: bool,
 }
 
-impl LostBefore {
-    /// A packet left the bottleneck and was lost.
-    pub fn lost(&mut self, wire_bytes: u32, back_to_back: bool) {
-        self.bytes += wire_bytes;
-        self.after_idle |= !back_to_back;
+impl BusySince {
+    /// A packet left and was lost.
+    pub fn lost(&mut self, back_to_back: bool) {
+        self.idle_before_lost |= !back_to_back;
     }
 
-    /// A packet left and will be given out.
-    pub fn passed(&mut self, wire_bytes: u32, back_to_back: bool) -> Backlog {
-        let lost = std::mem::take(self);
-        Backlog { wire_bytes: lost.bytes + wire_bytes, back_to_back: back_to_back && !lost.after_idle }
+    /// A packet left and will be given out: whether the transmitter was busy since the last one that was.
+    pub fn passed(&mut self, back_to_back: bool) -> bool {
+        back_to_back & !std::mem::take(&mut self.idle_before_lost)
     }
 }
 
@@ -80,42 +86,40 @@ impl LostBefore {
 mod tests {
     use super::*;
 
-    fn backlog(wire_bytes: u32, back_to_back: bool) -> Backlog {
-        Backlog { wire_bytes, back_to_back }
-    }
+    const MS: Nanos = 1_000_000;
 
     #[test]
-    fn lost_packets_were_on_the_wire() {
-        let mut before = LostBefore::default();
-        assert_eq!(before.passed(1000, true), backlog(1000, true));
-        before.lost(1000, true);
-        before.lost(500, true);
-        assert_eq!(before.passed(1000, true), backlog(2500, true));
-        before.lost(1000, false);
-        assert_eq!(before.passed(1000, true), backlog(2000, false), "the wire was idle before the lost one");
-        assert_eq!(before.passed(1000, true), backlog(1000, true));
+    fn an_idle_time_before_a_lost_packet_is_no_backlog() {
+        let mut since = BusySince::default();
+        assert!(since.passed(true));
+        since.lost(true);
+        assert!(since.passed(true));
+        since.lost(false);
+        since.lost(true);
+        assert!(!since.passed(true), "the transmitter was idle before the lost one");
+        assert!(since.passed(true) && !since.passed(false));
     }
 
     #[test]
     fn only_time_with_a_backlog_counts() {
-        let mut meter = RateMeter::default();
-        assert_eq!((meter.bps(), meter.error()), (None, None));
-        meter.add(0, 0, backlog(1000, false));
-        meter.add(1_000_000, 1_000_000, backlog(1000, true));
-        meter.add(900_000_000, 900_000_000, backlog(1000, false));
-        meter.add(901_000_000, 901_000_000, backlog(1000, true));
-        assert_eq!((meter.bps(), meter.error()), (Some(8_000_000.0), Some(0.0)));
+        let (mut pace, mut planned) = (Pace::default(), PlannedRate::default());
+        assert_eq!((pace.error(), planned.bps()), (None, None));
+        for (at, back_to_back) in [(0, false), (MS, true), (900 * MS, false), (901 * MS, true)] {
+            pace.add(at, at, back_to_back);
+            planned.add(at, 1000, back_to_back);
+        }
+        assert_eq!((pace.error(), pace.secs(), planned.bps()), (Some(0.0), 0.002, Some(8_000_000.0)));
     }
 
     #[test]
     fn the_error_is_that_against_the_schedule_even_when_the_rate_changes() {
-        let mut meter = RateMeter::default();
-        meter.add(0, 0, backlog(1000, false));
-        meter.add(1_000_000, 1_000_000, backlog(1000, true));
-        meter.add(5_000_000, 5_000_000, backlog(1000, true));
-        assert_eq!(meter.error(), Some(0.0));
+        let mut pace = Pace::default();
+        for at in [0, MS, 5 * MS] {
+            pace.add(at, at, at > 0);
+        }
+        assert_eq!(pace.error(), Some(0.0));
         // 1 ms late at the end of 9 ms.
-        meter.add(9_000_000, 10_000_000, backlog(1000, true));
-        assert!((meter.error().unwrap() + 0.1).abs() < 1e-12);
+        pace.add(9 * MS, 10 * MS, true);
+        assert!((pace.error().unwrap() + 0.1).abs() < 1e-12);
     }
 }

@@ -25,8 +25,8 @@ pub struct ReceiveOptions {
     pub address: Ipv4Addr,
     /// First port.
     pub first_port: u16,
-    /// Number of TCP ports.
-    pub ports: u16,
+    /// Whether there is a listener, by TCP port from the first one on.
+    pub ports: Vec<bool>,
     /// Number of UDP ports, after those.
     pub udp_ports: u16,
     /// TCP ports, counted from the first, whose listener takes this congestion control.
@@ -65,10 +65,11 @@ pub struct UdpCount {
 /// # Errors
 /// When a port cannot be taken or the bench is gone.
 pub fn receive(options: ReceiveOptions) -> io::Result<()> {
-    let ports: Vec<Arrivals> = (0..options.ports).map(|_| Arrivals::default()).collect();
+    let ports: Vec<Arrivals> = options.ports.iter().map(|_| Arrivals::default()).collect();
     let udp: Vec<Arc<Datagrams>> = (0..options.udp_ports).map(|_| Arc::default()).collect();
     block_on(async {
-        for (i, arrivals) in (0..options.ports).zip(&ports) {
+        let listening = (0..).zip(&options.ports).zip(&ports).filter(|((_, listens), _)| **listens);
+        for ((i, _), arrivals) in listening {
             let address = SocketAddr::from((options.address, options.first_port + i));
             let listener = TcpListener::bind(address).await?;
             if let Some((_, name)) = options.algorithms.iter().find(|(port, _)| *port == i) {
@@ -77,7 +78,7 @@ pub fn receive(options: ReceiveOptions) -> io::Result<()> {
             tokio::spawn(accept(listener, Arc::clone(arrivals)));
         }
         for (i, count) in (0..options.udp_ports).zip(&udp) {
-            let address = SocketAddr::from((options.address, options.first_port + options.ports + i));
+            let address = SocketAddr::from((options.address, options.first_port + options.ports.len() as u16 + i));
             let socket = UdpSocket::bind(address).await?;
             // A busy moment of this process must not look like loss on the path.
             setsockopt(&socket, RcvBufForce, &UDP_BUFFER_BYTES)?;

@@ -81,7 +81,7 @@ impl Transfer {
     }
 
     /// Time from its start to `at_ns` (after the beginning of the run), in µs.
-    pub(super) fn micros_to(&self, at_ns: Nanos) -> u64 {
+    pub(crate) fn micros_to(&self, at_ns: Nanos) -> u64 {
         at_ns.saturating_sub(self.start_ns) / 1000
     }
 }

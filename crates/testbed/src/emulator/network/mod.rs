@@ -16,7 +16,7 @@ pub use report::{FlowTally, LinkReport};
 
 use super::counters::{LinkTally, PathCounters};
 use super::histogram::Histogram;
-use super::rate_meter::{Backlog, LostBefore};
+use super::rate_meter::{BusySince, PlannedRate};
 use super::route::{Route, Stage, Way};
 use super::series::{Sent, Series};
 use ccactl_link::{DelayLine, Departure, DropReason, Item, Link, Nanos, Output};
@@ -52,8 +52,8 @@ pub enum Event<P> {
         due: Nanos,
         /// It is to carry the mark "congestion experienced".
         marked: bool,
-        /// What the bottleneck had sent right before it; none when it did not pass the bottleneck.
-        backlog: Option<Backlog>,
+        /// Whether the bottleneck was busy since the packet that arrived before it; none when it did not pass the bottleneck.
+        back_to_back: Option<bool>,
     },
     /// A packet was dropped or lost.
     Gone(P),
@@ -68,14 +68,15 @@ struct Moving<P> {
     marked: bool,
     /// In queues so far.
     sojourn: Nanos,
-    backlog: Option<Backlog>,
+    back_to_back: Option<bool>,
 }
 
 struct Node<P> {
     link: Link<Moving<P>>,
     overhead_bytes: u32,
     /// Only of a bottleneck.
-    lost_before: Option<LostBefore>,
+    busy: Option<BusySince>,
+    planned: PlannedRate,
     tally: LinkTally,
     /// Least time from a departure to the arrival at a device.
     least_way: Nanos,
@@ -118,17 +119,17 @@ impl<P: Copy> Network<P> {
             Node {
                 link,
                 overhead_bytes: transmitter.overhead_bytes,
-                lost_before: transmitter.is_bottleneck.then(LostBefore::default),
+                busy: transmitter.is_bottleneck.then(BusySince::default),
+                planned: PlannedRate::default(),
                 tally: LinkTally::new(),
                 least_way,
             }
         };
         let data = paths.iter().map(|path| path.data).collect();
-        let lane = |route: Route| Lane {
-            bottleneck: transmitters_of(&route).find(|i| is_bottleneck[*i]),
-            stages: route.stages,
-            counters: PathCounters::default(),
-            sojourn: Histogram::new(),
+        let lane = |route: Route| {
+            let bottleneck = transmitters_of(&route).find(|i| is_bottleneck[*i]);
+            let (counters, sojourn) = (PathCounters::default(), Histogram::new());
+            Lane { stages: route.stages, bottleneck, counters, sojourn }
         };
         Network {
             nodes: transmitters.into_iter().zip(least_ways).map(node).collect(),
@@ -151,7 +152,7 @@ impl<P: Copy> Network<P> {
     /// A packet comes from a device at `now`. The caller has called [`Network::step`] until it gave nothing.
     pub fn inject(&mut self, now: Nanos, transit: Transit<P>) {
         self.lane(&transit).counters.offered_packets += 1;
-        self.enter(now, Moving { transit, next_stage: 0, marked: false, sojourn: 0, backlog: None });
+        self.enter(now, Moving { transit, next_stage: 0, marked: false, sojourn: 0, back_to_back: None });
     }
 
     /// The next thing that the caller has to know of and that has happened by `now`, in the order of time.
@@ -213,7 +214,7 @@ impl<P: Copy> Network<P> {
         lane.counters.delivered_packets += 1;
         lane.counters.delivered_wire_bytes += wire_bytes;
         lane.sojourn.add(moving.sojourn);
-        Some(Event::Arrived { transit: moving.transit, due, marked: moving.marked, backlog: moving.backlog })
+        Some(Event::Arrived { transit: moving.transit, due, marked: moving.marked, back_to_back: moving.back_to_back })
     }
 
     /// A packet comes to its next stage at `at`: delays are passed at once, a transmitter takes it, or the end of its way is ahead.
@@ -261,7 +262,7 @@ impl<P: Copy> Network<P> {
     }
 
     fn sent(&mut self, index: usize, departure: Departure<Moving<P>>) -> Option<Event<P>> {
-        let Departure { packet: mut moving, due, sojourn, back_to_back, marked, lost, .. } = departure;
+        let Departure { packet: mut moving, at, due, sojourn, back_to_back, marked, lost, .. } = departure;
         let node = &mut self.nodes[index];
         let wire_bytes = moving.transit.bytes + node.overhead_bytes;
         node.tally.sent(wire_bytes, sojourn, marked, lost);
@@ -271,14 +272,12 @@ impl<P: Copy> Network<P> {
         counters.lost(lost);
         moving.marked |= marked;
         moving.sojourn += sojourn;
-        if let Some(before) = &mut node.lost_before {
-            if lost.is_some() {
-                before.lost(wire_bytes, back_to_back);
-            } else {
-                moving.backlog = Some(before.passed(wire_bytes, back_to_back));
-            }
-        } else if lost.is_some() {
-            self.lost_behind_bottleneck(&moving);
+        node.planned.add(at, wire_bytes, back_to_back);
+        match &mut node.busy {
+            Some(busy) if lost.is_some() => busy.lost(back_to_back),
+            Some(busy) => moving.back_to_back = Some(busy.passed(back_to_back)),
+            None if lost.is_some() => self.lost_behind_bottleneck(&moving),
+            None => {}
         }
         if lost.is_some() {
             return Some(Event::Gone(moving.transit.packet));
@@ -296,13 +295,13 @@ impl<P: Copy> Network<P> {
         Event::Gone(moving.transit.packet)
     }
 
-    /// What was on the bottleneck's wire and does not arrive counts with the next packet that does.
+    /// What left the bottleneck and does not arrive counts with the next packet that does.
     fn lost_behind_bottleneck(&mut self, moving: &Moving<P>) {
         let bottleneck = self.lane(&moving.transit).bottleneck;
-        if let Some(Backlog { wire_bytes, back_to_back }) = moving.backlog
-            && let Some(before) = bottleneck.and_then(|i| self.nodes[i].lost_before.as_mut())
+        if let Some(back_to_back) = moving.back_to_back
+            && let Some(busy) = bottleneck.and_then(|i| self.nodes[i].busy.as_mut())
         {
-            before.lost(wire_bytes, back_to_back);
+            busy.lost(back_to_back);
         }
     }
 

@@ -16,7 +16,7 @@ pub struct FlowTally {
 }
 
 /// What a transmitter has done.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct LinkReport {
     /// Packets.
     #[serde(flatten)]
@@ -25,6 +25,8 @@ pub struct LinkReport {
     pub queue_mean_bytes: f64,
     /// Time in its queue.
     pub queueing: QueueingDelay,
+    /// Rate on the wire that its plan gave while something waited, in bit/s; none when nothing ever waited.
+    pub planned_rate_bps: Option<f64>,
 }
 
 impl<P: Copy> Network<P> {
@@ -55,6 +57,7 @@ impl<P: Copy> Network<P> {
             counters: LinkCounters { queued_packets: node.link.queued_packets() as u64, ..node.tally.counters },
             queue_mean_bytes: node.tally.queue_mean_bytes(),
             queueing: node.tally.queueing(),
+            planned_rate_bps: node.planned.bps(),
         };
         self.nodes.iter().map(report).collect()
     }
