@@ -119,11 +119,19 @@ mod tests {
     use super::*;
     use crate::emulator::{Lateness, Troubles};
 
-    const QUIET: CpuUse = CpuUse { machine_waiting: Some(0.9), run_waiting: Some(0.1), stolen: 0.0, idle: 0.5 };
+    const QUIET: CpuUse = CpuUse {
+        machine_waiting: Some(0.9),
+        run_waiting: Some(0.1),
+        stolen: 0.0,
+        idle: 0.5,
+        processes_s: 1.0,
+        emulator_s: 1.0,
+    };
 
     fn good() -> EmulatorReport {
         EmulatorReport {
             realtime: true,
+            cpu_s: 1.0,
             lateness: Lateness { packets: 1, p50_us: 10.0, p99_us: 900.0, p999_us: 3000.0, max_us: 9000.0 },
             flows: Vec::new(),
             links: Vec::new(),
@@ -136,7 +144,13 @@ mod tests {
         }
     }
 
-    fn judge(carried_bps: u64, emulator: &EmulatorReport, drops: u64, recorded: (u64, u64), cpu: CpuUse) -> Vec<String> {
+    fn judge(
+        carried_bps: u64,
+        emulator: &EmulatorReport,
+        drops: u64,
+        recorded: (u64, u64),
+        cpu: CpuUse,
+    ) -> Vec<String> {
         let evidence = Evidence { carried_bps, emulator, device_drops: drops, recorded, cpu };
         problems(&Limits::default(), &evidence)
     }
