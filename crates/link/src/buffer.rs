@@ -1,4 +1,4 @@
-//! The memory that all disciplines work on: packets in lists, how much there is, what was dropped.
+//! The memory that all disciplines work on: packets in lines, how much there is, what was dropped.
 
 use crate::Nanos;
 use crate::config::Capacity;
@@ -6,6 +6,28 @@ use crate::list::{Arena, List};
 use crate::packet::{DropReason, Waiting};
 use rand::rngs::StdRng;
 use std::collections::VecDeque;
+
+/// Packets in a row, in the memory of a [`Buffer`].
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Line {
+    packets: List,
+    count: u64,
+    bytes: u64,
+}
+
+impl Line {
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub fn packets(&self) -> u64 {
+        self.count
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
 
 /// A packet that was dropped and not yet handed back.
 pub(crate) struct Dropped<P> {
@@ -23,7 +45,7 @@ pub(crate) struct Buffer<P> {
     packets: u64,
     /// Size of the packet in transmission; 0 when there is none.
     transmitting_bytes: u64,
-    /// Rate of the link now, in bit/s.
+    /// Rate of the link now, in bit/s; during an outage the one before it. Never 0.
     pub rate_bps: u64,
     /// Randomness of the discipline; that of the wire is another.
     pub rng: StdRng,
@@ -38,7 +60,7 @@ impl<P> Buffer<P> {
             bytes: 0,
             packets: 0,
             transmitting_bytes: 0,
-            rate_bps: 0,
+            rate_bps: 1,
             rng,
         }
     }
@@ -46,11 +68,6 @@ impl<P> Buffer<P> {
     pub fn reserve(&mut self, packets: usize) {
         self.arena.reserve(packets);
         self.dropped.reserve(packets.saturating_sub(self.dropped.len()));
-    }
-
-    /// Bytes waiting.
-    pub fn waiting_bytes(&self) -> u64 {
-        self.bytes
     }
 
     /// Packets waiting.
@@ -94,34 +111,36 @@ impl<P> Buffer<P> {
         self.is_above(self.capacity)
     }
 
-    pub fn push_back(&mut self, list: &mut List, packet: Waiting<P>) {
-        self.bytes += u64::from(packet.item.size_bytes);
-        self.packets += 1;
-        self.arena.push_back(list, packet);
+    pub fn push_back(&mut self, line: &mut Line, packet: Waiting<P>) {
+        let bytes = u64::from(packet.item.size_bytes);
+        (self.bytes, self.packets) = (self.bytes + bytes, self.packets + 1);
+        (line.bytes, line.count) = (line.bytes + bytes, line.count + 1);
+        self.arena.push_back(&mut line.packets, packet);
     }
 
-    pub fn pop_front(&mut self, list: &mut List) -> Option<Waiting<P>> {
-        let packet = self.arena.pop_front(list);
-        self.without(packet)
-    }
-
-    pub fn pop_back(&mut self, list: &mut List) -> Option<Waiting<P>> {
-        let packet = self.arena.pop_back(list);
-        self.without(packet)
-    }
-
-    pub fn front(&self, list: &List) -> Option<&Waiting<P>> {
-        self.arena.front(list)
-    }
-
-    fn without(&mut self, packet: Option<Waiting<P>>) -> Option<Waiting<P>> {
-        let packet = packet?;
-        self.bytes -= u64::from(packet.item.size_bytes);
-        self.packets -= 1;
+    pub fn pop_front(&mut self, line: &mut Line) -> Option<Waiting<P>> {
+        let packet = self.arena.pop_front(&mut line.packets)?;
+        self.forget(line, &packet);
         Some(packet)
     }
 
-    /// Takes note of a packet that is in no list any more.
+    pub fn pop_back(&mut self, line: &mut Line) -> Option<Waiting<P>> {
+        let packet = self.arena.pop_back(&mut line.packets)?;
+        self.forget(line, &packet);
+        Some(packet)
+    }
+
+    pub fn front(&self, line: &Line) -> Option<&Waiting<P>> {
+        self.arena.front(&line.packets)
+    }
+
+    fn forget(&mut self, line: &mut Line, packet: &Waiting<P>) {
+        let bytes = u64::from(packet.item.size_bytes);
+        (self.bytes, self.packets) = (self.bytes - bytes, self.packets - 1);
+        (line.bytes, line.count) = (line.bytes - bytes, line.count - 1);
+    }
+
+    /// Takes note of a packet that is in no line any more.
     pub fn drop_packet(&mut self, at: Nanos, packet: Waiting<P>, reason: DropReason) {
         self.dropped.push_back(Dropped { packet: packet.item.packet, at, reason });
     }

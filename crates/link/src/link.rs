@@ -61,13 +61,14 @@ impl<P> Link<P> {
     #[must_use]
     pub fn new(config: LinkConfig) -> Self {
         let seed = config.seed;
+        let mut queue_rng = rng(seed, Stream::Queue);
         if let Some(wireless) = config.wire.wireless {
             assert!((0.0..=1.0).contains(&wireless.error), "an error of a wireless link is a probability");
         }
         Link {
             schedule: Schedule::new(config.rate),
-            queue: config.queue.queue(),
-            buffer: Buffer::new(config.capacity, rng(seed, Stream::Queue)),
+            queue: config.queue.queue(&mut queue_rng),
+            buffer: Buffer::new(config.capacity, queue_rng),
             mark_above: config.mark_above,
             transmitter: Transmitter::Idle,
             wireless: config.wire.wireless.map(|wireless| (wireless, rng(seed, Stream::Wireless))),
@@ -79,7 +80,6 @@ impl<P> Link<P> {
     /// Makes room for `packets` so that no later call allocates: those waiting, and those dropped that were not popped yet.
     pub fn reserve(&mut self, packets: usize) {
         self.buffer.reserve(packets);
-        self.queue.reserve(packets);
     }
 
     /// The time from which on rate plan, trace and steps of the delay count; 0 unless told. To be called before the first packet.

@@ -29,10 +29,10 @@ impl Schedule {
         }
     }
 
-    /// Rate at `now` in bit/s; a trace's mean rate.
+    /// Rate at `now` in bit/s, during an outage the one before or after it; a trace's mean rate. Never 0.
     pub fn rate_bps(&self, now: Nanos) -> u64 {
         match self {
-            Schedule::Steps(steps) => steps.in_force(now).1,
+            Schedule::Steps(steps) => steps.latest_rate(now),
             Schedule::Trace(opportunities) => opportunities.mean_rate_bps,
         }
     }
@@ -75,6 +75,12 @@ impl Steps {
         (next, self.steps[next - 1].1)
     }
 
+    fn latest_rate(&self, time: Nanos) -> u64 {
+        let (before, after) = self.steps.split_at(self.in_force(time).0);
+        let mut rates = before.iter().rev().chain(after).map(|step| step.1);
+        rates.find(|rate| *rate > 0).expect("the last rate is not 0")
+    }
+
     /// Rounded up, so that the rate is never exceeded.
     fn finish(&self, start: Nanos, bytes: u32) -> Nanos {
         let mut units = u128::from(bytes) * UNITS_PER_BYTE;
@@ -106,7 +112,7 @@ pub(crate) struct Opportunities {
 
 impl Opportunities {
     fn new(trace: Arc<Trace>) -> Self {
-        Opportunities { mean_rate_bps: trace.mean_rate_bps(), trace, origin: 0, next: 0, begun: None }
+        Opportunities { mean_rate_bps: trace.mean_rate_bps().max(1), trace, origin: 0, next: 0, begun: None }
     }
 
     /// Time of the next one at which bytes may leave.

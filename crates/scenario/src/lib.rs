@@ -3,9 +3,13 @@
 
 mod check;
 mod error;
+mod field_path;
 mod fields;
+mod file;
+mod matrix;
 mod overrides;
 mod parse;
+mod queue;
 mod reader;
 mod shipped;
 mod spec;
@@ -14,19 +18,20 @@ mod trace;
 pub mod units;
 
 pub use error::ScenarioError;
+pub use file::ScenarioFile;
+pub use matrix::{Axis, Cell, WHOLE};
 pub use overrides::{Override, OverrideError};
 pub use shipped::{SHIPPED, Shipped};
 pub use spec::{
-    ALL_HOSTS, Direction, Distribution, FlowSpec, HopSpec, HostSpec, JitterSpec, LINK, LinkSpec, LossSpec, Parameter,
-    Published, QueueSpec, RateStep, Repeat, RttStep, SERVER, Scenario, SwapSpec, Thresholds, UdpSpec, Wanted,
-    WirelessSpec,
+    ALL_HOSTS, Direction, Distribution, FlowSpec, HopSpec, HostSpec, JitterSpec, LINK, LinkSpec, LossSpec, Published,
+    RateStep, Repeat, RttStep, SERVER, Scenario, SwapSpec, Thresholds, UdpSpec, Wanted, WirelessSpec,
 };
 pub use trace::Trace;
 
 use std::path::Path;
 
 impl Scenario {
-    /// Reads a scenario: the file of that name, or else the shipped scenario.
+    /// Reads a scenario, the file of that name or else the shipped one, without the axes of its sweep; [`ScenarioFile`] has them.
     ///
     /// # Errors
     /// [`ScenarioError`] with file, line and field.
@@ -35,14 +40,21 @@ impl Scenario {
         Scenario::parse_with(&origin, &text, overrides)
     }
 
-    /// Parses a scenario and applies changes; `origin` is the file name that errors show.
+    /// Parses a scenario; `origin` is the file name that errors show, and files that the scenario names are relative to
+    /// its folder.
+    ///
+    /// # Errors
+    /// [`ScenarioError`] with file, line and field.
+    pub fn parse(origin: &str, text: &str) -> Result<Scenario, ScenarioError> {
+        Ok(ScenarioFile::parse(origin, text, &[])?.scenario)
+    }
+
+    /// Parses a scenario and applies changes.
     ///
     /// # Errors
     /// [`ScenarioError`] with file, line and field.
     pub fn parse_with(origin: &str, text: &str, overrides: &[Override]) -> Result<Scenario, ScenarioError> {
-        // The unchanged file is checked first: only then do line numbers mean something to its author.
-        let scenario = Scenario::parse(origin, text)?;
-        if overrides.is_empty() { Ok(scenario) } else { overrides::apply(origin, text, overrides) }
+        ScenarioFile::parse(origin, text, &[])?.alone(overrides)
     }
 }
 

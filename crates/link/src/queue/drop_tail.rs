@@ -2,14 +2,13 @@
 
 use super::{Next, Queue};
 use crate::Nanos;
-use crate::buffer::Buffer;
-use crate::list::List;
+use crate::buffer::{Buffer, Line};
 use crate::packet::{DropReason, Waiting};
 
 /// Refuses the packet that finds no room.
 #[derive(Default)]
 pub(crate) struct DropTail {
-    packets: List,
+    packets: Line,
 }
 
 impl<P> Queue<P> for DropTail {
@@ -30,7 +29,7 @@ impl<P> Queue<P> for DropTail {
 /// "The drop from front strategy in TCP and in TCP over ATM", INFOCOM 1996). What is in transmission cannot be dropped.
 #[derive(Default)]
 pub(crate) struct DropHead {
-    packets: List,
+    packets: Line,
 }
 
 impl<P> Queue<P> for DropHead {
