@@ -10,5 +10,6 @@ mod ends;
 mod figures;
 mod input;
 mod leftovers;
+mod paths;
 mod scenario;
 mod swaps;
