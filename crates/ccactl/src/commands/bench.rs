@@ -1,6 +1,6 @@
 //! `ccactl bench`
 
-use super::{bench_view, output};
+use super::{bench_view, calibrate, output};
 use anyhow::{Context, Result};
 use ccactl_abi::exit;
 use ccactl_loader::Loader;
@@ -42,6 +42,8 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
+    /// Measure which rates this host emulates in time, and how many runs side by side; suites go by it
+    Calibrate(calibrate::Args),
     /// List the shipped scenarios
     List {
         /// Print JSON
@@ -97,6 +99,7 @@ impl Changes {
 pub fn run(args: Args) -> Result<ExitCode> {
     match args.action {
         Some(Action::Clean { json }) => return clean(json),
+        Some(Action::Calibrate(args)) => return calibrate::run(&args),
         Some(Action::List { json }) => return list(json),
         Some(Action::Schema) => {
             output::json(&ccactl_scenario::schema())?;
