@@ -55,6 +55,18 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// `--quick` of a scenario that does not say what that is.
+    #[error("--quick: expected a scenario with a table [quick], found none in {scenario}; change it with --set instead")]
+    NoQuick {
+        /// Name of the scenario.
+        scenario: String,
+    },
+    /// A seed that TOML cannot hold.
+    #[error("--seed: expected a number up to {}, found {found}", i64::MAX)]
+    Seed {
+        /// As given.
+        found: u64,
+    },
     /// SIGINT or SIGTERM.
     #[error("interrupted; the same command goes on with what is left")]
     Interrupted,
@@ -83,7 +95,10 @@ impl Error {
             Error::Testbed(error) => error.exit_code(),
             Error::Report(error) => error.exit_code(),
             Error::Folder { cause, .. } if cause.kind() == io::ErrorKind::StorageFull => exit::FAILURE,
-            Error::Selection { .. } | Error::Folder { .. } | Error::OtherSuite { .. } | Error::Busy { .. } => {
+            Error::NoQuick { .. }
+            | Error::Seed { .. }
+            | Error::Selection { .. }
+            | Error::Folder { .. } | Error::OtherSuite { .. } | Error::Busy { .. } => {
                 exit::USAGE
             }
             Error::Result { .. } | Error::Panicked => exit::FAILURE,

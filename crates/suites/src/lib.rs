@@ -4,14 +4,18 @@
 //! [`runner`] carries out the cells of the matrix, [`results`] reads what they left, [`compare`] puts it beside the print,
 //! [`verdict`] judges the orderings. A [`suite`] says what of that belongs to an experiment, and [`page`] writes it down.
 
-mod cell;
 pub mod compare;
 mod error;
 pub mod page;
+mod listing;
+mod plan;
+pub mod progress;
 pub mod results;
 pub mod runner;
 pub mod suite;
 pub mod verdict;
 
-pub use cell::Cell;
+pub use ccactl_scenario::Cell;
 pub use error::{Error, Result};
+pub use listing::{Listed, Size, listing};
+pub use plan::{Plan, Request};

@@ -1,10 +1,10 @@
 //! `ccactl bench`
 
-use super::{bench_view, output};
+use super::{bench_view, output, suite};
 use anyhow::{Context, Result};
 use ccactl_abi::exit;
 use ccactl_loader::Loader;
-use ccactl_scenario::{Override, SHIPPED, Scenario};
+use ccactl_scenario::{Override, Scenario};
 use ccactl_testbed::bench::{self, BenchResult, Interrupt, Limits, Options, OutputDir};
 use ccactl_testbed::host::clean;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -39,7 +39,9 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
-    /// List the shipped scenarios
+    /// Run an experiment of a paper, all cells of its matrix, and put it beside the print; goes on where it was interrupted
+    Run(suite::Args),
+    /// List the suites and the single scenarios
     List {
         /// Print JSON
         #[arg(long)]
@@ -92,7 +94,8 @@ impl Changes {
 pub fn run(args: Args) -> Result<ExitCode> {
     match args.action {
         Some(Action::Clean { json }) => return clean(json),
-        Some(Action::List { json }) => return list(json),
+        Some(Action::Run(args)) => return suite::run(args),
+        Some(Action::List { json }) => return suite::list(json),
         None => {}
     }
     let name = args.scenario.expect("clap asks for it where there is no subcommand");
@@ -155,22 +158,6 @@ fn clean(json: bool) -> Result<ExitCode> {
     } else {
         let (namespaces, cgroups, policies) = (cleaned.namespaces.len(), cleaned.cgroups.len(), cleaned.policies);
         println!("removed {namespaces} namespaces, {cgroups} cgroups, {policies} policies");
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-fn list(json: bool) -> Result<ExitCode> {
-    let scenarios = SHIPPED
-        .iter()
-        .map(|shipped| Scenario::parse(&format!("{}.toml", shipped.name), shipped.text))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(ccactl_testbed::Error::from)?;
-    if json {
-        output::json(&scenarios)?;
-    } else {
-        let rows: Vec<_> =
-            scenarios.iter().map(|s| [s.name.clone(), s.duration.to_string(), s.description.clone()]).collect();
-        output::table(["scenario", "duration", "description"], &rows)?;
     }
     Ok(ExitCode::SUCCESS)
 }

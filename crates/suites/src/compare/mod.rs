@@ -8,5 +8,5 @@ mod table;
 
 pub use difference::{Compared, Difference, Mark};
 pub use pairs::Pairs;
-pub use printed::{Printed, Sheet, sheet};
+pub use printed::{Printed, SHEETS, Sheet, sheet};
 pub use table::{Entry, Listed, Row, Table};

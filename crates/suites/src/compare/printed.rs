@@ -67,6 +67,12 @@ impl Sheet {
         Some(Printed { value, fault: faults::of(self.name, keys, column) })
     }
 
+    /// How many numbers it has beside its first `keys` columns.
+    #[must_use]
+    pub fn numbers(&self, keys: usize) -> usize {
+        self.rows.iter().flat_map(|row| &row[keys..]).filter(|cell| !cell.is_empty()).count()
+    }
+
     fn column(&self, name: &str) -> usize {
         let position = self.columns.iter().position(|column| *column == name);
         position.unwrap_or_else(|| panic!("published/{}.csv has the column {name}", self.name))

@@ -5,6 +5,7 @@ mod figures;
 mod html;
 mod json;
 mod markdown;
+mod of_cell;
 mod terminal;
 
 pub use figures::DrawnFigure;
@@ -109,11 +110,12 @@ impl Report {
         Ok(())
     }
 
-    /// Writes `suite.json`, `suite.md`, `suite.html` and `figures/*.svg`.
+    /// Writes `suite.json`, `suite.md`, `suite.html` and `figures/*.svg`, and the pages of the cells that have none yet.
     ///
     /// # Errors
-    /// When a file cannot be written.
-    pub fn write(&self, folder: &SuiteFolder) -> Result<()> {
+    /// When a recording cannot be read or a file cannot be written.
+    pub fn write(&self, folder: &SuiteFolder, results: &Results) -> Result<()> {
+        results.cells.iter().try_for_each(of_cell::write)?;
         figures::write(&self.figures, folder)?;
         folder.write("suite.json", json::text(self).as_bytes())?;
         folder.write("suite.md", markdown::text(self).as_bytes())?;

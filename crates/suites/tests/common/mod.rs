@@ -1,6 +1,9 @@
 //! Cells and results that were not measured.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+pub mod world;
+pub mod worlds;
+
 use ccactl_scenario::Scenario;
 use ccactl_suites::Cell;
 use serde_json::json;
