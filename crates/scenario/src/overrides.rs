@@ -1,6 +1,10 @@
-//! Changes of a scenario from the command line: `link.buffer=0.5bdp`, `flow[0].algorithm=reno`.
+//! Changes of a document by field: `link.buffer=0.5bdp`, `flow[0].algorithm=reno`. The command line, the axes of a matrix and
+//! `[quick]` make them, and every check of a document holds for the changed one.
 
-use super::{Scenario, ScenarioError};
+use crate::field_path::FieldPath;
+use crate::parse;
+use crate::reader::Source;
+use crate::{Scenario, ScenarioError};
 use std::str::FromStr;
 use toml::{Table, Value};
 
@@ -10,15 +14,18 @@ pub enum OverrideError {
     /// There is no `=`.
     #[error("expected FIELD=VALUE such as link.buffer=0.5bdp, found {0:?}")]
     Form(String),
-    /// A flow of that name or number is not in the scenario.
-    #[error("{field}: expected a flow of this scenario (0 to {last}, or one of {names}), found {found:?}")]
-    NoSuchFlow {
+    /// No way to a field.
+    #[error("expected a field such as link.buffer, flow[0].start or host.server.rcvbuf_max, found {0:?}")]
+    NotAPath(String),
+    /// What stands in brackets is not in the scenario.
+    #[error("{field}: expected a {of} of this scenario ({there}), found {found:?}")]
+    NoSuchEntry {
         /// The whole field.
         field: String,
-        /// Highest index.
-        last: usize,
-        /// Names of the flows.
-        names: String,
+        /// The array, such as `flow`.
+        of: String,
+        /// Its entries.
+        there: String,
         /// What stands in the brackets.
         found: String,
     },
@@ -29,6 +36,14 @@ pub enum OverrideError {
         field: String,
         /// The part.
         part: String,
+    },
+    /// An axis of the matrix gives the field another value in every cell.
+    #[error("{field}: expected a field that no axis sets, found the axis {axis:?}: choose among its points instead")]
+    SetByAxis {
+        /// The whole field.
+        field: String,
+        /// Name of the axis.
+        axis: String,
     },
     /// The scenario with the change is not one.
     #[error("{origin} with the changes of the command line: {field}: {message}")]
@@ -45,8 +60,8 @@ pub enum OverrideError {
 /// One field with its new value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Override {
-    field: String,
-    value: Value,
+    pub(crate) field: String,
+    pub(crate) value: Value,
 }
 
 impl Override {
@@ -80,60 +95,34 @@ impl FromStr for Override {
 
 /// Changes after which printed figures may still stand beside the measured ones.
 const KEEPS_THE_EXPERIMENT: &[&str] = &["name", "description", "duration", "repeat", "every", "link.seed"];
+const PUBLISHED: &str = "published";
 
-/// Changes the document and parses it again with all checks.
-pub(super) fn apply(origin: &str, text: &str, overrides: &[Override]) -> Result<Scenario, ScenarioError> {
-    let mut document: Table = text.parse().expect("the caller has parsed it before");
-    for change in overrides {
-        set(&mut document, change)?;
+/// Makes the changes in their order. Printed figures go where the experiment becomes another one, unless a change sets them.
+pub(crate) fn apply<'c>(
+    document: &mut Table,
+    changes: impl IntoIterator<Item = &'c Override>,
+) -> Result<(), OverrideError> {
+    let changes: Vec<&Override> = changes.into_iter().collect();
+    let is_published = |change: &Override| change.field.split('.').next() == Some(PUBLISHED);
+    if changes.iter().any(|change| !is_published(change) && !KEEPS_THE_EXPERIMENT.contains(&change.field.as_str())) {
+        document.remove(PUBLISHED);
     }
-    if overrides.iter().any(|change| !KEEPS_THE_EXPERIMENT.contains(&change.field.as_str())) {
-        document.remove("published");
-    }
-    let changed = toml::to_string(&document).expect("a document can be written again");
-    Scenario::parse(origin, &changed).map_err(|error| match error {
-        // Lines of the rewritten document mean nothing to the user.
-        ScenarioError::Field { origin, field, message, .. } => OverrideError::Result { origin, field, message }.into(),
-        other => other,
+    changes.into_iter().try_for_each(|change| FieldPath::parse(&change.field)?.set(document, change.value.clone()))
+}
+
+/// Parses a document that is no longer the text of a file, so that lines mean nothing.
+pub(crate) fn parse_changed(origin: &str, document: &Table) -> Result<Scenario, (String, String)> {
+    let text = toml::to_string(document).expect("a document can be written again");
+    let source = Source { origin, text: &text };
+    source.parse().and_then(|document| parse::scenario(&source, &document)).map_err(|error| match error {
+        ScenarioError::Field { field, message, .. } => (field, message),
+        other => (String::new(), other.to_string()),
     })
 }
 
-fn set(document: &mut Table, change: &Override) -> Result<(), OverrideError> {
-    let not_a_table = |part: &str| OverrideError::NotATable { field: change.field.clone(), part: part.to_owned() };
-    let (parents, last) = change.field.rsplit_once('.').map_or((None, change.field.as_str()), |(p, l)| (Some(p), l));
-    let mut table = document;
-    for part in parents.into_iter().flat_map(|p| p.split('.')) {
-        table = match part.split_once('[') {
-            Some((name, rest)) => flow_entry(table, name, rest.trim_end_matches(']'), &change.field)?,
-            None => table
-                .entry(part)
-                .or_insert_with(|| Value::Table(Table::new()))
-                .as_table_mut()
-                .ok_or_else(|| not_a_table(part))?,
-        };
-    }
-    table.insert(last.to_owned(), change.value.clone());
-    Ok(())
-}
-
-/// The entry of an array of tables, by index or by its `name`.
-fn flow_entry<'t>(
-    table: &'t mut Table,
-    array_name: &str,
-    key: &str,
-    field: &str,
-) -> Result<&'t mut Table, OverrideError> {
-    let no_such = |names: Vec<String>| OverrideError::NoSuchFlow {
-        field: field.to_owned(),
-        last: names.len().saturating_sub(1),
-        names: names.join(", "),
-        found: key.to_owned(),
-    };
-    let Some(entries) = table.get_mut(array_name).and_then(Value::as_array_mut) else {
-        return Err(no_such(Vec::new()));
-    };
-    let names: Vec<String> =
-        entries.iter().map(|e| e.get("name").and_then(Value::as_str).unwrap_or_default().to_owned()).collect();
-    let index = names.iter().position(|name| name == key).or_else(|| key.parse().ok());
-    index.and_then(|i| entries.get_mut(i)).and_then(Value::as_table_mut).ok_or_else(|| no_such(names))
+/// The scenario of a document with changes of the command line.
+pub(crate) fn parse_with(origin: &str, mut document: Table, overrides: &[Override]) -> Result<Scenario, ScenarioError> {
+    apply(&mut document, overrides)?;
+    parse_changed(origin, &document)
+        .map_err(|(field, message)| OverrideError::Result { origin: origin.to_owned(), field, message }.into())
 }

@@ -1,9 +1,9 @@
 //! Changes of algorithm during a run: single ones (`[[swap]]`) and tours of a flow through many algorithms.
 
-use super::check::{Check, check_algorithm, check_aliases, ensure};
-use super::reader::FromValue;
-use super::{FlowSpec, Scenario, SwapSpec};
+use crate::check::{Check, check_algorithm, check_aliases, ensure};
+use crate::reader::FromValue;
 use crate::units::Span;
+use crate::{FlowSpec, Scenario, SwapSpec};
 use ccactl_abi::ALGORITHMS;
 use ccactl_loader::Choice;
 use std::collections::BTreeMap;

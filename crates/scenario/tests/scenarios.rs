@@ -3,7 +3,7 @@
 use ccactl_link::Capacity;
 use ccactl_scenario::Scenario;
 use ccactl_scenario::units::{Buffer, Rate, Span};
-use ccactl_scenario::{Override, SHIPPED, ScenarioError};
+use ccactl_scenario::{LossSpec, Override, SHIPPED, ScenarioError};
 use std::collections::BTreeSet;
 
 const GOOD: &str = r#"duration = "10s"
@@ -29,7 +29,7 @@ fn defaults_are_filled_in() {
     assert_eq!(scenario.name, "mine");
     assert_eq!((scenario.repeat, scenario.every.as_str()), (1, "ack"));
     let link = &scenario.link;
-    assert_eq!((link.loss, link.overhead_bytes, link.mtu), (0.0, 14, 1500));
+    assert_eq!((link.loss, link.overhead_bytes, link.mtu), (LossSpec::Random(0.0), 14, 1500));
     assert_eq!((link.bdp_bytes(), link.buffer_bytes(), link.frame_bytes()), (250_000.0, 1_000_000, 1514));
     let flow = &scenario.flows[0];
     assert_eq!((flow.start, flow.stop, flow.extra_rtt), (Span::default(), Span::from_secs(10), Span::default()));
@@ -217,7 +217,7 @@ fn every_field_can_be_changed_from_the_command_line() {
     .unwrap();
     assert_eq!((scenario.duration, scenario.repeat), (Span::from_secs(3), 2));
     assert_eq!((scenario.link.rate, scenario.link.buffer), (Rate { bps: 20_000_000 }, Buffer::Bdp(0.5)));
-    assert_eq!((scenario.link.loss, scenario.link.buffer_bytes()), (0.005, 50_000));
+    assert_eq!((scenario.link.loss, scenario.link.buffer_bytes()), (LossSpec::Random(0.005), 50_000));
     assert_eq!(scenario.flows[0].algorithm, "native:bbr");
     assert_eq!((scenario.flows[1].start, scenario.flows[1].stop), (Span::from_secs(1), Span::from_secs(3)));
     let with_table = changed(&["link.buffer={ bytes = 5000 }"]).unwrap();

@@ -1,0 +1,132 @@
+//! Links: the bottleneck, further hops, and who uses them.
+
+use super::{Check, check_ascending, check_name, ensure};
+use crate::units::{Buffer, Rate, Span};
+use crate::{LINK, LinkSpec, LossSpec, Scenario};
+
+/// More than a geostationary satellite hop by far.
+const MAX_RTT: Span = Span::from_secs(10);
+/// Each link of the emulator has a thread's attention and preallocated memory.
+const MAX_HOPS: usize = 64;
+const MIN_RATE: Rate = Rate { bps: 1000 };
+const MAX_BUFFER_BYTES: u64 = 1 << 30;
+
+pub(super) fn check_link(path: &str, link: &LinkSpec) -> Check {
+    let at = |field: &str| format!("{path}.{field}");
+    check_rates(path, link)?;
+    check_delays(path, link)?;
+    check_losses(path, link)?;
+    if let Buffer::Bdp(multiple) = link.buffer {
+        ensure(multiple > 0.0, at("buffer"), || format!("expected more than 0 BDP, found {multiple}"))?;
+    }
+    ensure(link.buffer_bytes() >= link.frame_bytes(), at("buffer"), || {
+        format!(
+            "expected room for at least one packet of {} bytes, found {} bytes",
+            link.frame_bytes(),
+            link.buffer_bytes()
+        )
+    })?;
+    ensure(link.buffer_bytes() <= MAX_BUFFER_BYTES, at("buffer"), || {
+        format!("expected at most 1 GiB, found {} bytes", link.buffer_bytes())
+    })?;
+    let Some(threshold_bytes) = link.ecn_threshold_bytes() else { return Ok(()) };
+    ensure(threshold_bytes < link.buffer_bytes(), at("ecn_threshold"), || {
+        format!(
+            "expected less than the buffer of {} bytes, or nothing is ever marked, found {threshold_bytes} bytes",
+            link.buffer_bytes()
+        )
+    })
+}
+
+fn check_rates(path: &str, link: &LinkSpec) -> Check {
+    ensure(link.rate >= MIN_RATE, format!("{path}.rate"), || {
+        format!("expected at least 1kbit/s, found {}", link.rate)
+    })?;
+    let steps = format!("{path}.rate_steps");
+    ensure(link.rate_steps.is_empty() || link.rate_trace.is_none(), steps.clone(), || {
+        "expected no steps beside rate_trace: the trace says when packets leave".to_owned()
+    })?;
+    check_ascending(&steps, link.rate_steps.iter().map(|step| step.at), ("the beginning of the run", Span::default()))?;
+    for (i, step) in link.rate_steps.iter().enumerate() {
+        let last = i + 1 == link.rate_steps.len();
+        ensure(step.rate >= MIN_RATE || (step.rate.bps == 0 && !last), format!("{steps}[{i}].rate"), || {
+            format!("expected at least 1kbit/s, or an outage of 0bit/s before another step, found {}", step.rate)
+        })?;
+    }
+    Ok(())
+}
+
+fn check_delays(path: &str, link: &LinkSpec) -> Check {
+    // A hop has its delay per direction, the bottleneck its round trip.
+    let (field, steps, part) =
+        if path == LINK { ("base_rtt", "base_rtt_steps", 1) } else { ("delay", "delay_steps", 2) };
+    let written = |rtt: Span| Span { ns: rtt.ns / part };
+    let within = |rtt: Span, field: String| {
+        ensure(rtt <= MAX_RTT, field, || format!("expected at most {}, found {}", written(MAX_RTT), written(rtt)))
+    };
+    within(link.base_rtt, format!("{path}.{field}"))?;
+    let times = link.base_rtt_steps.iter().map(|step| step.at);
+    check_ascending(&format!("{path}.{steps}"), times, ("the beginning of the run", Span::default()))?;
+    for (i, step) in link.base_rtt_steps.iter().enumerate() {
+        within(step.base_rtt, format!("{path}.{steps}[{i}].{field}"))?;
+    }
+    ensure(link.bdp_rtt.is_none_or(|rtt| rtt <= MAX_RTT), format!("{path}.bdp_rtt"), || {
+        format!("expected at most {MAX_RTT}, found {}", link.bdp_rtt.unwrap_or_default())
+    })?;
+    let Some(jitter) = link.jitter else { return Ok(()) };
+    let rtts = link.base_rtt_steps.iter().map(|step| step.base_rtt);
+    let shortest = Span { ns: rtts.fold(link.base_rtt, Span::min).ns / 2 };
+    // A delay cannot be negative: what would have to be cut off is another distribution than the one asked for.
+    ensure((1..=shortest.ns).contains(&jitter.spread.ns), format!("{path}.jitter"), || {
+        format!(
+            "expected a spread above 0s and at most the shortest delay of one direction ({shortest}), found {}",
+            jitter.spread
+        )
+    })
+}
+
+fn check_losses(path: &str, link: &LinkSpec) -> Check {
+    match link.loss {
+        LossSpec::Random(loss) => ensure((0.0..1.0).contains(&loss), format!("{path}.loss"), || {
+            format!("expected a probability from 0 to below 1 (0.005 is 0.5 %), found {loss}")
+        })?,
+        LossSpec::GilbertElliott { bad_to_good, .. } => {
+            let field = format!("{path}.loss.gilbert_elliott.bad_to_good");
+            ensure(bad_to_good > 0.0, field, || "expected more than 0, or the bad state never ends".to_owned())?;
+        }
+    }
+    let error = link.wireless.map_or(0.0, |wireless| wireless.error);
+    ensure(error < 1.0, format!("{path}.wireless.error"), || {
+        format!("expected a probability below 1, or nothing ever arrives, found {error}")
+    })
+}
+
+pub(super) fn check_hops(scenario: &Scenario) -> Check {
+    let hops = &scenario.hops;
+    ensure(hops.len() <= MAX_HOPS, "hop", || format!("expected at most {MAX_HOPS} hops, found {}", hops.len()))?;
+    for (i, hop) in hops.iter().enumerate() {
+        let name = format!("hop[{i}].name");
+        check_name(&name, &hop.name)?;
+        ensure(hop.name != LINK, name.clone(), || format!("expected another name than that of [{LINK}]"))?;
+        ensure(hops[..i].iter().all(|other| other.name != hop.name), name, || {
+            format!("expected a name that no other hop has, found {:?} twice", hop.name)
+        })?;
+        check_link(&format!("hop[{i}]"), &hop.link)?;
+    }
+    Ok(())
+}
+
+/// A link that no path names is a mistake in a path.
+pub(super) fn check_use(scenario: &Scenario) -> Check {
+    let paths = || scenario.flows.iter().map(|flow| &flow.path).chain(scenario.udp.iter().map(|udp| &udp.path));
+    let used = |name: &str| paths().any(|path| path.iter().any(|link| link == name));
+    ensure(used(LINK), LINK, || {
+        "expected a flow or UDP source with \"link\" in its path: figures are about this link".to_owned()
+    })?;
+    for (i, hop) in scenario.hops.iter().enumerate() {
+        ensure(used(&hop.name), format!("hop[{i}].name"), || {
+            format!("expected a flow or UDP source with {:?} in its path, found none", hop.name)
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! What the fields of a scenario must be, alone and together. Ranges of single numbers are those of the table of fields and
+//! are checked by the reader.
+
+mod algorithm;
+mod host;
+mod link;
+mod traffic;
+
+pub(crate) use algorithm::{check_algorithm, check_aliases};
+
+use crate::Scenario;
+use crate::units::Span;
+use std::collections::HashSet;
+
+/// Each flow and each UDP source has a namespace and an address of its own below 10.200.1.0/24.
+const MAX_FLOWS: usize = 200;
+/// Names are parts of the names of namespaces, cgroups and folders.
+const MAX_NAME_BYTES: usize = 40;
+
+/// A field with what is wrong with it.
+pub(crate) struct Problem {
+    pub field: String,
+    pub message: String,
+}
+
+pub(crate) type Check = Result<(), Problem>;
+
+pub(crate) fn ensure(condition: bool, field: impl Into<String>, message: impl FnOnce() -> String) -> Check {
+    if condition { Ok(()) } else { Err(Problem { field: field.into(), message: message() }) }
+}
+
+pub(crate) fn check(scenario: &Scenario) -> Check {
+    check_name("name", &scenario.name)?;
+    ensure(scenario.duration.ns > 0, "duration", || "expected more than 0s".to_owned())?;
+    check_every(&scenario.every)?;
+    link::check_link("link", &scenario.link)?;
+    link::check_hops(scenario)?;
+    ensure((1..=MAX_FLOWS).contains(&scenario.flows.len()), "flow", || {
+        format!("expected 1 to {MAX_FLOWS} flows, found {}", scenario.flows.len())
+    })?;
+    let mut names = HashSet::new();
+    for (i, flow) in scenario.flows.iter().enumerate() {
+        traffic::check_flow(&format!("flow[{i}]"), flow, scenario)?;
+        ensure(names.insert(&flow.name), format!("flow[{i}].name"), || {
+            format!("expected a name that no other flow has, found {:?} twice", flow.name)
+        })?;
+    }
+    ensure(scenario.flows.len() + scenario.udp.len() <= MAX_FLOWS, "udp", || {
+        format!(
+            "expected {MAX_FLOWS} flows and UDP sources at the most, found {}",
+            scenario.flows.len() + scenario.udp.len()
+        )
+    })?;
+    for (i, udp) in scenario.udp.iter().enumerate() {
+        traffic::check_udp(&format!("udp[{i}]"), udp, scenario)?;
+        ensure(names.insert(&udp.name), format!("udp[{i}].name"), || {
+            format!("expected a name that no flow and no other UDP source has, found {:?} twice", udp.name)
+        })?;
+    }
+    link::check_use(scenario)?;
+    host::check_hosts(scenario)
+}
+
+/// Names become folders and cgroups.
+pub(crate) fn check_name(field: &str, name: &str) -> Check {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let good = (1..=MAX_NAME_BYTES).contains(&name.len()) && name.chars().all(plain) && !name.starts_with('.');
+    ensure(good, field, || {
+        format!("expected 1 to {MAX_NAME_BYTES} letters, digits, \"-\", \"_\" or \".\" (not first), found {name:?}")
+    })
+}
+
+fn check_every(every: &str) -> Check {
+    let good = matches!(every, "ack" | "rtt") || every.parse::<Span>().is_ok_and(|span| span.ns > 0);
+    ensure(good, "every", || format!("expected \"ack\", \"rtt\" or a time span such as \"10ms\", found {every:?}"))
+}
+
+/// Steps come one after the other, the first after `since`, which is said in words too.
+fn check_ascending(path: &str, times: impl Iterator<Item = Span>, since: (&str, Span)) -> Check {
+    let mut before = since;
+    for (i, at) in times.enumerate() {
+        ensure(at > before.1, format!("{path}[{i}].at"), || {
+            format!("expected a time after {} ({}), found {at}", before.0, before.1)
+        })?;
+        before = ("the step before", at);
+    }
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! Fields of the document itself, of hosts, matrix, quick runs and expectations.
+
+use super::{ANY, FLOW, HOP, Kind, LINK, SWAP, Table, UDP, optional, required};
+
+/// First value of `tcp_rmem`: less is less than what the kernel gives under memory pressure.
+const MIN_BUFFER_BYTES: u64 = 4096;
+/// The sysctls are `int`.
+const MAX_BUFFER_BYTES: u64 = i32::MAX as u64;
+
+/// The document.
+pub(crate) const DOCUMENT: Table = Table {
+    title: "The document",
+    fields: &[
+        optional("name", Kind::Name, "name of the file", "of the output folder and of the report"),
+        optional("description", Kind::Text, "empty", "one sentence, with what the source leaves open"),
+        required("duration", Kind::Span, "length of a run"),
+        optional("repeat", Kind::Count(1, 1000), "1", "number of runs"),
+        optional("every", Kind::Sampling, "`\"ack\"`", "sampling of the recording: `\"ack\"`, `\"rtt\"` or a time"),
+        required("link", Kind::Table(&LINK), "the bottleneck"),
+        required("flow", Kind::Tables(&FLOW), "the TCP flows"),
+        optional("hop", Kind::Tables(&HOP), "none", "further links"),
+        optional("swap", Kind::Tables(&SWAP), "none", "changes of algorithm during the run"),
+        optional("udp", Kind::Tables(&UDP), "none", "traffic that responds to nothing"),
+        optional("host", Kind::Map(&HOST), "none", "settings of the hosts"),
+        optional("thresholds", Kind::Table(&THRESHOLDS), "none", "what the result must reach"),
+        optional("published", Kind::Table(&PUBLISHED), "none", "printed figures"),
+        optional("matrix", Kind::Tables(&MATRIX), "none", "axes of a sweep"),
+        optional("quick", Kind::Table(&QUICK), "none", "what `--quick` changes"),
+    ],
+};
+
+/// `[host.NAME]`
+pub(crate) const HOST: Table = Table {
+    title: "`[host.NAME]`",
+    fields: &[
+        optional(
+            "rcvbuf_max",
+            Kind::Count(MIN_BUFFER_BYTES, MAX_BUFFER_BYTES),
+            "67108864",
+            "bytes; third value of `net.ipv4.tcp_rmem`, the ceiling of a receive buffer that tunes itself",
+        ),
+        optional(
+            "sndbuf_max",
+            Kind::Count(MIN_BUFFER_BYTES, MAX_BUFFER_BYTES),
+            "67108864",
+            "bytes; third value of `net.ipv4.tcp_wmem`",
+        ),
+        optional(
+            "sysctl",
+            Kind::Settings,
+            "none",
+            "by path below `/proc/sys/net`: `{ \"ipv4/tcp_slow_start_after_idle\" = 0 }`",
+        ),
+    ],
+};
+
+/// `[thresholds]`
+pub(crate) const THRESHOLDS: Table = Table {
+    title: "`[thresholds]`",
+    fields: &[
+        optional("jain_min", Kind::Number(0.0, 1.0), "none", "Jain index of the goodputs, at least"),
+        optional("utilisation_min", Kind::Number(0.0, 1.0), "none", "link utilisation, at least"),
+        optional("rtt_mean_max", Kind::Span, "none", "mean RTT over the samples of all flows, at most"),
+        optional("retransmissions_max", Kind::Count(0, ANY), "none", "retransmitted packets of all flows, at most"),
+    ],
+};
+
+/// `[published]`
+pub(crate) const PUBLISHED: Table = Table {
+    title: "`[published]`",
+    fields: &[
+        required("source", Kind::Text, "paper and figure"),
+        optional("jain", Kind::Number(0.0, 1.0), "none", "Jain index"),
+        optional("gap", Kind::Rate, "none", "difference of the two goodputs"),
+        optional("goodput", Kind::Rate, "none", "goodput of a single flow"),
+    ],
+};
+
+/// `[[matrix]]`
+pub(crate) const MATRIX: Table = Table {
+    title: "`[[matrix]]`",
+    fields: &[
+        required("name", Kind::Name, "of the axis"),
+        optional("field", Kind::Text, "none", "the field that takes each of `values`"),
+        optional("fields", Kind::Strings, "none", "several fields: all take the value, or with `pairs` one each"),
+        optional("values", Kind::Values, "none", "text, numbers and flags; each is a point of the axis"),
+        optional("pairs", Kind::Values, "none", "all unordered pairs with repetition, for two `fields`"),
+        optional("cells", Kind::Tables(&CELL), "none", "points that set several fields, written out"),
+    ],
+};
+
+/// `[[matrix]] cells`
+pub(crate) const CELL: Table = Table {
+    title: "`[[matrix]]` `cells`",
+    fields: &[
+        required("label", Kind::Text, "unique on the axis"),
+        required("set", Kind::Changes, "`{ \"flow[0].algorithm\" = \"reno\", … }`"),
+    ],
+};
+
+/// `[quick]`
+pub(crate) const QUICK: Table = Table {
+    title: "`[quick]`",
+    fields: &[
+        optional("set", Kind::Changes, "none", "`{ duration = \"20s\", … }`, any field that no axis sets"),
+        optional("keep", Kind::Labels, "all", "`{ buffer = [\"5bdp\"] }`: the points that stay, by axis"),
+    ],
+};

@@ -1,0 +1,225 @@
+//! Fields of links: the bottleneck and further hops.
+
+use super::{ANY, Field, Kind, Table, optional, required};
+
+/// Lowest MTU that IPv4 hosts must take.
+const MIN_MTU: u64 = 576;
+/// Packets of the testbed live in slots of this many bytes; jumbo frames are out of scope.
+const MAX_MTU: u64 = 9000;
+
+/// Leaves room for the seeds of hops, runs and directions, which are derived from it.
+const MAX_SEED: u64 = 1 << 53;
+
+const RATE: Field = optional(
+    "rate",
+    Kind::Rate,
+    "mean rate of `rate_trace`",
+    "bits per second on the wire; required without `rate_trace`, and with it what a BDP and the utilisation are counted with",
+);
+const BUFFER: Field = required(
+    "buffer",
+    Kind::Size,
+    "room for waiting packets: `{ bdp = 4 }`, `{ bytes = 625000 }`, `{ packets = 412 }`; also `\"4bdp\"`, `\"625000B\"`, `\"412p\"`",
+);
+const QUEUE: Field = optional(
+    "queue",
+    Kind::Queue,
+    "`\"drop-tail\"`",
+    "a [discipline](#queue-disciplines) by name, or a table with its parameters",
+);
+const ECN_THRESHOLD: Field = optional(
+    "ecn_threshold",
+    Kind::Size,
+    "none",
+    "queue beyond which ECN-capable packets are marked, in the forms of `buffer`",
+);
+const LOSS_FIELD: Field = optional(
+    "loss",
+    Kind::Loss,
+    "0",
+    "probability that a packet which has left the buffer is lost, or `{ gilbert_elliott = { … } }`",
+);
+const RATE_STEPS: Field = optional(
+    "rate_steps",
+    Kind::Tables(&RATE_STEP),
+    "none",
+    "later rates: `[{ at = \"10s\", rate = \"20Mbit/s\" }, …]`, ascending",
+);
+const RATE_TRACE: Field = optional(
+    "rate_trace",
+    Kind::TextOr(&TRACE),
+    "none",
+    "a file of packet-delivery opportunities in mahimahi's format, relative to the scenario's folder",
+);
+const JITTER_FIELD: Field = optional(
+    "jitter",
+    Kind::SpanOr(&JITTER),
+    "none",
+    "variation of the delay; `\"2ms\"` is uniform, without reordering",
+);
+const WIRELESS_FIELD: Field = optional(
+    "wireless",
+    Kind::Table(&WIRELESS),
+    "none",
+    "retransmission below IP, in order; it occupies the transmitter",
+);
+const DUPLEX: Field = optional(
+    "duplex",
+    Kind::Flag,
+    "false",
+    "a second, independent transmitter of the same kind in the other direction; without it the way back has the propagation delay alone",
+);
+const OVERHEAD_BYTES: Field = optional(
+    "overhead_bytes",
+    Kind::Count(0, 1000),
+    "14",
+    "what the wire adds to an IP packet; 14 is an Ethernet header",
+);
+const BDP_RTT: Field = optional(
+    "bdp_rtt",
+    Kind::Span,
+    "`base_rtt` of `[link]`",
+    "the RTT that a BDP is counted with, where hops or `extra_rtt` make that of the path another one",
+);
+
+/// `[link]`
+pub(crate) const LINK: Table = Table {
+    title: "`[link]`",
+    fields: &[
+        RATE,
+        required("base_rtt", Kind::Span, "propagation delay of the round trip, half of it in each direction"),
+        BUFFER,
+        QUEUE,
+        ECN_THRESHOLD,
+        LOSS_FIELD,
+        RATE_STEPS,
+        RATE_TRACE,
+        optional(
+            "base_rtt_steps",
+            Kind::Tables(&RTT_STEP),
+            "none",
+            "later delays: `[{ at = \"10s\", base_rtt = \"60ms\" }, …]`, ascending",
+        ),
+        JITTER_FIELD,
+        WIRELESS_FIELD,
+        DUPLEX,
+        OVERHEAD_BYTES,
+        BDP_RTT,
+        optional("mtu", Kind::Count(MIN_MTU, MAX_MTU), "1500", "of every device"),
+        optional("seed", Kind::Count(0, MAX_SEED), "1", "of all random events; run N uses seed + N"),
+    ],
+};
+
+/// `[[hop]]`
+pub(crate) const HOP: Table = Table {
+    title: "`[[hop]]`",
+    fields: &[
+        required("name", Kind::Name, "unique; not `link`"),
+        RATE,
+        required("delay", Kind::Span, "propagation delay of one direction, the same in the other"),
+        BUFFER,
+        QUEUE,
+        ECN_THRESHOLD,
+        LOSS_FIELD,
+        RATE_STEPS,
+        RATE_TRACE,
+        optional(
+            "delay_steps",
+            Kind::Tables(&DELAY_STEP),
+            "none",
+            "later delays: `[{ at = \"10s\", delay = \"30ms\" }, …]`, ascending",
+        ),
+        JITTER_FIELD,
+        WIRELESS_FIELD,
+        DUPLEX,
+        OVERHEAD_BYTES,
+        BDP_RTT,
+        optional("seed", Kind::Count(0, ANY), "from that of `[link]`", "of the random events of this hop"),
+    ],
+};
+
+/// A later rate.
+pub(crate) const RATE_STEP: Table = Table {
+    title: "Steps of a rate",
+    fields: &[
+        required("at", Kind::Span, "relative to the beginning of the run"),
+        required("rate", Kind::Rate, "from then on"),
+    ],
+};
+
+/// A later round-trip delay.
+pub(crate) const RTT_STEP: Table = Table {
+    title: "Steps of a base RTT",
+    fields: &[
+        required("at", Kind::Span, "relative to the beginning of the run"),
+        required("base_rtt", Kind::Span, "of packets that are sent from then on"),
+    ],
+};
+
+/// A later one-way delay.
+pub(crate) const DELAY_STEP: Table = Table {
+    title: "Steps of a delay",
+    fields: &[
+        required("at", Kind::Span, "relative to the beginning of the run"),
+        required("delay", Kind::Span, "of packets that are sent from then on"),
+    ],
+};
+
+/// `jitter = { … }`
+pub(crate) const JITTER: Table = Table {
+    title: "`jitter`",
+    fields: &[
+        required(
+            "spread",
+            Kind::Span,
+            "uniform: the delay varies by up to this much to either side; normal: standard deviation. At most the delay of one direction",
+        ),
+        optional("distribution", Kind::Word(&["uniform", "normal"]), "`\"uniform\"`", "`\"uniform\"` or `\"normal\"`"),
+        optional(
+            "reorder",
+            Kind::Flag,
+            "false",
+            "whether packets may overtake each other; else each arrives after the one before",
+        ),
+    ],
+};
+
+/// `loss = { … }`
+pub(crate) const LOSS: Table = Table {
+    title: "`loss`",
+    fields: &[required("gilbert_elliott", Kind::Table(&GILBERT_ELLIOTT), "losses in bursts")],
+};
+
+/// `loss = { gilbert_elliott = { … } }`
+pub(crate) const GILBERT_ELLIOTT: Table = Table {
+    title: "`gilbert_elliott`",
+    fields: &[
+        required(
+            "good_to_bad",
+            Kind::Number(0.0, 1.0),
+            "probability, per packet, to go from the good to the bad state",
+        ),
+        required("bad_to_good", Kind::Number(0.0, 1.0), "and back; the mean burst is 1 / `bad_to_good` packets"),
+        optional("loss_good", Kind::Number(0.0, 1.0), "0", "loss probability in the good state"),
+        optional("loss_bad", Kind::Number(0.0, 1.0), "1", "in the bad state"),
+    ],
+};
+
+/// `wireless = { … }`
+pub(crate) const WIRELESS: Table = Table {
+    title: "`wireless`",
+    fields: &[
+        required("error", Kind::Number(0.0, 1.0), "probability that one attempt fails"),
+        optional("retries", Kind::Count(0, 255), "7", "further attempts before the packet is lost"),
+        optional("retry_delay", Kind::Span, "0s", "between two attempts, in addition to the transmission"),
+    ],
+};
+
+/// `rate_trace = { … }`
+pub(crate) const TRACE: Table = Table {
+    title: "`rate_trace`",
+    fields: &[
+        required("file", Kind::Text, "path, relative to the scenario's folder"),
+        optional("hash", Kind::Text, "not compared", "SipHash-1-3 of the content, 128 bits in hexadecimal digits"),
+    ],
+};

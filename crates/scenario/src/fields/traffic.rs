@@ -1,0 +1,116 @@
+//! Fields of flows, swaps and UDP sources.
+
+use super::{ANY, Field, Kind, RATE_STEP, Table, optional, required};
+
+/// IPv4 and UDP headers, and a little payload.
+const MIN_UDP_BYTES: u64 = 64;
+/// The largest MTU.
+const MAX_UDP_BYTES: u64 = 9000;
+
+const ALGORITHM: Field =
+    required("algorithm", Kind::Text, "a name of `ccactl list`, or `native:NAME` for the kernel's own");
+const SET: Field = optional("set", Kind::Settings, "none", "tunables, as for `ccactl load --set`");
+const AS: Field = optional("as", Kind::Text, "made from the tunables", "kernel name; needed only to choose it");
+const START: Field = optional("start", Kind::Span, "0s", "relative to the beginning of the run");
+const STOP: Field = optional("stop", Kind::Span, "end of the run", "relative to the beginning of the run");
+const PATH: Field = optional(
+    "path",
+    Kind::Strings,
+    "`[\"link\"]`",
+    "links in the order from the flow's host to the server: `link` and names of `[[hop]]`",
+);
+
+/// `[[flow]]`
+pub(crate) const FLOW: Table = Table {
+    title: "`[[flow]]`",
+    fields: &[
+        required("name", Kind::Name, "unique; letters, digits, `-`, `_`, `.`"),
+        ALGORITHM,
+        SET,
+        AS,
+        PATH,
+        optional(
+            "direction",
+            Kind::Word(&["upload", "download"]),
+            "`\"upload\"`",
+            "`\"upload\"`: the flow's host sends to the server; `\"download\"`: the server sends, the host opens the connection",
+        ),
+        optional("extra_rtt", Kind::Span, "0s", "added to the base RTT of this flow, half of it in each direction"),
+        START,
+        STOP,
+        optional(
+            "bytes",
+            Kind::Count(1, ANY),
+            "endless",
+            "payload of a transfer; it ends when that is received, at the latest at `stop`",
+        ),
+        optional(
+            "repeat",
+            Kind::Repeat,
+            "1",
+            "number of transfers of `bytes`, each on a new connection, or `\"until-stop\"`",
+        ),
+        optional("gap", Kind::Span, "0s", "from the end of a transfer to the beginning of the next"),
+        optional(
+            "command",
+            Kind::Strings,
+            "built-in sender",
+            "program and arguments, run in the sender's namespace and cgroup",
+        ),
+        optional("tour", Kind::Table(&TOUR), "none", "a series of [swaps](#swap) at even intervals"),
+    ],
+};
+
+/// `tour = { … }`
+pub(crate) const TOUR: Table = Table {
+    title: "`tour`",
+    fields: &[
+        required("every", Kind::Span, "time between two swaps"),
+        optional("from", Kind::Span, "`every` after the start of the flow", "first swap"),
+        required("through", Kind::Through, "names of algorithms in their order, or `\"all\"`: those of `ccactl list`"),
+    ],
+};
+
+/// `[[swap]]`
+pub(crate) const SWAP: Table = Table {
+    title: "`[[swap]]`",
+    fields: &[
+        required(
+            "at",
+            Kind::Span,
+            "relative to the beginning of the run; after the start of the flow and its swap before, before its stop",
+        ),
+        required("flow", Kind::Text, "name of a flow"),
+        required(
+            "algorithm",
+            Kind::Text,
+            "as in a flow; another algorithm, or the same with other tunables, than the flow has by then",
+        ),
+        SET,
+        AS,
+    ],
+};
+
+/// `[[udp]]`
+pub(crate) const UDP: Table = Table {
+    title: "`[[udp]]`",
+    fields: &[
+        required("name", Kind::Name, "unique among flows and UDP sources"),
+        PATH,
+        START,
+        STOP,
+        required("rate", Kind::Rate, "from the start on; `\"0bit/s\"` is a pause"),
+        optional(
+            "packet_bytes",
+            Kind::Count(MIN_UDP_BYTES, MAX_UDP_BYTES),
+            "`mtu`",
+            "size of the IP packets, headers included",
+        ),
+        optional(
+            "steps",
+            Kind::Tables(&RATE_STEP),
+            "none",
+            "later rates: `[{ at = \"10s\", rate = \"10Mbit/s\" }, …]`, ascending",
+        ),
+    ],
+};

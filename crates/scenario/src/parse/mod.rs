@@ -1,0 +1,84 @@
+//! From text to a [`Scenario`]: fields and defaults. What the fields mean together is checked in `check`.
+
+mod host;
+mod link;
+mod queue;
+mod traffic;
+
+use crate::fields::{DOCUMENT, PUBLISHED, THRESHOLDS};
+use crate::reader::{Fields, Source, offset_of};
+use crate::{Published, Scenario, ScenarioError, Thresholds, check, swaps};
+use std::path::Path;
+use toml::Spanned;
+use toml::de::DeTable;
+
+/// The experiment of a document, without its sweep; every field of it is checked.
+pub(crate) fn scenario(source: &Source<'_>, document: &Spanned<DeTable<'_>>) -> Result<Scenario, ScenarioError> {
+    let fields = Fields::new(source, document).only(&DOCUMENT)?;
+    let duration = fields.required("duration")?;
+    let link = link::bottleneck(fields.table("link")?)?;
+    let hops = fields
+        .optional_tables("hop")?
+        .into_iter()
+        .zip(1..)
+        .map(|(f, i)| link::hop(f, &link, i))
+        .collect::<Result<_, _>>()?;
+    let (flows, tours): (Vec<_>, Vec<_>) = fields
+        .tables("flow")?
+        .into_iter()
+        .map(|f| traffic::flow(f, duration))
+        .collect::<Result<Vec<_>, _>>()?
+        .into_iter()
+        .unzip();
+    let swaps = fields.optional_tables("swap")?.into_iter().map(traffic::swap).collect::<Result<Vec<_>, _>>()?;
+    let planned = swaps::plan(&flows, swaps, tours);
+    let udp = fields
+        .optional_tables("udp")?
+        .into_iter()
+        .map(|f| traffic::udp(f, duration, link.mtu))
+        .collect::<Result<_, _>>()?;
+    let mut scenario = Scenario {
+        name: fields.or("name", stem(source.origin))?,
+        description: fields.or("description", String::new())?,
+        duration,
+        repeat: fields.or("repeat", 1)?,
+        every: fields.or("every", "ack".to_owned())?,
+        link,
+        hops,
+        hosts: host::hosts(fields.optional_table("host")?)?,
+        flows,
+        swaps: Vec::new(),
+        udp,
+        thresholds: fields.optional_table("thresholds")?.map(thresholds).transpose()?.unwrap_or_default(),
+        published: fields.optional_table("published")?.map(published).transpose()?,
+    };
+    check::check(&scenario)
+        .and_then(|()| swaps::check(&scenario, &planned))
+        .map_err(|problem| source.error(offset_of(document, &problem.field), &problem.field, problem.message))?;
+    scenario.swaps = swaps::within(&scenario, planned);
+    Ok(scenario)
+}
+
+fn stem(origin: &str) -> String {
+    Path::new(origin).file_stem().map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
+fn thresholds(fields: Fields<'_, '_>) -> Result<Thresholds, ScenarioError> {
+    let fields = fields.only(&THRESHOLDS)?;
+    Ok(Thresholds {
+        jain_min: fields.optional("jain_min")?,
+        utilisation_min: fields.optional("utilisation_min")?,
+        rtt_mean_max: fields.optional("rtt_mean_max")?,
+        retransmissions_max: fields.optional("retransmissions_max")?,
+    })
+}
+
+fn published(fields: Fields<'_, '_>) -> Result<Published, ScenarioError> {
+    let fields = fields.only(&PUBLISHED)?;
+    Ok(Published {
+        source: fields.required("source")?,
+        jain: fields.optional("jain")?,
+        gap: fields.optional("gap")?,
+        goodput: fields.optional("goodput")?,
+    })
+}

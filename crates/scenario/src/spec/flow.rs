@@ -1,0 +1,145 @@
+//! Flows, their swaps, and UDP sources.
+
+use super::RateStep;
+use crate::units::{Rate, Span};
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+
+/// Which way a flow's data go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// From the flow's host to the server.
+    Upload,
+    /// From the server to the flow's host, which opens the connection.
+    Download,
+}
+
+/// How often a flow transfers its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeat {
+    /// So many transfers, at the most until the flow stops.
+    Times(u32),
+    /// One after the other until the flow stops.
+    UntilStop,
+}
+
+/// Word for [`Repeat::UntilStop`].
+pub(crate) const UNTIL_STOP: &str = "until-stop";
+
+impl Serialize for Repeat {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Repeat::Times(times) => serializer.serialize_u32(*times),
+            Repeat::UntilStop => serializer.serialize_str(UNTIL_STOP),
+        }
+    }
+}
+
+/// One TCP flow, between a host of its own and the common server.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FlowSpec {
+    /// Unique name; also of the flow's cgroup and host.
+    pub name: String,
+    /// Name of the registry, or `native:NAME`.
+    pub algorithm: String,
+    /// Tunables set by the user, as written.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, String>,
+    /// Kernel name to register the algorithm under.
+    #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
+    pub alias: Option<String>,
+    /// Links in the order from the flow's host to the server.
+    pub path: Vec<String>,
+    /// Which way the data go.
+    pub direction: Direction,
+    /// Added to the base RTT of this flow, half of it in each direction.
+    pub extra_rtt: Span,
+    /// When the flow starts.
+    pub start: Span,
+    /// When it stops.
+    pub stop: Span,
+    /// Payload of one transfer; endless when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// How many transfers, each on a connection of its own.
+    pub repeat: Repeat,
+    /// From the end of a transfer to the beginning of the next.
+    pub gap: Span,
+    /// Runs in place of the built-in sender.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<Vec<String>>,
+}
+
+/// A flow is given another algorithm while it runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SwapSpec {
+    /// Relative to the beginning of the run.
+    pub at: Span,
+    /// Name of the flow.
+    pub flow: String,
+    /// Name of the registry, or `native:NAME`.
+    pub algorithm: String,
+    /// Tunables set by the user, as written.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, String>,
+    /// Kernel name to register the algorithm under.
+    #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
+    pub alias: Option<String>,
+}
+
+/// An algorithm as a flow or a swap asks for it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Wanted<'a> {
+    /// Name of the registry, or `native:NAME`.
+    pub algorithm: &'a str,
+    /// Tunables, as written.
+    pub set: &'a BTreeMap<String, String>,
+    /// Kernel name to register it under.
+    pub alias: Option<&'a str>,
+}
+
+impl FlowSpec {
+    /// What the flow starts with.
+    #[must_use]
+    pub fn wanted(&self) -> Wanted<'_> {
+        Wanted { algorithm: &self.algorithm, set: &self.set, alias: self.alias.as_deref() }
+    }
+}
+
+impl SwapSpec {
+    /// What the flow is given.
+    #[must_use]
+    pub fn wanted(&self) -> Wanted<'_> {
+        Wanted { algorithm: &self.algorithm, set: &self.set, alias: self.alias.as_deref() }
+    }
+}
+
+impl Wanted<'_> {
+    /// The tunables as a list, as the loader takes them.
+    #[must_use]
+    pub fn tunables(&self) -> Vec<(String, String)> {
+        self.set.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+}
+
+/// One source of evenly paced UDP packets on a host of its own, towards the server. Its rates are those on the wire, as the
+/// link's is: headers and `overhead_bytes` included.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct UdpSpec {
+    /// Unique name.
+    pub name: String,
+    /// Links in the order from the source to the server.
+    pub path: Vec<String>,
+    /// When it starts.
+    pub start: Span,
+    /// When it stops.
+    pub stop: Span,
+    /// Rate from the start on.
+    pub rate: Rate,
+    /// Size of the IP packets.
+    pub packet_bytes: u32,
+    /// Later rates, in the order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<RateStep>,
+}

@@ -1,0 +1,232 @@
+//! Links: one transmitter with its queue and wire, or one in each direction.
+
+use super::QueueSpec;
+use crate::trace::Trace;
+use crate::units::{Buffer, Rate, Span};
+use ccactl_link::{Capacity, LinkConfig};
+use serde::ser::Error;
+use serde::{Serialize, Serializer};
+
+/// Name of the bottleneck in paths.
+pub const LINK: &str = "link";
+
+/// The bottleneck, or a further hop: transmitter, queue and wire.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LinkSpec {
+    /// Rate on the wire at the beginning of the run; beside a trace what a BDP is counted with.
+    pub rate: Rate,
+    /// Round-trip propagation delay, half of it in each direction.
+    pub base_rtt: Span,
+    /// Room for waiting packets.
+    pub buffer: Buffer,
+    /// Which packets go first, and which are dropped or marked before the buffer is full.
+    pub queue: QueueSpec,
+    /// Queue beyond which ECN-capable packets are marked; they are never marked when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn_threshold: Option<Buffer>,
+    /// Losses after transmission.
+    pub loss: LossSpec,
+    /// Later rates, in the order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rate_steps: Vec<RateStep>,
+    /// Packet-delivery opportunities in place of a rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_trace: Option<Trace>,
+    /// Later round-trip propagation delays, in the order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub base_rtt_steps: Vec<RttStep>,
+    /// Variation of the delay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<JitterSpec>,
+    /// Retransmission below IP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wireless: Option<WirelessSpec>,
+    /// Whether there is a transmitter of the same kind in the other direction.
+    pub duplex: bool,
+    /// Bytes that the wire adds to each IP packet; 14 = Ethernet header.
+    pub overhead_bytes: u32,
+    /// RTT that a BDP is counted with; `base_rtt` when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bdp_rtt: Option<Span>,
+    /// MTU of every device.
+    pub mtu: u32,
+    /// Seed of the random events; run N uses seed + N.
+    pub seed: u64,
+}
+
+/// A link beside the bottleneck.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HopSpec {
+    /// Unique name, as paths use it.
+    pub name: String,
+    /// Its `base_rtt` is twice the `delay` of the document, its `mtu` that of the scenario.
+    pub link: LinkSpec,
+}
+
+impl Serialize for HopSpec {
+    /// The form of the document: `delay` of one direction, no `mtu`.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let one_way = |rtt: Span| toml::Value::String(Span { ns: rtt.ns / 2 }.to_string());
+        let mut table = toml::Table::try_from(&self.link).map_err(S::Error::custom)?;
+        for other in ["mtu", "base_rtt", "base_rtt_steps"] {
+            table.remove(other);
+        }
+        table.insert("name".to_owned(), self.name.clone().into());
+        table.insert("delay".to_owned(), one_way(self.link.base_rtt));
+        if !self.link.base_rtt_steps.is_empty() {
+            let step = |step: &RttStep| {
+                toml::Table::from_iter([
+                    ("at".to_owned(), step.at.to_string().into()),
+                    ("delay".to_owned(), one_way(step.base_rtt)),
+                ])
+            };
+            let steps: Vec<toml::Table> = self.link.base_rtt_steps.iter().map(step).collect();
+            table.insert("delay_steps".to_owned(), steps.into());
+        }
+        table.serialize(serializer)
+    }
+}
+
+/// A new rate.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct RateStep {
+    /// Relative to the beginning of the run.
+    pub at: Span,
+    /// From then on.
+    pub rate: Rate,
+}
+
+/// A new propagation delay.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct RttStep {
+    /// Relative to the beginning of the run.
+    pub at: Span,
+    /// Of the round trip, for packets that are sent from then on.
+    pub base_rtt: Span,
+}
+
+/// Losses of packets that have been transmitted.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LossSpec {
+    /// In bursts: a Markov chain of a good and a bad state, one step per packet (Gilbert 1960, Elliott 1963).
+    GilbertElliott {
+        /// Probability to go from the good to the bad state.
+        good_to_bad: f64,
+        /// And back.
+        bad_to_good: f64,
+        /// Loss probability in the good state.
+        loss_good: f64,
+        /// In the bad state.
+        loss_bad: f64,
+    },
+    /// Each packet with this probability, independently.
+    #[serde(untagged)]
+    Random(f64),
+}
+
+/// How delays vary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Distribution {
+    /// Evenly between delay − spread and delay + spread.
+    Uniform,
+    /// Normal with the spread as standard deviation, not below zero delay.
+    Normal,
+}
+
+/// Variation of the delay of one direction.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct JitterSpec {
+    /// Width; see [`Distribution`].
+    pub spread: Span,
+    /// Its form.
+    pub distribution: Distribution,
+    /// Whether packets may overtake each other.
+    pub reorder: bool,
+}
+
+/// Retransmission below IP, as of Wi-Fi: in order, and the transmitter is busy meanwhile.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct WirelessSpec {
+    /// Probability that one attempt fails.
+    pub error: f64,
+    /// Further attempts before the packet is lost.
+    pub retries: u32,
+    /// Between two attempts, in addition to the transmission.
+    pub retry_delay: Span,
+}
+
+impl LinkSpec {
+    /// Bandwidth-delay product in bytes on the wire.
+    #[must_use]
+    pub fn bdp_bytes(&self) -> f64 {
+        self.rate.bps as f64 / 8.0 * self.bdp_rtt.unwrap_or(self.base_rtt).secs_f64()
+    }
+
+    /// Size of a full packet on the wire.
+    #[must_use]
+    pub fn frame_bytes(&self) -> u64 {
+        u64::from(self.mtu) + u64::from(self.overhead_bytes)
+    }
+
+    /// The buffer as the link model takes it.
+    #[must_use]
+    pub fn capacity(&self) -> Capacity {
+        self.queue_size(self.buffer)
+    }
+
+    /// The marking threshold as the link model takes it.
+    #[must_use]
+    pub fn mark_above(&self) -> Option<Capacity> {
+        self.ecn_threshold.map(|threshold| self.queue_size(threshold))
+    }
+
+    pub(crate) fn queue_size(&self, size: Buffer) -> Capacity {
+        match size {
+            Buffer::Bdp(multiple) => Capacity::Bytes((multiple * self.bdp_bytes()).round() as u64),
+            Buffer::Bytes(bytes) => Capacity::Bytes(bytes),
+            Buffer::Packets(packets) => Capacity::Packets(packets),
+        }
+    }
+
+    /// The buffer in bytes; packets count as full ones.
+    #[must_use]
+    pub fn buffer_bytes(&self) -> u64 {
+        self.in_bytes(self.capacity())
+    }
+
+    /// The marking threshold in bytes; packets count as full ones.
+    #[must_use]
+    pub fn ecn_threshold_bytes(&self) -> Option<u64> {
+        self.mark_above().map(|threshold| self.in_bytes(threshold))
+    }
+
+    pub(crate) fn in_bytes(&self, size: Capacity) -> u64 {
+        match size {
+            Capacity::Bytes(bytes) => bytes,
+            Capacity::Packets(packets) => packets.saturating_mul(self.frame_bytes()),
+        }
+    }
+
+    /// The highest rate of the plan.
+    #[must_use]
+    pub fn rate_max(&self) -> Rate {
+        self.rate_steps.iter().map(|step| step.rate).fold(self.rate, Rate::max)
+    }
+
+    /// Parameters of the link model for run `run`, from 1.
+    #[must_use]
+    pub fn config(&self, run: u32) -> LinkConfig {
+        LinkConfig {
+            rate_bps: self.rate.bps,
+            capacity: self.capacity(),
+            mark_above: self.mark_above(),
+            loss: match self.loss {
+                LossSpec::Random(probability) => probability,
+                LossSpec::GilbertElliott { .. } => 0.0,
+            },
+            seed: self.seed.wrapping_add(u64::from(run)),
+        }
+    }
+}

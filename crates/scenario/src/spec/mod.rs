@@ -1,0 +1,148 @@
+//! What a scenario says, with every default filled in.
+
+mod flow;
+mod host;
+mod link;
+mod queue;
+
+pub use flow::{Direction, FlowSpec, Repeat, SwapSpec, UdpSpec, Wanted};
+pub use host::{ALL_HOSTS, HostSpec, SERVER};
+pub use link::{Distribution, HopSpec, JitterSpec, LINK, LinkSpec, LossSpec, RateStep, RttStep, WirelessSpec};
+pub use queue::{Parameter, QueueSpec};
+
+pub(crate) use flow::UNTIL_STOP;
+pub(crate) use queue::DISCIPLINES;
+
+use crate::units::{Rate, Span};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// One experiment, with every default filled in.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Scenario {
+    /// Name of the scenario, of its output folder and of its row in tables.
+    pub name: String,
+    /// One sentence.
+    pub description: String,
+    /// Length of a run.
+    pub duration: Span,
+    /// Number of runs.
+    pub repeat: u32,
+    /// Sampling of the recording: `ack`, `rtt` or a time span.
+    pub every: String,
+    /// The bottleneck: the link that figures are about.
+    pub link: LinkSpec,
+    /// Further links.
+    #[serde(rename = "hop", skip_serializing_if = "Vec::is_empty")]
+    pub hops: Vec<HopSpec>,
+    /// Settings of hosts by name: of the server, of a flow or UDP source, or of all.
+    #[serde(rename = "host", skip_serializing_if = "BTreeMap::is_empty")]
+    pub hosts: BTreeMap<String, HostSpec>,
+    /// The TCP flows.
+    #[serde(rename = "flow")]
+    pub flows: Vec<FlowSpec>,
+    /// Changes of algorithm during the run, in the order of time; tours of the document written out.
+    #[serde(rename = "swap", skip_serializing_if = "Vec::is_empty")]
+    pub swaps: Vec<SwapSpec>,
+    /// Background traffic that does not respond to anything.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub udp: Vec<UdpSpec>,
+    /// Figures that the mean over the valid runs must reach.
+    #[serde(skip_serializing_if = "Thresholds::is_empty")]
+    pub thresholds: Thresholds,
+    /// Printed figures, shown beside the measured ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<Published>,
+}
+
+/// Figures that a paper prints for this experiment.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Published {
+    /// Paper and figure.
+    pub source: String,
+    /// Jain index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jain: Option<f64>,
+    /// Difference of the two goodputs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap: Option<Rate>,
+    /// Goodput of a single flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goodput: Option<Rate>,
+}
+
+/// Limits on the mean over the valid runs; a miss is exit code 6.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Thresholds {
+    /// Jain index of the goodputs, at least.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jain_min: Option<f64>,
+    /// Link utilisation, at least.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub utilisation_min: Option<f64>,
+    /// Mean RTT over all flows, at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtt_mean_max: Option<Span>,
+    /// Sum of retransmitted packets, at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retransmissions_max: Option<u64>,
+}
+
+impl Thresholds {
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Thresholds::default()
+    }
+}
+
+impl Scenario {
+    /// The scenario with every default written out, as TOML. A trace of rates is named by its content, as
+    /// [`Trace::file_name`](crate::Trace::file_name) does: whoever writes this text writes the traces beside it.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a scenario has only types that TOML knows")
+    }
+
+    /// A link by the name that paths use.
+    #[must_use]
+    pub fn link_named(&self, name: &str) -> Option<&LinkSpec> {
+        if name == LINK {
+            return Some(&self.link);
+        }
+        self.hops.iter().find(|hop| hop.name == name).map(|hop| &hop.link)
+    }
+
+    /// The bottleneck first, then the hops: name and parameters.
+    pub fn links(&self) -> impl Iterator<Item = (&str, &LinkSpec)> {
+        std::iter::once((LINK, &self.link)).chain(self.hops.iter().map(|hop| (hop.name.as_str(), &hop.link)))
+    }
+
+    /// Propagation delay of the round trip over a path at the beginning of the run, without what a flow adds.
+    #[must_use]
+    pub fn path_rtt(&self, path: &[String]) -> Span {
+        let ns = path
+            .iter()
+            .filter_map(|name| self.link_named(name))
+            .fold(0u64, |sum, link| sum.saturating_add(link.base_rtt.ns));
+        Span { ns }
+    }
+
+    /// Propagation delay of a flow's round trip at the beginning of the run.
+    #[must_use]
+    pub fn base_rtt(&self, flow: &FlowSpec) -> Span {
+        Span { ns: self.path_rtt(&flow.path).ns.saturating_add(flow.extra_rtt.ns) }
+    }
+
+    /// Settings of a host, by the name of its flow or UDP source or [`SERVER`]: its own before those of all hosts.
+    #[must_use]
+    pub fn host(&self, name: &str) -> HostSpec {
+        let mut merged = self.hosts.get(ALL_HOSTS).cloned().unwrap_or_default();
+        if let Some(own) = self.hosts.get(name) {
+            merged.rcvbuf_max = own.rcvbuf_max.or(merged.rcvbuf_max);
+            merged.sndbuf_max = own.sndbuf_max.or(merged.sndbuf_max);
+            merged.sysctl.extend(own.sysctl.clone());
+        }
+        merged
+    }
+}
