@@ -56,7 +56,9 @@ pub enum Error {
         reason: String,
     },
     /// `--quick` of a scenario that does not say what that is.
-    #[error("--quick: expected a scenario with a table [quick], found none in {scenario}; change it with --set instead")]
+    #[error(
+        "--quick: expected a scenario with a table [quick], found none in {scenario}; change it with --set instead"
+    )]
     NoQuick {
         /// Name of the scenario.
         scenario: String,
@@ -98,9 +100,9 @@ impl Error {
             Error::NoQuick { .. }
             | Error::Seed { .. }
             | Error::Selection { .. }
-            | Error::Folder { .. } | Error::OtherSuite { .. } | Error::Busy { .. } => {
-                exit::USAGE
-            }
+            | Error::Folder { .. }
+            | Error::OtherSuite { .. }
+            | Error::Busy { .. } => exit::USAGE,
             Error::Result { .. } | Error::Panicked => exit::FAILURE,
             Error::Interrupted => exit::INTERRUPTED,
         }

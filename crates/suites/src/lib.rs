@@ -6,8 +6,8 @@
 
 pub mod compare;
 mod error;
-pub mod page;
 mod listing;
+pub mod page;
 mod plan;
 pub mod progress;
 pub mod results;

@@ -39,9 +39,8 @@ impl Progress {
         let overall = bars.add(ProgressBar::new(cells.len() as u64));
         overall.set_style(style("{prefix} [{bar:30}] {pos}/{len} cells{msg}"));
         overall.set_prefix(title.to_owned());
-        let cells = cells.iter().map(|cell| {
-            (cell.id.clone(), Duration::from(cell.scenario.duration), cell.scenario.repeat)
-        });
+        let cells =
+            cells.iter().map(|cell| (cell.id.clone(), Duration::from(cell.scenario.duration), cell.scenario.repeat));
         Progress {
             bars,
             overall,

@@ -19,7 +19,7 @@ pub struct Verdict {
     /// Whether it is; `None` when cells or figures that it needs are missing and none that is there speaks against it.
     pub passed: Option<bool>,
     /// The numbers compared, those that speak against it first.
-    pub evidence: Vec<String>,
+    pub evidence: Vec<Claim>,
 }
 
 /// A measured figure with its place.
@@ -35,7 +35,7 @@ pub struct Value {
 pub struct Claims(Vec<Claim>);
 
 /// One comparison.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Claim {
     /// The numbers compared.
     pub text: String,
@@ -61,7 +61,18 @@ impl Ordering {
             None => 1,
             Some(true) => 2,
         });
-        Verdict { text: self.text, passed, evidence: claims.into_iter().map(|claim| claim.text).collect() }
+        Verdict { text: self.text, passed, evidence: claims }
+    }
+}
+
+impl Verdict {
+    /// The comparisons that matter to a reader: those that speak against it, else those that hold; and how many have no
+    /// figures.
+    #[must_use]
+    pub fn told(&self) -> (Vec<&str>, usize) {
+        let with = |holds: Option<bool>| self.evidence.iter().filter(move |claim| claim.holds == holds);
+        let telling = if self.passed == Some(false) { Some(false) } else { Some(true) };
+        (with(telling).map(|claim| claim.text.as_str()).collect(), with(None).count())
     }
 }
 

@@ -62,8 +62,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let failures = carry_out(&plan, &folder, args.jobs.map(Into::into))?;
 
     let results = results::load(&folder, &plan.matrix, plan.suite.windows)?;
-    let subject =
-        Subject { suite: plan.suite, scenario: &plan.scenario, matrix: &plan.matrix, changed: &plan.changed };
+    let subject = Subject { suite: plan.suite, scenario: &plan.scenario, matrix: &plan.matrix, changed: &plan.changed };
     let mut report = Report::new(&subject, &results, &failures);
     report.draw(plan.suite, &results)?;
     report.write(&folder, &results)?;

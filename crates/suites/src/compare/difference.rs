@@ -75,7 +75,7 @@ impl Compared {
     /// The printed figure with the digits of the print.
     #[must_use]
     pub fn printed_text(&self) -> Option<String> {
-        Some(self.printed?.value.to_string())
+        Some(self.printed?.text.to_owned())
     }
 
     /// `-0.0 %`; `+3` where the print is zero.

@@ -6,8 +6,10 @@ use std::sync::OnceLock;
 /// A printed figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Printed {
-    /// As printed.
+    /// The number.
     pub value: f64,
+    /// Its digits in print: `49.0`.
+    pub text: &'static str,
     /// Why it cannot be right, if so.
     pub fault: Option<&'static str>,
 }
@@ -64,7 +66,7 @@ impl Sheet {
             return None;
         }
         let value = text.parse().unwrap_or_else(|_| panic!("published/{}.csv, {column}: {text:?}", self.name));
-        Some(Printed { value, fault: faults::of(self.name, keys, column) })
+        Some(Printed { value, text, fault: faults::of(self.name, keys, column) })
     }
 
     /// How many numbers it has beside its first `keys` columns.

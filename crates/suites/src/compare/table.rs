@@ -34,11 +34,20 @@ pub struct Row {
 pub struct Entry(pub Vec<Compared>);
 
 impl Table {
-    /// All figures with a mark.
-    pub fn marked(&self, mark: Mark) -> impl Iterator<Item = (&Row, &Compared)> {
-        let all =
-            self.rows.iter().flat_map(|row| row.entries.iter().flat_map(move |of| of.0.iter().map(move |c| (row, c))));
-        all.filter(move |(_, compared)| compared.mark() == Some(mark))
+    /// Whether anything in it was measured.
+    #[must_use]
+    pub fn is_measured(&self) -> bool {
+        let mut all = self.rows.iter().flat_map(|row| &row.entries).flat_map(|entry| &entry.0);
+        all.any(|compared| compared.measured.is_some())
+    }
+
+    /// All figures with a mark, with their row and the heading of their column.
+    pub fn marked(&self, mark: Mark) -> impl Iterator<Item = (&Row, &str, &Compared)> {
+        self.rows
+            .iter()
+            .flat_map(|row| row.entries.iter().zip(&self.columns).map(move |(entry, column)| (row, column, entry)))
+            .flat_map(|(row, column, entry)| entry.0.iter().map(move |compared| (row, column.as_str(), compared)))
+            .filter(move |(.., compared)| compared.mark() == Some(mark))
     }
 }
 

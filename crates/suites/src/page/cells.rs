@@ -60,9 +60,9 @@ pub fn notes(table: &Table) -> Vec<String> {
     if table.marked(Mark::Off).next().is_some() {
         notes.push(format!("{OFF} off by more than 10 % (throughput: 5 %) of the printed figure"));
     }
-    for (row, compared) in table.marked(Mark::FaultyPrint) {
+    for (row, column, compared) in table.marked(Mark::FaultyPrint) {
         let reason = compared.printed.and_then(|printed| printed.fault).unwrap_or_default();
-        let note = format!("{FAULTY} {}: {reason}", row.names.join(", "));
+        let note = format!("{FAULTY} {}, {column}: {reason}", row.names.join(", "));
         let said = notes.iter().any(|other: &String| other.ends_with(reason));
         if !said {
             notes.push(note);

@@ -2,7 +2,7 @@
 
 use super::cells::{Texts, notes};
 use super::terminal::heading;
-use super::{CellReport, Report, outcome};
+use super::{CellReport, Report, evidence, outcome};
 use crate::compare::{Entry, Table};
 use crate::verdict::Verdict;
 use ccactl_report::html::{still_page, text as escaped};
@@ -29,7 +29,7 @@ pub fn text(report: &Report) -> String {
     for warning in report.warnings() {
         body.push_str(&format!("<p class=\"warning\">{}</p>\n", escaped(&warning)));
     }
-    report.tables.iter().filter(|table| !table.rows.is_empty()).for_each(|of| body.push_str(&table(of)));
+    report.tables.iter().filter(|table| table.is_measured()).for_each(|of| body.push_str(&table(of)));
     body.push_str(&orderings(&report.verdicts));
     body.push_str(&gallery(report));
     body.push_str(&cells(&report.cells));
@@ -77,7 +77,7 @@ fn orderings(verdicts: &[Verdict]) -> String {
             Some(false) => "fail",
             None => "open",
         };
-        let lines: Vec<String> = verdict.evidence.iter().map(|line| escaped(line)).collect();
+        let lines: Vec<String> = evidence(verdict).iter().map(|line| escaped(line)).collect();
         out.push_str(&format!(
             "<tr><td class=\"name {class}\">{}</td><td class=\"verdict\">{}<details{}><summary>Numbers</summary>{}</details></td></tr>\n",
             outcome(verdict),

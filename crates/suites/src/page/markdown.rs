@@ -2,14 +2,14 @@
 
 use super::cells::{Texts, notes};
 use super::terminal::heading;
-use super::{Report, outcome};
+use super::{Report, evidence, outcome};
 use crate::compare::{Entry, Table};
 
 /// The whole report.
 pub fn text(report: &Report) -> String {
     let mut out = format!("# {}\n\n{}\n\n", escaped(&report.title()), escaped(&report.description));
     report.warnings().iter().for_each(|warning| out.push_str(&format!("> {}\n\n", escaped(warning))));
-    for table in report.tables.iter().filter(|table| !table.rows.is_empty()) {
+    for table in report.tables.iter().filter(|table| table.is_measured()) {
         out.push_str(&format!("## {}\n\n{}\n", escaped(&heading(table)), grid(table)));
         notes(table).iter().for_each(|note| out.push_str(&format!("{}\n\n", escaped(note))));
     }
@@ -17,8 +17,8 @@ pub fn text(report: &Report) -> String {
         out.push_str("## Orderings\n\n| | ordering | numbers |\n|---|---|---|\n");
     }
     for verdict in &report.verdicts {
-        let evidence: Vec<String> = verdict.evidence.iter().map(|line| escaped(line)).collect();
-        out.push_str(&format!("| {} | {} | {} |\n", outcome(verdict), escaped(verdict.text), evidence.join("<br>")));
+        let lines: Vec<String> = evidence(verdict).iter().map(|line| escaped(line)).collect();
+        out.push_str(&format!("| {} | {} | {} |\n", outcome(verdict), escaped(verdict.text), lines.join("<br>")));
     }
     if !report.figures.is_empty() {
         out.push_str("\n## Figures\n");

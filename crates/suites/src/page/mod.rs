@@ -196,6 +196,16 @@ impl Report {
     }
 }
 
+/// The numbers of a verdict, line by line.
+fn evidence(verdict: &Verdict) -> Vec<String> {
+    let (told, without_figures) = verdict.told();
+    let mut lines: Vec<String> = told.into_iter().map(str::to_owned).collect();
+    if without_figures > 0 {
+        lines.push(format!("{without_figures} of {} comparisons have no figures", verdict.evidence.len()));
+    }
+    lines
+}
+
 /// How a verdict is called.
 fn outcome(verdict: &Verdict) -> &'static str {
     match verdict.passed {

@@ -22,7 +22,8 @@ pub fn write(cell: &CellResults) -> Result<()> {
     let options = Options::default();
     let summary = ccactl_report::summarize(&recordings, &options)?;
     let mut notes: Vec<String> = cell.runs.iter().map(|run| format!("{}: valid", run.directory)).collect();
-    let not_valid = cell.rejected.iter().map(|run| format!("{}: not valid ({})", run.directory, run.problems.join("; ")));
+    let not_valid =
+        cell.rejected.iter().map(|run| format!("{}: not valid ({})", run.directory, run.problems.join("; ")));
     notes.extend(not_valid);
     notes.push("How well the emulated link kept time is in result.json.".to_owned());
     let heading = html::Heading { title: cell.id.clone(), notes };

@@ -1,7 +1,7 @@
 //! The report on a terminal.
 
 use super::cells::{Texts, notes};
-use super::{Report, outcome};
+use super::{Report, evidence, outcome};
 use crate::compare::{Row, Table};
 
 const GAP: &str = "  ";
@@ -11,7 +11,7 @@ const GAP: &str = "  ";
 pub fn terminal(report: &Report) -> String {
     let mut out = format!("{}\n{}\n", report.title(), report.description);
     report.warnings().iter().for_each(|warning| out.push_str(&format!("{warning}\n")));
-    for table in report.tables.iter().filter(|table| !table.rows.is_empty()) {
+    for table in report.tables.iter().filter(|table| table.is_measured()) {
         out.push_str(&format!("\n{}\n{}", heading(table), grid(table)));
         notes(table).iter().for_each(|note| out.push_str(&format!("{note}\n")));
     }
@@ -21,7 +21,7 @@ pub fn terminal(report: &Report) -> String {
     for verdict in &report.verdicts {
         out.push_str(&format!("{:<11} {}\n", outcome(verdict), verdict.text));
         if verdict.passed != Some(true) {
-            verdict.evidence.iter().for_each(|line| out.push_str(&format!("{:<12}{line}\n", "")));
+            evidence(verdict).iter().for_each(|line| out.push_str(&format!("{:<12}{line}\n", "")));
         }
     }
     out.push_str(&format!("\n{}\n", report.basis()));

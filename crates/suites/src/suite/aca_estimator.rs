@@ -25,15 +25,15 @@ const STEPS: [Window; 5] = [
     Window { name: "60 Mbit/s left", from: 0.90, to: 1.00 },
 ];
 /// What the figure shows in each step: the capacity that UDP leaves. On the wire, where the estimate is payload.
-const LEFT_MBIT: [f64; 5] = [100.0, 90.0, 80.0, 70.0, 60.0];
+const LEFT_MBIT: [(f64, &str); 5] = [(100.0, "100"), (90.0, "90"), (80.0, "80"), (70.0, "70"), (60.0, "60")];
 /// Payload of a full packet against its size on the wire, and a tenth for what a reproduction may be off.
 const FOLLOWS: (f64, f64) = (0.9 * 1448.0 / 1514.0, 1.1);
 
 fn tables(results: &Results) -> Vec<Table> {
     let Some(cell) = results.cell(&[]) else { return Vec::new() };
-    let row = |(step, left): (&Window, f64)| {
-        let compared = |metric: Metric, printed: Option<f64>| {
-            let printed = printed.map(|value| Printed { value, fault: None });
+    let row = |(step, (value, text)): (&Window, (f64, &'static str))| {
+        let left = Printed { value, text, fault: None };
+        let compared = |metric: Metric, printed: Option<Printed>| {
             Entry(vec![Compared { metric, measured: cell.estimate_in(step.name, metric, 0), printed }])
         };
         let entries = vec![compared(Metric::BandwidthEstimate, Some(left)), compared(Metric::Throughput, None)];
@@ -62,7 +62,7 @@ const ORDERINGS: &[Ordering] = &[
         text: "The estimate follows what UDP leaves: 100, 90, 80, 70, 60 Mbit/s on the wire",
         claims: |results| {
             let mut claims = Claims::new();
-            for (step, left) in STEPS.iter().zip(LEFT_MBIT) {
+            for (step, (left, _)) in STEPS.iter().zip(LEFT_MBIT) {
                 let estimate = results.value_in(step.name, &[], Metric::BandwidthEstimate, 0);
                 claims.at_least(&estimate, left * FOLLOWS.0);
                 claims.at_most(&estimate, left * FOLLOWS.1);

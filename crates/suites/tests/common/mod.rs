@@ -4,7 +4,7 @@
 pub mod world;
 pub mod worlds;
 
-use ccactl_scenario::Scenario;
+use ccactl_scenario::{FlowSpec, Scenario};
 use ccactl_suites::Cell;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -39,6 +39,15 @@ fn cell(labels: Vec<(String, String)>) -> Cell {
     let id = labels.iter().map(|(axis, value)| format!("{axis}={value}")).collect::<Vec<_>>().join(",");
     let scenario = Scenario::parse("test.toml", SCENARIO).unwrap();
     Cell { id, labels: BTreeMap::from_iter(labels), scenario }
+}
+
+/// The same cells with so many flows.
+pub fn with_flows(mut cells: Vec<Cell>, flows: usize) -> Vec<Cell> {
+    for cell in &mut cells {
+        let one = cell.scenario.flows[0].clone();
+        cell.scenario.flows = (1..=flows).map(|n| FlowSpec { name: format!("flow-{n}"), ..one.clone() }).collect();
+    }
+    cells
 }
 
 /// A `result.json` of a bench, as far as it says whether there is one.

@@ -199,7 +199,13 @@ fn bufferbloat(place: &Place<'_>, metric: Metric) -> f64 {
     match metric {
         Metric::Rtt => slow * if large { 900.0 } else { 250.0 },
         Metric::Completion => slow * if large { 20.0 } else { 8.0 },
-        Metric::JainPerSecond => if large { 0.80 } else { 0.95 },
+        Metric::JainPerSecond => {
+            if large {
+                0.80
+            } else {
+                0.95
+            }
+        }
         Metric::Throughput => 0.6,
         _ => ANY,
     }
