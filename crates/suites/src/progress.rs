@@ -155,8 +155,8 @@ fn style(template: &str) -> ProgressStyle {
 pub fn duration_text(duration: Duration) -> String {
     let seconds = duration.as_secs_f64().round() as u64;
     match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7200 => format!("{} min", seconds.div_ceil(60)),
+        0..=300 => format!("{seconds} s"),
+        301..7200 => format!("{} min", seconds.div_ceil(60)),
         _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
     }
 }

@@ -56,7 +56,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         set: args.set,
         folder: args.output,
     })?;
-    plan.changed.iter().for_each(|change| eprintln!("not the paper's setting: {change}"));
+    plan.changed.iter().for_each(|change| eprintln!("not as the scenario is written: {change}"));
     Loader::open()?;
     let folder = SuiteFolder::open(&plan.folder, &plan.scenario.name, &plan.matrix)?;
     let failures = carry_out(&plan, &folder, args.jobs.map(Into::into))?;

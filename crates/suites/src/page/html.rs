@@ -109,11 +109,13 @@ fn cells(cells: &[CellReport]) -> String {
     let mut out = String::from("<section>\n<h2>Cells</h2>\n<ul class=\"facts\">\n");
     for cell in cells {
         let (id, runs) = (escaped(&cell.id), cell.valid_runs);
+        // A name may have a percent sign.
+        let link = id.replace('%', "%25");
         let rejected = match cell.rejected.len() {
             0 => String::new(),
             n => format!(", {n} not valid"),
         };
-        out.push_str(&format!("<li><a href=\"{id}/report.html\">{id}</a>: {runs} valid{rejected}</li>\n"));
+        out.push_str(&format!("<li><a href=\"./{link}/report.html\">{id}</a>: {runs} valid{rejected}</li>\n"));
     }
     out.push_str("</ul>\n</section>\n");
     out

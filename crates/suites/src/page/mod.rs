@@ -162,7 +162,7 @@ impl Report {
     fn warnings(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if !self.changed.is_empty() {
-            lines.push(format!("Not the paper's setting: {}", self.changed.join("; ")));
+            lines.push(format!("Not as the scenario is written: {}", self.changed.join("; ")));
         }
         for cell in &self.cells {
             for run in &cell.rejected {
