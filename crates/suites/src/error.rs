@@ -3,6 +3,7 @@
 use ccactl_abi::exit;
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Any failure of this crate.
 #[derive(Debug, thiserror::Error)]
@@ -82,6 +83,11 @@ impl Error {
     pub(crate) fn folder(path: impl Into<PathBuf>, action: &'static str) -> impl FnOnce(io::Error) -> Error {
         let path = path.into();
         move |cause| Error::Folder { path, action, cause }
+    }
+
+    /// An error once a signal has asked for the end.
+    pub(crate) fn check(interrupt: &AtomicBool) -> Result<()> {
+        if interrupt.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
     }
 
     /// Whether a signal asked for the end.

@@ -11,6 +11,7 @@ use ccactl_suites::{Listed, Plan, Request, Size, results};
 use ccactl_testbed::bench::{Limits, Options};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 #[derive(clap::Args)]
@@ -59,13 +60,14 @@ pub fn run(args: Args) -> Result<ExitCode> {
     plan.changed.iter().for_each(|change| eprintln!("not as the scenario is written: {change}"));
     Loader::open()?;
     let folder = SuiteFolder::open(&plan.folder, &plan.scenario.name, &plan.matrix)?;
-    let failures = carry_out(&plan, &folder, args.jobs.map(Into::into))?;
+    let interrupt = bench::interrupt_flag()?;
+    let failures = carry_out(&plan, &folder, args.jobs.map(Into::into), &interrupt)?;
 
-    let results = results::load(&folder, &plan.matrix, plan.suite.windows)?;
+    let results = results::load(&folder, &plan.matrix, plan.suite.windows, &interrupt)?;
     let subject = Subject { suite: plan.suite, scenario: &plan.scenario, matrix: &plan.matrix, changed: &plan.changed };
     let mut report = Report::new(&subject, &results, &failures);
-    report.draw(plan.suite, &results)?;
-    report.write(&folder, &results)?;
+    report.draw(plan.suite, &results, &interrupt)?;
+    report.write(&folder, &results, &interrupt)?;
     if args.json {
         output::json(&report)?;
     } else {
@@ -76,7 +78,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
 }
 
 /// Runs what is not finished.
-fn carry_out(plan: &Plan, folder: &SuiteFolder, jobs: Option<usize>) -> Result<Vec<runner::Failure>> {
+fn carry_out(
+    plan: &Plan,
+    folder: &SuiteFolder,
+    jobs: Option<usize>,
+    interrupt: &AtomicBool,
+) -> Result<Vec<runner::Failure>> {
     let pending = runner::pending(folder, &plan.cells)?;
     let finished = plan.cells.len() - pending.len();
     if finished > 0 {
@@ -88,9 +95,8 @@ fn carry_out(plan: &Plan, folder: &SuiteFolder, jobs: Option<usize>) -> Result<V
     let jobs = jobs.unwrap_or(1);
     let program = std::env::current_exe().context("find the ccactl binary for the built-in traffic")?;
     let executor = Testbed { options: Options { program, limits: Limits::default() } };
-    let interrupt = bench::interrupt_flag()?;
     let mut progress = Progress::new(&plan.scenario.name, &pending, jobs);
-    let outcome = runner::run(folder, &pending, jobs, &executor, &interrupt, &mut progress);
+    let outcome = runner::run(folder, &pending, jobs, &executor, interrupt, &mut progress);
     progress.finish();
     Ok(outcome?)
 }

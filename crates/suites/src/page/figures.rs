@@ -8,6 +8,7 @@ use ccactl_report::figure::{grid, paper, plot};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 /// A figure that was drawn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -23,10 +24,11 @@ pub struct DrawnFigure {
 
 /// Draws all. A recording is read once for all that is drawn of it; what it has no data for is left out (the Jain index
 /// of a lone flow, the RTT where there were no samples).
-pub fn draw(drawings: &[Drawing], results: &Results) -> Result<Vec<DrawnFigure>> {
+pub fn draw(drawings: &[Drawing], results: &Results, interrupt: &AtomicBool) -> Result<Vec<DrawnFigure>> {
     let mut of_cells: BTreeMap<&str, Vec<paper::Figure>> = BTreeMap::new();
     let mut drawn = Vec::new();
     for drawing in drawings {
+        Error::check(interrupt)?;
         let svg = match &drawing.kind {
             Kind::Lines(lines) => Some(plot::plot(lines, paper::Width::Single)),
             Kind::Matrix(matrix) => Some(grid(matrix, paper::Width::Double)),

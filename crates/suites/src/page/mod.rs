@@ -16,9 +16,10 @@ use crate::results::{Missed, Rejected, Results};
 use crate::runner::{Failure, SuiteFolder, VERSION};
 use crate::suite::Suite;
 use crate::verdict::Verdict;
-use crate::{Cell, Result};
+use crate::{Cell, Error, Result};
 use ccactl_scenario::Scenario;
 use serde::Serialize;
+use std::sync::atomic::AtomicBool;
 
 /// Everything that a suite has to say.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -104,18 +105,21 @@ impl Report {
     /// Draws the suite's figures.
     ///
     /// # Errors
-    /// When a recording cannot be read.
-    pub fn draw(&mut self, suite: &Suite, results: &Results) -> Result<()> {
-        self.figures = figures::draw(&(suite.figures)(results), results)?;
+    /// When a recording cannot be read, or a signal asked for the end.
+    pub fn draw(&mut self, suite: &Suite, results: &Results, interrupt: &AtomicBool) -> Result<()> {
+        self.figures = figures::draw(&(suite.figures)(results), results, interrupt)?;
         Ok(())
     }
 
     /// Writes `suite.json`, `suite.md`, `suite.html` and `figures/*.svg`, and the pages of the cells that have none yet.
     ///
     /// # Errors
-    /// When a recording cannot be read or a file cannot be written.
-    pub fn write(&self, folder: &SuiteFolder, results: &Results) -> Result<()> {
-        results.cells.iter().try_for_each(of_cell::write)?;
+    /// When a recording cannot be read, a file cannot be written, or a signal asked for the end.
+    pub fn write(&self, folder: &SuiteFolder, results: &Results, interrupt: &AtomicBool) -> Result<()> {
+        for cell in &results.cells {
+            Error::check(interrupt)?;
+            of_cell::write(cell)?;
+        }
         figures::write(&self.figures, folder)?;
         folder.write("suite.json", json::text(self).as_bytes())?;
         folder.write("suite.md", markdown::text(self).as_bytes())?;

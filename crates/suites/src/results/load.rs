@@ -8,6 +8,7 @@ use ccactl_report::{Convergence, Fairness, FlowSummary, Options, Recording, Reco
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 const US_PER_S: f64 = 1e6;
 const BITS_PER_BYTE: f64 = 8.0;
@@ -15,10 +16,11 @@ const BITS_PER_BYTE: f64 = 8.0;
 /// Reads what the cells have left; those without a result are left out. The recordings are read once for every window.
 ///
 /// # Errors
-/// When a result or a recording cannot be read.
-pub fn load(folder: &SuiteFolder, cells: &[Cell], windows: &[Window]) -> Result<Results> {
+/// When a result or a recording cannot be read, or a signal asked for the end.
+pub fn load(folder: &SuiteFolder, cells: &[Cell], windows: &[Window], interrupt: &AtomicBool) -> Result<Results> {
     let mut results = Results::default();
     for cell in cells {
+        Error::check(interrupt)?;
         if folder.finished(cell)?.is_some() {
             results.cells.push(load_cell(&folder.of_cell(cell), cell, windows)?);
         }

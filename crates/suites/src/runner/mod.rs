@@ -128,9 +128,7 @@ pub fn run(
             (0..jobs.clamp(1, cells.len().max(1))).map(|_| scope.spawn(|| work.carry_out())).collect();
         threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| Error::Panicked))
     })?;
-    if interrupt.load(Ordering::Relaxed) {
-        return Err(Error::Interrupted);
-    }
+    Error::check(interrupt)?;
     Ok(work.failures.into_inner().unwrap_or_else(PoisonError::into_inner).list)
 }
 
