@@ -4,7 +4,7 @@ use crate::runner::{Only, select};
 use crate::suite::{PLAIN, Suite, by_name};
 use crate::{Cell, Error, Result};
 use ccactl_scenario::{Override, Scenario, ScenarioFile};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The wishes of the command line.
 #[derive(Debug, Clone, Default)]
@@ -58,6 +58,11 @@ impl Plan {
         }
         let file = ScenarioFile::open(&request.name, &overrides).map_err(ccactl_testbed::Error::from)?;
         let mut changed = request.set.clone();
+        let suite = by_name(&request.name);
+        // A file goes before a shipped scenario of its name, and is not the paper's.
+        if suite.is_some() && Path::new(&request.name).exists() {
+            changed.push(format!("read from the file {} in the current folder", request.name));
+        }
         let file = if request.quick {
             let quick = file.quick().map_err(ccactl_testbed::Error::from)?;
             changed.extend(file.quick_changes());
@@ -70,7 +75,7 @@ impl Plan {
         let folder = request.folder.clone().unwrap_or_else(|| format!("ccactl-bench-{name}{suffix}").into());
         let matrix = file.cells().to_vec();
         Ok(Plan {
-            suite: by_name(&request.name).unwrap_or(&PLAIN),
+            suite: suite.unwrap_or(&PLAIN),
             cells: select(&matrix, &request.only)?,
             matrix,
             changed,
