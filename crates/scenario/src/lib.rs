@@ -9,6 +9,7 @@ mod file;
 mod matrix;
 mod overrides;
 mod parse;
+mod queue;
 mod reader;
 mod shipped;
 mod spec;
@@ -22,9 +23,8 @@ pub use matrix::{Axis, Cell, WHOLE};
 pub use overrides::{Override, OverrideError};
 pub use shipped::{SHIPPED, Shipped};
 pub use spec::{
-    ALL_HOSTS, Direction, Distribution, FlowSpec, HopSpec, HostSpec, JitterSpec, LINK, LinkSpec, LossSpec, Parameter,
-    Published, QueueSpec, RateStep, Repeat, RttStep, SERVER, Scenario, SwapSpec, Thresholds, UdpSpec, Wanted,
-    WirelessSpec,
+    ALL_HOSTS, Direction, Distribution, FlowSpec, HopSpec, HostSpec, JitterSpec, LINK, LinkSpec, LossSpec, Published,
+    RateStep, Repeat, RttStep, SERVER, Scenario, SwapSpec, Thresholds, UdpSpec, Wanted, WirelessSpec,
 };
 pub use trace::Trace;
 

@@ -1,8 +1,9 @@
 //! Links: the bottleneck, further hops, and who uses them.
 
 use super::{Check, check_ascending, check_name, ensure};
+use crate::queue::check_queue;
 use crate::units::{Buffer, Rate, Span};
-use crate::{LINK, LinkSpec, LossSpec, Scenario};
+use crate::{Distribution, JitterSpec, LINK, LinkSpec, LossSpec, Scenario};
 
 /// More than a geostationary satellite hop by far.
 const MAX_RTT: Span = Span::from_secs(10);
@@ -16,6 +17,7 @@ pub(super) fn check_link(path: &str, link: &LinkSpec) -> Check {
     check_rates(path, link)?;
     check_delays(path, link)?;
     check_losses(path, link)?;
+    check_queue(&at("queue"), &link.queue)?;
     if let Buffer::Bdp(multiple) = link.buffer {
         ensure(multiple > 0.0, at("buffer"), || format!("expected more than 0 BDP, found {multiple}"))?;
     }
@@ -73,16 +75,20 @@ fn check_delays(path: &str, link: &LinkSpec) -> Check {
     ensure(link.bdp_rtt.is_none_or(|rtt| rtt <= MAX_RTT), format!("{path}.bdp_rtt"), || {
         format!("expected at most {MAX_RTT}, found {}", link.bdp_rtt.unwrap_or_default())
     })?;
-    let Some(jitter) = link.jitter else { return Ok(()) };
-    let rtts = link.base_rtt_steps.iter().map(|step| step.base_rtt);
-    let shortest = Span { ns: rtts.fold(link.base_rtt, Span::min).ns / 2 };
-    // A delay cannot be negative: what would have to be cut off is another distribution than the one asked for.
-    ensure((1..=shortest.ns).contains(&jitter.spread.ns), format!("{path}.jitter"), || {
-        format!(
-            "expected a spread above 0s and at most the shortest delay of one direction ({shortest}), found {}",
-            jitter.spread
-        )
-    })
+    check_jitter(&format!("{path}.jitter"), link.jitter)
+}
+
+fn check_jitter(path: &str, jitter: Option<JitterSpec>) -> Check {
+    let Some(JitterSpec { max, distribution, .. }) = jitter else { return Ok(()) };
+    ensure(max.ns > 0 && max <= MAX_RTT, path, || {
+        format!("expected a largest value above 0s and at most {MAX_RTT}, found {max}")
+    })?;
+    let Distribution::Normal { mean, std_dev } = distribution else { return Ok(()) };
+    // Beyond that nearly all of the distribution would be cut off.
+    for (field, value) in [("mean", mean), ("std_dev", std_dev)] {
+        ensure(value <= max, format!("{path}.{field}"), || format!("expected at most max ({max}), found {value}"))?;
+    }
+    Ok(())
 }
 
 fn check_losses(path: &str, link: &LinkSpec) -> Check {

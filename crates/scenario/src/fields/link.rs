@@ -55,7 +55,7 @@ const JITTER_FIELD: Field = optional(
     "jitter",
     Kind::SpanOr(&JITTER),
     "none",
-    "variation of the delay; `\"2ms\"` is uniform, without reordering",
+    "a random time on top of the delay of each packet; `\"2ms\"` is uniform from 0 to 2 ms without reordering",
 );
 const WIRELESS_FIELD: Field = optional(
     "wireless",
@@ -169,17 +169,20 @@ pub(crate) const DELAY_STEP: Table = Table {
 pub(crate) const JITTER: Table = Table {
     title: "`jitter`",
     fields: &[
-        required(
-            "spread",
-            Kind::Span,
-            "uniform: the delay varies by up to this much to either side; normal: standard deviation. At most the delay of one direction",
+        required("max", Kind::Span, "largest time on top of the delay"),
+        optional(
+            "distribution",
+            Kind::Word(&["uniform", "normal"]),
+            "`\"uniform\"`",
+            "`\"uniform\"`: from 0 to `max`; `\"normal\"`: drawn again until it lies between 0 and `max`",
         ),
-        optional("distribution", Kind::Word(&["uniform", "normal"]), "`\"uniform\"`", "`\"uniform\"` or `\"normal\"`"),
+        optional("mean", Kind::Span, "required by `\"normal\"`", "of the normal distribution, at most `max`"),
+        optional("std_dev", Kind::Span, "required by `\"normal\"`", "standard deviation, at most `max`"),
         optional(
             "reorder",
             Kind::Flag,
             "false",
-            "whether packets may overtake each other; else each arrives after the one before",
+            "whether packets may overtake each other; else each arrives with the one before it at the earliest",
         ),
     ],
 };

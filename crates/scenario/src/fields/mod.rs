@@ -34,6 +34,8 @@ pub(crate) enum Kind {
     Sampling,
     /// An array of text.
     Strings,
+    /// An array of whole numbers.
+    Counts,
     /// Text and numbers by name: tunables, sysctls.
     Settings,
     /// `until-stop` or a number of transfers.

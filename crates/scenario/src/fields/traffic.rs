@@ -20,6 +20,13 @@ const PATH: Field = optional(
     "links in the order from the flow's host to the server: `link` and names of `[[hop]]`",
 );
 
+const CLASS: Field = optional(
+    "class",
+    Kind::Count(0, 255),
+    "0",
+    "of its packets, both ways, where a [discipline](#queue-disciplines) has classes",
+);
+
 /// `[[flow]]`
 pub(crate) const FLOW: Table = Table {
     title: "`[[flow]]`",
@@ -36,6 +43,7 @@ pub(crate) const FLOW: Table = Table {
             "`\"upload\"`: the flow's host sends to the server; `\"download\"`: the server sends, the host opens the connection",
         ),
         optional("extra_rtt", Kind::Span, "0s", "added to the base RTT of this flow, half of it in each direction"),
+        CLASS,
         START,
         STOP,
         optional(
@@ -97,6 +105,7 @@ pub(crate) const UDP: Table = Table {
     fields: &[
         required("name", Kind::Name, "unique among flows and UDP sources"),
         PATH,
+        CLASS,
         START,
         STOP,
         required("rate", Kind::Rate, "from the start on; `\"0bit/s\"` is a pause"),

@@ -1,8 +1,9 @@
 //! `[link]` and `[[hop]]`
 
-use super::queue::queue;
 use crate::fields::{DELAY_STEP, GILBERT_ELLIOTT, HOP, JITTER, LINK, LOSS, RATE_STEP, RTT_STEP, TRACE, WIRELESS};
+use crate::queue::{Sizes, queue};
 use crate::reader::Fields;
+use crate::spec::{bdp_bytes, queue_size};
 use crate::units::Span;
 use crate::{
     Distribution, HopSpec, JitterSpec, LinkSpec, LossSpec, RateStep, RttStep, ScenarioError, Trace, WirelessSpec,
@@ -63,11 +64,15 @@ fn link(fields: &Fields<'_, '_>, base: Base) -> Result<LinkSpec, ScenarioError> 
         (None, Some(trace)) => trace.mean_rate(),
         (None, None) => return Err(fields.missing("rate")),
     };
+    let overhead_bytes = fields.or("overhead_bytes", DEFAULT_OVERHEAD_BYTES)?;
+    let bdp_rtt = fields.optional("bdp_rtt")?.or(base.bdp_rtt);
+    let bdp_bytes = bdp_bytes(rate, bdp_rtt.unwrap_or(base.base_rtt));
+    let sizes = Sizes { capacity: &|size| queue_size(size, bdp_bytes), frame_bytes: base.mtu + overhead_bytes };
     Ok(LinkSpec {
         rate,
         base_rtt: base.base_rtt,
         buffer: fields.required("buffer")?,
-        queue: queue(fields)?,
+        queue: queue(fields, &sizes)?,
         ecn_threshold: fields.optional("ecn_threshold")?,
         loss: loss(fields)?,
         rate_steps: fields.optional_tables("rate_steps")?.into_iter().map(rate_step).collect::<Result<_, _>>()?,
@@ -76,8 +81,8 @@ fn link(fields: &Fields<'_, '_>, base: Base) -> Result<LinkSpec, ScenarioError> 
         jitter: jitter(fields)?,
         wireless: fields.optional_table("wireless")?.map(wireless).transpose()?,
         duplex: fields.or("duplex", false)?,
-        overhead_bytes: fields.or("overhead_bytes", DEFAULT_OVERHEAD_BYTES)?,
-        bdp_rtt: fields.optional("bdp_rtt")?.or(base.bdp_rtt),
+        overhead_bytes,
+        bdp_rtt,
         mtu: base.mtu,
         seed: base.seed,
     })
@@ -130,18 +135,25 @@ fn loss(fields: &Fields<'_, '_>) -> Result<LossSpec, ScenarioError> {
 }
 
 fn jitter(fields: &Fields<'_, '_>) -> Result<Option<JitterSpec>, ScenarioError> {
-    let uniform = |spread| JitterSpec { spread, distribution: Distribution::Uniform, reorder: false };
-    if fields.is_text("jitter") {
+    let uniform = |max| JitterSpec { max, distribution: Distribution::Uniform, reorder: false };
+    if !fields.is_table("jitter") {
         return Ok(fields.optional("jitter")?.map(uniform));
     }
-    let Some(table) = fields.optional_table("jitter")? else { return Ok(None) };
-    let table = table.only(&JITTER)?;
-    let spread = table.required("spread")?;
-    Ok(Some(JitterSpec {
-        distribution: table.or("distribution", Distribution::Uniform)?,
-        reorder: table.or("reorder", false)?,
-        ..uniform(spread)
-    }))
+    let table = fields.table("jitter")?.only(&JITTER)?;
+    let distribution: String = table.or("distribution", "uniform".to_owned())?;
+    let distribution = match distribution.as_str() {
+        "uniform" => match ["mean", "std_dev"].into_iter().find(|field| table.has(field)) {
+            None => Distribution::Uniform,
+            Some(field) => {
+                return Err(table.error(field, "expected no such field of a uniform distribution".to_owned()));
+            }
+        },
+        "normal" => Distribution::Normal { mean: table.required("mean")?, std_dev: table.required("std_dev")? },
+        other => {
+            return Err(table.error("distribution", format!("expected \"uniform\" or \"normal\", found {other:?}")));
+        }
+    };
+    Ok(Some(JitterSpec { distribution, reorder: table.or("reorder", false)?, ..uniform(table.required("max")?) }))
 }
 
 fn wireless(fields: Fields<'_, '_>) -> Result<WirelessSpec, ScenarioError> {

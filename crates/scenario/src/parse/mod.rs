@@ -2,7 +2,6 @@
 
 mod host;
 mod link;
-mod queue;
 mod traffic;
 
 use crate::fields::{DOCUMENT, PUBLISHED, THRESHOLDS};

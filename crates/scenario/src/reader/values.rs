@@ -4,7 +4,7 @@ use super::FromValue;
 use crate::fields::{ANY, Kind};
 use crate::spec::UNTIL_STOP;
 use crate::units::{Buffer, Rate, Span, UnitError};
-use crate::{Direction, Distribution, Repeat};
+use crate::{Direction, Repeat};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 use toml::de::{DeInteger, DeValue};
@@ -71,6 +71,12 @@ impl FromValue for u32 {
     }
 }
 
+impl FromValue for u8 {
+    fn from_value(value: &DeValue<'_>) -> Result<Self, String> {
+        u8::try_from(u64::from_value(value)?).or_else(|_| expected("a whole number below 256", value))
+    }
+}
+
 impl FromValue for f64 {
     fn from_value(value: &DeValue<'_>) -> Result<Self, String> {
         let text = match value {
@@ -82,6 +88,13 @@ impl FromValue for f64 {
             .ok()
             .filter(|number: &f64| number.is_finite())
             .map_or_else(|| expected("a finite number", value), Ok)
+    }
+}
+
+impl FromValue for Vec<u32> {
+    fn from_value(value: &DeValue<'_>) -> Result<Self, String> {
+        let Some(array) = value.as_array() else { return expected("an array of whole numbers", value) };
+        array.iter().map(|entry| u32::from_value(entry.get_ref())).collect()
     }
 }
 
@@ -114,16 +127,6 @@ impl FromValue for Direction {
             Some("upload") => Ok(Direction::Upload),
             Some("download") => Ok(Direction::Download),
             _ => expected("\"upload\" or \"download\"", value),
-        }
-    }
-}
-
-impl FromValue for Distribution {
-    fn from_value(value: &DeValue<'_>) -> Result<Self, String> {
-        match value.as_str() {
-            Some("uniform") => Ok(Distribution::Uniform),
-            Some("normal") => Ok(Distribution::Normal),
-            _ => expected("\"uniform\" or \"normal\"", value),
         }
     }
 }

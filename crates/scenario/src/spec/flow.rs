@@ -51,6 +51,8 @@ pub struct FlowSpec {
     pub alias: Option<String>,
     /// Links in the order from the flow's host to the server.
     pub path: Vec<String>,
+    /// Of its packets, both ways, for disciplines that have classes.
+    pub class: u8,
     /// Which way the data go.
     pub direction: Direction,
     /// Added to the base RTT of this flow, half of it in each direction.
@@ -131,6 +133,8 @@ pub struct UdpSpec {
     pub name: String,
     /// Links in the order from the source to the server.
     pub path: Vec<String>,
+    /// Of its packets, for disciplines that have classes.
+    pub class: u8,
     /// When it starts.
     pub start: Span,
     /// When it stops.

@@ -1,11 +1,13 @@
 //! Links: one transmitter with its queue and wire, or one in each direction.
 
-use super::QueueSpec;
+use crate::queue;
 use crate::trace::Trace;
 use crate::units::{Buffer, Rate, Span};
-use ccactl_link::{Capacity, LinkConfig};
+use ccactl_link::queue::Discipline;
+use ccactl_link::{Capacity, LinkConfig, Nanos, RatePlan, WireConfig};
 use serde::ser::Error;
 use serde::{Serialize, Serializer};
+use std::sync::Arc;
 
 /// Name of the bottleneck in paths.
 pub const LINK: &str = "link";
@@ -20,7 +22,8 @@ pub struct LinkSpec {
     /// Room for waiting packets.
     pub buffer: Buffer,
     /// Which packets go first, and which are dropped or marked before the buffer is full.
-    pub queue: QueueSpec,
+    #[serde(serialize_with = "queue::serialize")]
+    pub queue: Discipline,
     /// Queue beyond which ECN-capable packets are marked; they are never marked when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn_threshold: Option<Buffer>,
@@ -125,25 +128,31 @@ pub enum LossSpec {
     Random(f64),
 }
 
-/// How delays vary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Distribution {
-    /// Evenly between delay − spread and delay + spread.
-    Uniform,
-    /// Normal with the spread as standard deviation, not below zero delay.
-    Normal,
-}
-
-/// Variation of the delay of one direction.
+/// A random time on top of the delay of each packet.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct JitterSpec {
-    /// Width; see [`Distribution`].
-    pub spread: Span,
-    /// Its form.
+    /// Largest.
+    pub max: Span,
+    /// How it is distributed below that.
+    #[serde(flatten)]
     pub distribution: Distribution,
     /// Whether packets may overtake each other.
     pub reorder: bool,
+}
+
+/// Distribution of the jitter.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(tag = "distribution", rename_all = "kebab-case")]
+pub enum Distribution {
+    /// Evenly from 0 to the largest value.
+    Uniform,
+    /// Normal, truncated to what lies between 0 and the largest value.
+    Normal {
+        /// Mean before the truncation.
+        mean: Span,
+        /// Standard deviation before the truncation.
+        std_dev: Span,
+    },
 }
 
 /// Retransmission below IP, as of Wi-Fi: in order, and the transmitter is busy meanwhile.
@@ -157,11 +166,25 @@ pub struct WirelessSpec {
     pub retry_delay: Span,
 }
 
+/// Bandwidth-delay product in bytes on the wire.
+pub(crate) fn bdp_bytes(rate: Rate, rtt: Span) -> f64 {
+    rate.bps as f64 / 8.0 * rtt.secs_f64()
+}
+
+/// A size as the link model takes it.
+pub(crate) fn queue_size(size: Buffer, bdp_bytes: f64) -> Capacity {
+    match size {
+        Buffer::Bdp(multiple) => Capacity::Bytes((multiple * bdp_bytes).round() as u64),
+        Buffer::Bytes(bytes) => Capacity::Bytes(bytes),
+        Buffer::Packets(packets) => Capacity::Packets(packets),
+    }
+}
+
 impl LinkSpec {
     /// Bandwidth-delay product in bytes on the wire.
     #[must_use]
     pub fn bdp_bytes(&self) -> f64 {
-        self.rate.bps as f64 / 8.0 * self.bdp_rtt.unwrap_or(self.base_rtt).secs_f64()
+        bdp_bytes(self.rate, self.bdp_rtt.unwrap_or(self.base_rtt))
     }
 
     /// Size of a full packet on the wire.
@@ -182,12 +205,8 @@ impl LinkSpec {
         self.ecn_threshold.map(|threshold| self.queue_size(threshold))
     }
 
-    pub(crate) fn queue_size(&self, size: Buffer) -> Capacity {
-        match size {
-            Buffer::Bdp(multiple) => Capacity::Bytes((multiple * self.bdp_bytes()).round() as u64),
-            Buffer::Bytes(bytes) => Capacity::Bytes(bytes),
-            Buffer::Packets(packets) => Capacity::Packets(packets),
-        }
+    fn queue_size(&self, size: Buffer) -> Capacity {
+        queue_size(size, self.bdp_bytes())
     }
 
     /// The buffer in bytes; packets count as full ones.
@@ -202,31 +221,70 @@ impl LinkSpec {
         self.mark_above().map(|threshold| self.in_bytes(threshold))
     }
 
-    pub(crate) fn in_bytes(&self, size: Capacity) -> u64 {
+    fn in_bytes(&self, size: Capacity) -> u64 {
         match size {
             Capacity::Bytes(bytes) => bytes,
             Capacity::Packets(packets) => packets.saturating_mul(self.frame_bytes()),
         }
     }
 
-    /// The highest rate of the plan.
+    /// Propagation delays of one direction, each for what leaves from its time on, ns.
     #[must_use]
-    pub fn rate_max(&self) -> Rate {
-        self.rate_steps.iter().map(|step| step.rate).fold(self.rate, Rate::max)
+    pub fn one_way(&self) -> Vec<(Nanos, Nanos)> {
+        let later = self.base_rtt_steps.iter().map(|step| (step.at.ns, step.base_rtt.ns / 2));
+        std::iter::once((0, self.base_rtt.ns / 2)).chain(later).collect()
     }
 
-    /// Parameters of the link model for run `run`, from 1.
+    /// Parameters of the link model for run `run`, from 1: the transmitter of one direction.
     #[must_use]
     pub fn config(&self, run: u32) -> LinkConfig {
+        let steps = || self.rate_steps.iter().map(|step| (step.at.ns, step.rate.bps));
         LinkConfig {
-            rate_bps: self.rate.bps,
+            rate: match &self.rate_trace {
+                Some(trace) => RatePlan::Trace(Arc::clone(&trace.opportunities)),
+                None => RatePlan::Steps(std::iter::once((0, self.rate.bps)).chain(steps()).collect()),
+            },
             capacity: self.capacity(),
+            queue: self.queue.clone(),
             mark_above: self.mark_above(),
-            loss: match self.loss {
-                LossSpec::Random(probability) => probability,
-                LossSpec::GilbertElliott { .. } => 0.0,
+            wire: WireConfig {
+                delay: self.one_way(),
+                jitter: self.jitter.map(JitterSpec::config),
+                loss: self.loss.config(),
+                wireless: self.wireless.map(WirelessSpec::config),
             },
             seed: self.seed.wrapping_add(u64::from(run)),
         }
+    }
+}
+
+impl JitterSpec {
+    fn config(self) -> ccactl_link::Jitter {
+        let max = self.max.ns;
+        let distribution = match self.distribution {
+            Distribution::Uniform => ccactl_link::Distribution::Uniform { max },
+            Distribution::Normal { mean, std_dev } => {
+                ccactl_link::Distribution::Normal { mean: mean.ns, std_dev: std_dev.ns, max }
+            }
+        };
+        ccactl_link::Jitter { distribution, reorder: self.reorder }
+    }
+}
+
+impl LossSpec {
+    fn config(self) -> ccactl_link::Loss {
+        match self {
+            LossSpec::Random(0.0) => ccactl_link::Loss::None,
+            LossSpec::Random(probability) => ccactl_link::Loss::Bernoulli(probability),
+            LossSpec::GilbertElliott { good_to_bad: p, bad_to_good: r, loss_good, loss_bad } => {
+                ccactl_link::Loss::GilbertElliott(ccactl_link::GilbertElliott { p, r, loss_good, loss_bad })
+            }
+        }
+    }
+}
+
+impl WirelessSpec {
+    fn config(self) -> ccactl_link::Wireless {
+        ccactl_link::Wireless { error: self.error, retries: self.retries, retry_delay: self.retry_delay.ns }
     }
 }

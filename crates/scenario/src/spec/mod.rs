@@ -3,15 +3,13 @@
 mod flow;
 mod host;
 mod link;
-mod queue;
 
 pub use flow::{Direction, FlowSpec, Repeat, SwapSpec, UdpSpec, Wanted};
 pub use host::{ALL_HOSTS, HostSpec, SERVER};
 pub use link::{Distribution, HopSpec, JitterSpec, LINK, LinkSpec, LossSpec, RateStep, RttStep, WirelessSpec};
-pub use queue::{Parameter, QueueSpec};
+pub(crate) use link::{bdp_bytes, queue_size};
 
 pub(crate) use flow::UNTIL_STOP;
-pub(crate) use queue::DISCIPLINES;
 
 use crate::units::{Rate, Span};
 use serde::Serialize;

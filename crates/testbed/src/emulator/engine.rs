@@ -12,7 +12,7 @@ use super::lateness::Histogram;
 use super::pool::{Packet, Pool};
 use crate::clock;
 use crate::host::tun::Tun;
-use ccactl_link::{Departure, Enqueue, Link, LinkConfig, Nanos};
+use ccactl_link::{Departure, Item, Link, LinkConfig, Nanos, Output};
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,12 +76,13 @@ impl Engine {
         let devices = ports.iter().map(|port| port.tun.as_fd()).chain([receiver.as_fd()]);
         let descriptors =
             devices.map(|fd| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }).collect();
+        let tick = config.rate.highest_rate_bps() > TICK_ABOVE_BPS;
         let mut link = Link::new(config);
         link.reserve(slots);
         Engine {
             link,
             overhead_bytes: u64::from(overhead_bytes),
-            tick: config.rate_bps > TICK_ABOVE_BPS,
+            tick,
             pool: Pool::new(slots, (mtu as usize).next_multiple_of(64)),
             to_receiver: lines(),
             to_sender: lines(),
@@ -137,22 +138,27 @@ impl Engine {
     fn offer(&mut self, packet: Packet) {
         let now = clock::now();
         self.drain_link(now);
-        let wire_bytes = u64::from(packet.bytes) + self.overhead_bytes;
-        let flow = &mut self.counters.flows[packet.sender as usize];
-        flow.offered_packets += 1;
-        match self.link.enqueue(now, packet, wire_bytes) {
-            Enqueue::Enqueued { above_threshold, .. } => {
-                if above_threshold && super::ecn::mark(self.pool.bytes_mut(packet)) {
-                    flow.marked_packets += 1;
-                }
-                let queued = self.link.queued_bytes();
-                self.counters.queue_max_bytes = self.counters.queue_max_bytes.max(queued);
-                self.counters.queue_sum_bytes += u128::from(queued);
-            }
-            Enqueue::Dropped(_) => {
-                flow.dropped_full_packets += 1;
-                self.pool.release(packet);
-            }
+        let flow = packet.sender as usize;
+        let dropped_before = self.counters.flows[flow].dropped_full_packets;
+        self.counters.flows[flow].offered_packets += 1;
+        self.link.enqueue(now, self.item(packet));
+        self.drain_link(now);
+        if self.counters.flows[flow].dropped_full_packets == dropped_before {
+            let queued = self.link.queued_bytes();
+            self.counters.queue_max_bytes = self.counters.queue_max_bytes.max(queued);
+            self.counters.queue_sum_bytes += u128::from(queued);
+        }
+    }
+
+    /// What the link model looks at.
+    fn item(&self, packet: Packet) -> Item<Packet> {
+        Item {
+            packet,
+            size_bytes: packet.bytes + self.overhead_bytes as u32,
+            flow: packet.sender,
+            class: 0,
+            is_ack: false,
+            ecn_capable: super::ecn::is_capable(self.pool.bytes(packet)),
         }
     }
 
@@ -178,21 +184,35 @@ impl Engine {
         true
     }
 
-    /// Moves what has left the bottleneck into the delay lines.
+    /// Moves what has left the bottleneck into the delay lines, and frees what was dropped.
     fn drain_link(&mut self, now: Nanos) {
-        while let Some(Departure { packet, at, back_to_back, lost, .. }) = self.link.pop(now) {
-            let sender = packet.sender as usize;
-            let wire_bytes = u64::from(packet.bytes) + self.overhead_bytes;
-            if lost {
-                self.lost_before.lost(wire_bytes, back_to_back);
-                self.counters.flows[sender].lost_packets += 1;
-                self.pool.release(packet);
-                continue;
+        while let Some(output) = self.link.pop(now) {
+            match output {
+                Output::Sent(departure) => self.carry(&departure),
+                Output::Dropped { packet, .. } => {
+                    self.counters.flows[packet.sender as usize].dropped_full_packets += 1;
+                    self.pool.release(packet);
+                }
             }
-            let due = at + self.ports[sender].one_way;
-            let (wire_bytes, back_to_back) = self.lost_before.passed(wire_bytes, back_to_back);
-            self.to_receiver[sender].push_back(InFlight { packet, due, wire_bytes, back_to_back });
         }
+    }
+
+    fn carry(&mut self, departure: &Departure<Packet>) {
+        let Departure { packet, due, back_to_back, .. } = *departure;
+        let sender = packet.sender as usize;
+        let wire_bytes = u64::from(packet.bytes) + self.overhead_bytes;
+        if departure.marked && super::ecn::mark(self.pool.bytes_mut(packet)) {
+            self.counters.flows[sender].marked_packets += 1;
+        }
+        if departure.lost.is_some() {
+            self.lost_before.lost(wire_bytes, back_to_back);
+            self.counters.flows[sender].lost_packets += 1;
+            self.pool.release(packet);
+            return;
+        }
+        let due = due + self.ports[sender].one_way;
+        let (wire_bytes, back_to_back) = self.lost_before.passed(wire_bytes, back_to_back);
+        self.to_receiver[sender].push_back(InFlight { packet, due, wire_bytes, back_to_back });
     }
 
     /// Writes what is due to the devices.
@@ -232,7 +252,7 @@ impl Engine {
         let lines = self.to_receiver.iter().chain(&self.to_sender);
         let in_flight = lines.filter_map(|line| line.front()).map(|head| head.due).min();
         let shortest = self.ports.iter().map(|port| port.one_way).min().unwrap_or(0);
-        let queued = self.link.next_departure().map(|departure| departure + shortest);
+        let queued = self.link.next_event().map(|event| event + shortest);
         in_flight.into_iter().chain(queued).min()
     }
 

@@ -1,0 +1,147 @@
+//! Sharing by class after Floyd, Van Jacobson, "Link-sharing and resource management models for packet networks", IEEE/ACM ToN 3(4),
+//! 1995: each class gets its share of the link when it needs it, and what others do not use may be borrowed. It is one
+//! level of that model, not its hierarchy, and has no priorities. Where CBQ estimates a class's rate by a moving average,
+//! this keeps the time from which a class is within its share again, with a limited credit; and what is lent is divided in
+//! proportion to the shares of the borrowers.
+
+use super::fattest::Fattest;
+use super::{Next, Queue};
+use crate::Nanos;
+use crate::buffer::{Buffer, Line};
+use crate::packet::{DropReason, Waiting};
+
+/// Parameters of sharing by class.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Classes {
+    /// By number of the class; packets of higher classes belong to the last. The shares add up to 1000 or less.
+    pub classes: Vec<Class>,
+    /// Bytes that a class may send at once after a pause.
+    pub burst_bytes: u32,
+}
+
+/// One class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Class {
+    /// Share of the rate of the link, in thousandths; not 0.
+    pub share_permille: u32,
+    /// It may use what others do not. If not, its share is its limit.
+    pub borrow: bool,
+}
+
+impl Default for Classes {
+    /// Two halves that lend to each other, and two full packets at once.
+    fn default() -> Self {
+        let half = Class { share_permille: 500, borrow: true };
+        Classes { classes: vec![half; 2], burst_bytes: 2 * 1514 }
+    }
+}
+
+const WHOLE_PERMILLE: u32 = 1000;
+
+struct ClassQueue {
+    class: Class,
+    packets: Line,
+    /// From then on it is within its share.
+    within_share_at: Nanos,
+    /// What it borrowed, divided by its share.
+    borrowed: u64,
+}
+
+impl ClassQueue {
+    /// Time to send that much at the share of the class.
+    fn time_of(&self, bytes: u32, rate_bps: u64) -> Nanos {
+        let units = u128::from(bytes) * 8 * 1_000_000_000 * u128::from(WHOLE_PERMILLE);
+        (units / (u128::from(rate_bps) * u128::from(self.class.share_permille))) as Nanos
+    }
+
+    fn weighted(&self, bytes: u64) -> u64 {
+        bytes * u64::from(WHOLE_PERMILLE) / u64::from(self.class.share_permille)
+    }
+}
+
+/// Sharing by class at work.
+pub(crate) struct ClassesQueue {
+    queues: Vec<ClassQueue>,
+    burst_bytes: u32,
+    /// Queues by their length divided by their share.
+    fattest: Fattest,
+    /// `borrowed` of the class that borrowed last.
+    lent: u64,
+}
+
+impl ClassesQueue {
+    pub fn new(config: Classes) -> Self {
+        assert!(!config.classes.is_empty(), "there is a class");
+        assert!(config.classes.iter().all(|class| class.share_permille > 0), "no share of a class is 0");
+        let sum: u64 = config.classes.iter().map(|class| u64::from(class.share_permille)).sum();
+        assert!(sum <= u64::from(WHOLE_PERMILLE), "shares of classes add up to 1000 or less");
+        let queue = |class| ClassQueue { class, packets: Line::default(), within_share_at: 0, borrowed: 0 };
+        let fattest = Fattest::new(config.classes.len());
+        let queues = config.classes.into_iter().map(queue).collect();
+        ClassesQueue { queues, burst_bytes: config.burst_bytes, fattest, lent: 0 }
+    }
+
+    fn set_length(&mut self, number: usize) {
+        let queue = &self.queues[number];
+        self.fattest.set(number, queue.weighted(queue.packets.bytes()));
+    }
+
+    /// The class that has waited longest within its share, or else the one that borrowed least. `Err` with the time at which the first
+    /// class is within its share again.
+    fn choose(&self, now: Nanos) -> Option<Result<(usize, bool), Nanos>> {
+        let waiting = || self.queues.iter().enumerate().filter(|(_, queue)| !queue.packets.is_empty());
+        let (first, queue) = waiting().min_by_key(|(_, queue)| queue.within_share_at)?;
+        if queue.within_share_at <= now {
+            return Some(Ok((first, false)));
+        }
+        let borrower = waiting().filter(|(_, queue)| queue.class.borrow).min_by_key(|(_, queue)| queue.borrowed);
+        Some(borrower.map(|(number, _)| (number, true)).ok_or(queue.within_share_at))
+    }
+
+    fn charge(&mut self, number: usize, bytes: u32, borrows: bool, now: Nanos, rate_bps: u64) {
+        let queue = &mut self.queues[number];
+        if borrows {
+            self.lent = queue.borrowed;
+            queue.borrowed += queue.weighted(u64::from(bytes));
+        } else {
+            let credit = queue.time_of(self.burst_bytes, rate_bps);
+            let from = queue.within_share_at.max(now.saturating_sub(credit));
+            queue.within_share_at = from + queue.time_of(bytes, rate_bps);
+        }
+    }
+}
+
+impl<P> Queue<P> for ClassesQueue {
+    fn enqueue(&mut self, now: Nanos, packet: Waiting<P>, buffer: &mut Buffer<P>) {
+        let number = usize::from(packet.item.class).min(self.queues.len() - 1);
+        let lent = self.lent;
+        let queue = &mut self.queues[number];
+        if queue.packets.is_empty() {
+            // Who had nothing to send has no claim to what others borrowed meanwhile.
+            queue.borrowed = queue.borrowed.max(lent);
+        }
+        buffer.push_back(&mut queue.packets, packet);
+        self.set_length(number);
+        while buffer.is_overfull() {
+            let Some(longest) = self.fattest.longest() else { return };
+            if let Some(packet) = buffer.pop_back(&mut self.queues[longest].packets) {
+                buffer.drop_packet(now, packet, DropReason::Full);
+            }
+            self.set_length(longest);
+        }
+    }
+
+    fn dequeue(&mut self, now: Nanos, buffer: &mut Buffer<P>) -> Next<P> {
+        let (number, borrows) = match self.choose(now) {
+            None => return Next::Nothing,
+            Some(Err(at)) => return Next::Later(at),
+            Some(Ok(choice)) => choice,
+        };
+        let packet = buffer.pop_front(&mut self.queues[number].packets);
+        self.set_length(number);
+        if let Some(packet) = &packet {
+            self.charge(number, packet.item.size_bytes, borrows, now, buffer.rate_bps);
+        }
+        packet.into()
+    }
+}

@@ -1,0 +1,115 @@
+//! Queue disciplines: who waits, who leaves next, who is dropped or marked. One file each.
+
+mod ack_first;
+mod classes;
+mod codel;
+mod drop_tail;
+mod drr;
+mod early;
+mod exponential_red;
+mod fattest;
+mod fq_codel;
+mod pie;
+mod red;
+mod rem;
+mod sfq;
+
+pub use classes::{Class, Classes};
+pub use codel::CoDel;
+pub use drr::Drr;
+pub use exponential_red::ExponentialRed;
+pub use fq_codel::FqCoDel;
+pub use pie::Pie;
+pub use red::Red;
+pub use rem::Rem;
+pub use sfq::Sfq;
+
+use crate::Nanos;
+use crate::buffer::Buffer;
+use crate::packet::Waiting;
+use early::Judged;
+use rand::rngs::StdRng;
+
+/// Which discipline a link has.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Discipline {
+    /// First in, first out; what finds no room is refused.
+    DropTail,
+    /// First in, first out; the oldest packets make room for the newest.
+    DropHead,
+    /// Random early detection.
+    Red(Red),
+    /// Marking probability that grows exponentially with a virtual queue.
+    ExponentialRed(ExponentialRed),
+    /// Random exponential marking.
+    Rem(Rem),
+    /// Controlled delay.
+    CoDel(CoDel),
+    /// Proportional integral controller enhanced.
+    Pie(Pie),
+    /// Fair queueing by flow with CoDel on each.
+    FqCoDel(FqCoDel),
+    /// Stochastic fairness queueing.
+    Sfq(Sfq),
+    /// Deficit round robin, with weights.
+    Drr(Drr),
+    /// Shares of classes, with borrowing.
+    Classes(Classes),
+    /// Pure ACKs before everything else.
+    AckFirst,
+}
+
+/// What a discipline answers when the transmitter is free.
+pub(crate) enum Next<P> {
+    /// This one leaves.
+    Packet(Waiting<P>),
+    /// Nothing before this time, unless a packet arrives. Only disciplines that limit a class answer so.
+    Later(Nanos),
+    /// Nothing waits.
+    Nothing,
+}
+
+impl<P> From<Option<Waiting<P>>> for Next<P> {
+    fn from(packet: Option<Waiting<P>>) -> Self {
+        packet.map_or(Next::Nothing, Next::Packet)
+    }
+}
+
+/// A discipline at work. It keeps its packets in lines of the buffer and hands what it drops to
+/// [`Buffer::drop_packet`]. Times do not descend. Nothing allocates.
+pub(crate) trait Queue<P>: Send {
+    /// A packet arrives at `now`.
+    fn enqueue(&mut self, now: Nanos, packet: Waiting<P>, buffer: &mut Buffer<P>);
+
+    /// The transmitter is free at `now`. With nothing waiting this is the beginning of an idle time.
+    fn dequeue(&mut self, now: Nanos, buffer: &mut Buffer<P>) -> Next<P>;
+}
+
+impl Discipline {
+    pub(crate) fn queue<P>(self, rng: &mut StdRng) -> Box<dyn Queue<P>> {
+        match self {
+            Discipline::DropTail => Box::new(drop_tail::DropTail::default()),
+            Discipline::DropHead => Box::new(drop_tail::DropHead::default()),
+            Discipline::Red(config) => Box::new(Judged::by(red::Average::new(config))),
+            Discipline::ExponentialRed(config) => Box::new(Judged::by(exponential_red::VirtualQueue::new(config))),
+            Discipline::Rem(config) => Box::new(Judged::by(rem::Price::new(config))),
+            Discipline::CoDel(config) => Box::new(codel::CoDelQueue::new(config)),
+            Discipline::Pie(config) => Box::new(Judged::by(pie::Controller::new(config))),
+            Discipline::FqCoDel(config) => Box::new(fq_codel::FqCoDelQueue::new(config, rng)),
+            Discipline::Sfq(config) => Box::new(sfq::SfqQueue::new(config, rng)),
+            Discipline::Drr(config) => Box::new(drr::DrrQueue::new(config)),
+            Discipline::Classes(config) => Box::new(classes::ClassesQueue::new(config)),
+            Discipline::AckFirst => Box::new(ack_first::AckFirst::default()),
+        }
+    }
+}
+
+/// Which of `queues` a flow belongs to; another perturbation scatters the flows anew. The finalizer of
+/// MurmurHash3 (Appleby 2011), of which every bit depends on every bit of the flow.
+fn bucket(flow: u32, perturbation: u64, queues: usize) -> usize {
+    let mut hash = u64::from(flow) ^ perturbation;
+    for factor in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
+        hash = (hash ^ hash >> 33).wrapping_mul(factor);
+    }
+    ((hash ^ hash >> 33) % queues as u64) as usize
+}

@@ -1,0 +1,59 @@
+//! What the parameters of a discipline must be together. Ranges of single ones are those of the table of fields.
+
+use crate::check::{Check, ensure};
+use ccactl_link::{Capacity, Discipline};
+
+const WHOLE_PERMILLE: u32 = 1000;
+
+/// `path` is that of the field `queue`.
+pub(crate) fn check_queue(path: &str, discipline: &Discipline) -> Check {
+    let at = |field: &str| format!("{path}.{field}");
+    let span = |field: &str, ns: u64| ensure(ns > 0, at(field), || "expected more than 0s".to_owned());
+    match discipline {
+        Discipline::DropTail | Discipline::DropHead | Discipline::AckFirst => Ok(()),
+        Discipline::Red(red) => {
+            let ascend = match (red.min_threshold, red.max_threshold) {
+                (Capacity::Packets(min), Capacity::Packets(max)) | (Capacity::Bytes(min), Capacity::Bytes(max)) => {
+                    min < max
+                }
+                _ => {
+                    return ensure(false, at("max_threshold"), || {
+                        "expected both thresholds in packets or neither (one BDP counts in bytes)".to_owned()
+                    });
+                }
+            };
+            ensure(ascend, at("max_threshold"), || {
+                format!("expected more than min_threshold ({:?}), found {:?}", red.min_threshold, red.max_threshold)
+            })
+        }
+        Discipline::ExponentialRed(red) => {
+            let (min, max) = (red.min_threshold_bytes, red.max_threshold_bytes);
+            ensure(min < max, at("max_threshold_bytes"), || {
+                format!("expected more than min_threshold_bytes ({min}), found {max}")
+            })?;
+            ensure(red.min_probability > 0.0, at("min_probability"), || "expected more than 0, found 0".to_owned())?;
+            ensure(red.min_probability <= red.max_probability, at("max_probability"), || {
+                format!("expected at least min_probability ({}), found {}", red.min_probability, red.max_probability)
+            })
+        }
+        Discipline::Rem(rem) => {
+            for (field, value, above) in [("gamma", rem.gamma, 0.0), ("alpha", rem.alpha, 0.0), ("phi", rem.phi, 1.0)] {
+                ensure(value > above, at(field), || format!("expected more than {above}, found {value}"))?;
+            }
+            span("interval", rem.interval)
+        }
+        Discipline::CoDel(codel) => span("target", codel.target).and_then(|()| span("interval", codel.interval)),
+        Discipline::FqCoDel(fq) => span("target", fq.codel.target).and_then(|()| span("interval", fq.codel.interval)),
+        Discipline::Pie(pie) => span("update_interval", pie.update_interval),
+        Discipline::Sfq(_) => Ok(()),
+        Discipline::Drr(drr) => ensure(!drr.weights.contains(&0), at("weights"), || {
+            format!("expected weights from 1, found {:?}", drr.weights)
+        }),
+        Discipline::Classes(classes) => {
+            let sum: u32 = classes.classes.iter().map(|class| class.share_permille).sum();
+            ensure((1..=WHOLE_PERMILLE).contains(&sum), at("classes"), || {
+                format!("expected at least one class, and shares of 1000 thousandths at most together, found {sum}")
+            })
+        }
+    }
+}
