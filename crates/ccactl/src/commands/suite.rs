@@ -8,7 +8,7 @@ use ccactl_suites::page::{Report, Subject, terminal};
 use ccactl_suites::progress::{Progress, duration_text};
 use ccactl_suites::runner::{self, Only, SuiteFolder, Testbed};
 use ccactl_suites::{Listed, Plan, Request, Size, results};
-use ccactl_testbed::bench::{Limits, Options};
+use ccactl_testbed::bench::{ATTEMPTS, Limits, Options};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -36,6 +36,9 @@ pub struct Args {
     /// Cells side by side [default: what `ccactl bench calibrate` measured for this rate, else 1]
     #[arg(long, value_name = "N")]
     jobs: Option<std::num::NonZeroUsize>,
+    /// How often a run is tried until it is valid
+    #[arg(long, value_name = "N", default_value_t = ATTEMPTS, value_parser = clap::value_parser!(u32).range(1..=100))]
+    attempts: u32,
     /// Folder; a suite that was interrupted in it goes on [default: ./ccactl-bench-NAME, with --quick ./ccactl-bench-NAME-quick]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -61,7 +64,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Loader::open()?;
     let folder = SuiteFolder::open(&plan.folder, &plan.scenario.name, &plan.matrix)?;
     let interrupt = bench::interrupt_flag()?;
-    let failures = carry_out(&plan, &folder, args.jobs.map(Into::into), &interrupt)?;
+    let failures = carry_out(&plan, &folder, args.jobs.map(Into::into), args.attempts, &interrupt)?;
 
     let results = results::load(&folder, &plan.matrix, plan.suite.windows, &interrupt)?;
     let subject = Subject { suite: plan.suite, scenario: &plan.scenario, matrix: &plan.matrix, changed: &plan.changed };
@@ -82,6 +85,7 @@ fn carry_out(
     plan: &Plan,
     folder: &SuiteFolder,
     jobs: Option<usize>,
+    attempts: u32,
     interrupt: &AtomicBool,
 ) -> Result<Vec<runner::Failure>> {
     let pending = runner::pending(folder, &plan.cells)?;
@@ -92,9 +96,13 @@ fn carry_out(
     if pending.is_empty() {
         return Ok(Vec::new());
     }
-    let jobs = jobs.unwrap_or(1);
+    let jobs = jobs.unwrap_or_else(|| {
+        let calibrated = runner::side_by_side(&pending);
+        eprintln!("{}", calibrated.reason);
+        calibrated.count
+    });
     let program = std::env::current_exe().context("find the ccactl binary for the built-in traffic")?;
-    let executor = Testbed { options: Options { program, limits: Limits::default() } };
+    let executor = Testbed { options: Options { program, limits: Limits::default(), attempts } };
     let mut progress = Progress::new(&plan.scenario.name, &pending, jobs);
     let outcome = runner::run(folder, &pending, jobs, &executor, interrupt, &mut progress);
     progress.finish();

@@ -1,17 +1,17 @@
 //! From the folders of finished cells to [`Results`].
 
-use super::file::{FlowFile, ResultFile, RunFile};
 use super::{CellResults, Flow, Missed, Part, Rejected, Results, Run, Window};
 use crate::runner::SuiteFolder;
 use crate::{Cell, Error, Result};
 use ccactl_report::{Convergence, Fairness, FlowSummary, Options, Recording, RecordingSummary};
+use ccactl_testbed::bench::{BenchResult, FlowResult, RunResult};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 const US_PER_S: f64 = 1e6;
-const BITS_PER_BYTE: f64 = 8.0;
+const US_PER_MS: f64 = 1e3;
 
 /// Reads what the cells have left; those without a result are left out. The recordings are read once for every window.
 ///
@@ -29,10 +29,7 @@ pub fn load(folder: &SuiteFolder, cells: &[Cell], windows: &[Window], interrupt:
 }
 
 fn load_cell(folder: &Path, cell: &Cell, windows: &[Window]) -> Result<CellResults> {
-    let path = folder.join("result.json");
-    let json = fs::read(&path).map_err(Error::folder(&path, "read it"))?;
-    let file: ResultFile = serde_json::from_slice(&json)
-        .map_err(|error| Error::Result { path: path.clone(), reason: error.to_string() })?;
+    let file = read(folder)?;
     let duration_s = cell.scenario.duration.secs_f64();
     let mut runs = Vec::new();
     let mut rejected = Vec::new();
@@ -53,12 +50,22 @@ fn load_cell(folder: &Path, cell: &Cell, windows: &[Window]) -> Result<CellResul
         duration_s,
         runs,
         rejected,
-        missed: missed.map(|m| Missed { name: m.name, limit: m.limit, measured: m.measured }).collect(),
+        missed: missed.map(|m| Missed { name: m.name.to_string(), limit: m.limit, measured: m.measured }).collect(),
     })
 }
 
-fn whole(run: &RunFile) -> Part {
-    let flow = |flow: &FlowFile| Flow {
+/// The result of a bench.
+///
+/// # Errors
+/// When there is none, or it is not one of this version.
+pub fn read(folder: &Path) -> Result<BenchResult> {
+    let path = folder.join("result.json");
+    let json = fs::read(&path).map_err(Error::folder(&path, "read it"))?;
+    serde_json::from_slice(&json).map_err(|error| Error::Result { path, reason: error.to_string() })
+}
+
+fn whole(run: &RunResult) -> Part {
+    let flow = |flow: &FlowResult| Flow {
         name: flow.name.clone(),
         algorithm: flow.algorithm.clone(),
         measures: flow.metrics.clone(),
@@ -68,19 +75,19 @@ fn whole(run: &RunFile) -> Part {
     Part {
         jain: run.jain,
         utilisation: run.link.utilisation,
-        queue_ms: Some(run.link.queue_mean_bytes * BITS_PER_BYTE * 1e3 / run.link.rate_bps as f64),
+        queue_ms: (run.link.queueing.packets > 0).then_some(run.link.queueing.mean_us / US_PER_MS),
         flows: run.flows.iter().map(flow).collect(),
         ..Part::default()
     }
 }
 
-fn completions_s(flow: &FlowFile) -> Vec<f64> {
+fn completions_s(flow: &FlowResult) -> Vec<f64> {
     flow.transfers.iter().filter_map(|transfer| Some(transfer.completion_us? as f64 / US_PER_S)).collect()
 }
 
 fn in_windows(
     recording: &Path,
-    run: &RunFile,
+    run: &RunResult,
     duration_s: f64,
     windows: &[Window],
 ) -> Result<BTreeMap<&'static str, Part>> {
@@ -91,7 +98,7 @@ fn in_windows(
     windows.iter().map(|window| Ok((window.name, in_window(&recordings, run, duration_s, window)?))).collect()
 }
 
-fn in_window(recordings: &[Recording], run: &RunFile, duration_s: f64, window: &Window) -> Result<Part> {
+fn in_window(recordings: &[Recording], run: &RunResult, duration_s: f64, window: &Window) -> Result<Part> {
     let options =
         Options { from_s: Some(window.from * duration_s), to_s: Some(window.to * duration_s), ..Options::default() };
     let summary = match ccactl_report::summarize(recordings, &options) {
@@ -118,7 +125,7 @@ fn converged_after_s(fairness: &Fairness) -> Option<f64> {
 }
 
 /// A flow may have several sockets; its largest stands for it, as in `result.json`.
-fn flow_in(flow: &FlowFile, summary: &RecordingSummary) -> Flow {
+fn flow_in(flow: &FlowResult, summary: &RecordingSummary) -> Flow {
     let sockets = summary.flows.iter().filter(|socket: &&FlowSummary| socket.name == flow.name);
     let largest = sockets.max_by_key(|socket| socket.measures.acked_bytes);
     Flow {

@@ -34,7 +34,7 @@ pub enum Metric {
     JainPerSecond,
     /// How long after the last start the flows shared evenly.
     Convergence,
-    /// Mean queue as the link model saw it.
+    /// Mean time in the queue of the bottleneck, as the link model saw it.
     Queue,
     /// Share of the link that was used.
     Utilisation,

@@ -1,10 +1,9 @@
 //! What the finished cells of a suite have measured.
 
-mod file;
 mod load;
 mod metric;
 
-pub use load::load;
+pub use load::{load, read};
 pub use metric::{Metric, Unit};
 
 use ccactl_report::{Estimate, Measures, stats};
@@ -71,7 +70,7 @@ pub struct Part {
     pub converged_after_s: Option<f64>,
     /// Share of the link that was used.
     pub utilisation: Option<f64>,
-    /// Mean queue of the bottleneck in the time that it takes to send it, as the link model saw it.
+    /// Mean time that packets waited in the queue of the bottleneck, as the link model saw it.
     pub queue_ms: Option<f64>,
     /// By flow of the scenario.
     pub flows: Vec<Flow>,

@@ -3,12 +3,14 @@
 
 mod finished;
 mod folder;
+mod jobs;
 mod remaining;
 mod selection;
 mod testbed;
 
 pub use finished::Finished;
 pub use folder::{SuiteFolder, VERSION};
+pub use jobs::{Jobs, side_by_side};
 pub use remaining::{Overhead, remaining};
 pub use selection::{Only, select};
 pub use testbed::Testbed;
