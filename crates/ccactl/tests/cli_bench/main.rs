@@ -11,4 +11,5 @@ mod figures;
 mod input;
 mod leftovers;
 mod scenario;
+mod suite;
 mod swaps;
