@@ -14,7 +14,9 @@ const CAP: i32 = 2 * PT;
 const INTERVAL_STROKE: u32 = 7;
 /// Values of x that can each have their label.
 const LABELLED: usize = 8;
-/// Markers on a line of many points.
+/// Points of a line that can each have a marker …
+const MARKED: usize = 30;
+/// … and markers on a line of more.
 const MARKERS: usize = 7;
 /// Spread of x beyond which a linear axis would press the small values together.
 const WIDE: f64 = 20.0;
@@ -131,7 +133,8 @@ fn draw(frame: &Frame<'_, '_>, line: &Line) -> Drawn {
         Style::Measured => {
             look.draw_dashed(frame.area(), &points, look.dash(), STROKE)?;
             line.points.iter().try_for_each(|point| interval(frame, &look, point))?;
-            points.into_iter().try_for_each(|point| look.draw_marker(frame.area(), point))
+            let apart = if points.len() > MARKED { points.len() / MARKERS } else { 1 };
+            points.into_iter().step_by(apart).try_for_each(|point| look.draw_marker(frame.area(), point))
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Drawings become SVG.
 
-use crate::results::Results;
+use super::queue;
+use crate::results::{CellResults, Results, Run};
 use crate::runner::SuiteFolder;
 use crate::suite::{Drawing, Kind, OverTime};
 use crate::{Error, Result};
@@ -32,6 +33,7 @@ pub fn draw(drawings: &[Drawing], results: &Results, interrupt: &AtomicBool) -> 
         let svg = match &drawing.kind {
             Kind::Lines(lines) => Some(plot::plot(lines, paper::Width::Single)),
             Kind::Matrix(matrix) => Some(grid(matrix, paper::Width::Double)),
+            Kind::OverTime { cell, what: OverTime::Queue } => Some(of_queue(cell, results)?),
             Kind::OverTime { cell, what } => {
                 if !of_cells.contains_key(cell.as_str()) {
                     of_cells.insert(cell, of_first_run(cell, results)?);
@@ -57,10 +59,19 @@ pub fn write(figures: &[DrawnFigure], folder: &SuiteFolder) -> Result<()> {
     Ok(())
 }
 
-fn of_first_run(cell: &str, results: &Results) -> Result<Vec<paper::Figure>> {
+fn first_run<'a>(cell: &str, results: &'a Results) -> (&'a CellResults, &'a Run) {
     let cell = results.cells.iter().find(|of| of.id == cell).expect("drawings are of cells with results");
-    let run = cell.runs.first().expect("drawings are of cells with a valid run");
+    (cell, cell.runs.first().expect("drawings are of cells with a valid run"))
+}
+
+fn of_first_run(cell: &str, results: &Results) -> Result<Vec<paper::Figure>> {
+    let (cell, run) = first_run(cell, results);
     of_recording(&cell.folder.join(&run.directory).join("recording.parquet"))
+}
+
+fn of_queue(cell: &str, results: &Results) -> Result<String> {
+    let (cell, run) = first_run(cell, results);
+    Ok(plot::plot(&queue::plot(&cell.folder, &run.directory)?, paper::Width::Single))
 }
 
 fn of_recording(path: &Path) -> Result<Vec<paper::Figure>> {

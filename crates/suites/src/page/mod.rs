@@ -6,6 +6,7 @@ mod html;
 mod json;
 mod markdown;
 mod of_cell;
+mod queue;
 mod terminal;
 
 pub use figures::DrawnFigure;

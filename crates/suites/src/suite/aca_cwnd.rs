@@ -13,7 +13,9 @@ pub const SUITE: Suite = Suite {
     windows: &[START],
     tables,
     orderings: ORDERINGS,
-    figures: |results| Drawing::over_time(results, &[OverTime::Cwnd, OverTime::Throughput, OverTime::Rtt], |_| true),
+    figures: |results| {
+        Drawing::over_time(results, &[OverTime::Cwnd, OverTime::Throughput, OverTime::Rtt, OverTime::Queue], |_| true)
+    },
 };
 
 /// The first 50 of 200 s, which figure 6 shows by themselves.

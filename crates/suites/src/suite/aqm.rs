@@ -75,7 +75,7 @@ fn figures(results: &Results) -> Vec<Drawing> {
         figures.extend(Drawing::lines(&format!("completion-{algorithm}"), &caption, plot));
     }
     let of_codel = |cell: &CellResults| matches!(cell.label("queue"), Some("drop-tail" | "codel"));
-    figures.extend(Drawing::over_time(results, &[OverTime::Rtt], of_codel));
+    figures.extend(Drawing::over_time(results, &[OverTime::Rtt, OverTime::Queue], of_codel));
     figures
 }
 

@@ -51,7 +51,11 @@ fn figures(results: &Results) -> Vec<Drawing> {
         let caption = format!("Completion times of the download, buffer of {buffer}");
         figures.extend(Drawing::lines(&format!("completion-{buffer}"), &caption, plot));
     }
-    figures.extend(Drawing::over_time(results, &[OverTime::Rtt, OverTime::Throughput, OverTime::Jain], |_| true));
+    figures.extend(Drawing::over_time(
+        results,
+        &[OverTime::Rtt, OverTime::Queue, OverTime::Throughput, OverTime::Jain],
+        |_| true,
+    ));
     figures
 }
 

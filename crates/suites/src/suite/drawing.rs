@@ -42,6 +42,8 @@ pub enum OverTime {
     Cwnd,
     /// RTT of each flow.
     Rtt,
+    /// Queueing delay of the bottleneck, as the link model saw it.
+    Queue,
 }
 
 impl OverTime {
@@ -53,6 +55,7 @@ impl OverTime {
             OverTime::Jain => "jain",
             OverTime::Cwnd => "cwnd",
             OverTime::Rtt => "rtt",
+            OverTime::Queue => "queue",
         }
     }
 
@@ -62,6 +65,7 @@ impl OverTime {
             OverTime::Jain => "Jain index per second over time",
             OverTime::Cwnd => "Congestion window over time",
             OverTime::Rtt => "RTT over time",
+            OverTime::Queue => "Queueing delay of the bottleneck over time (link model)",
         }
     }
 }

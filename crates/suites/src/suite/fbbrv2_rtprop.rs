@@ -13,7 +13,7 @@ pub const SUITE: Suite = Suite {
     windows: &[SETTLED],
     tables,
     orderings: ORDERINGS,
-    figures: |results| Drawing::over_time(results, &[OverTime::Rtt, OverTime::Throughput], |_| true),
+    figures: |results| Drawing::over_time(results, &[OverTime::Rtt, OverTime::Queue, OverTime::Throughput], |_| true),
 };
 
 /// After start-up and several probes of the RTT.

@@ -13,7 +13,9 @@ pub const SUITE: Suite = Suite {
     windows: &[],
     tables,
     orderings: ORDERINGS,
-    figures: |results| Drawing::over_time(results, &[OverTime::Throughput, OverTime::Jain, OverTime::Rtt], |_| true),
+    figures: |results| {
+        Drawing::over_time(results, &[OverTime::Throughput, OverTime::Jain, OverTime::Rtt, OverTime::Queue], |_| true)
+    },
 };
 
 const BBRV2: usize = 0;

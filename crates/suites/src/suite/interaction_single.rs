@@ -14,7 +14,7 @@ pub const SUITE: Suite = Suite {
     windows: &[],
     tables,
     orderings: ORDERINGS,
-    figures: |results| Drawing::over_time(results, &[OverTime::Cwnd, OverTime::Rtt], |_| true),
+    figures: |results| Drawing::over_time(results, &[OverTime::Cwnd, OverTime::Rtt, OverTime::Queue], |_| true),
 };
 
 const DEEP: (&str, &str) = ("buffer", "5bdp");
