@@ -167,11 +167,11 @@ impl<P> Link<P> {
     /// The transmitter is free at `now`: `after_work` when it was busy or something waited until then.
     fn send_next(&mut self, now: Nanos, after_work: bool) {
         let start = self.schedule.earliest_start(now, !after_work);
-        if start > now {
-            let waits = self.buffer.waiting_packets() > 0;
-            self.transmitter = if waits { Transmitter::Until(start) } else { Transmitter::Idle };
+        if start > now && self.buffer.waiting_packets() > 0 {
+            self.transmitter = Transmitter::Until(start);
             return;
         }
+        // With nothing waiting the discipline learns that the link is idle from now on.
         self.buffer.rate_bps = self.schedule.rate_bps(now);
         self.transmitter = match self.queue.dequeue(now, &mut self.buffer) {
             Next::Packet(packet) => Transmitter::Sending(self.transmit(packet, now)),

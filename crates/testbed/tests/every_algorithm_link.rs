@@ -5,7 +5,7 @@
 use ccactl_abi::{Algorithm, test_every_algorithm};
 use ccactl_loader::{LoadRequest, Loader, Paths};
 use ccactl_scenario::Scenario;
-use ccactl_testbed::emulator::{Emulator, EmulatorReport, Port, address};
+use ccactl_testbed::emulator::{Devices, Emulator, EmulatorReport, Topology, Troubles, address};
 use ccactl_testbed::host::netns::Netns;
 use ccactl_testbed::host::run_id::{PREFIX, RunId};
 use ccactl_testbed::host::tun::Tun;
@@ -58,7 +58,7 @@ fn moves_5_mb_through_a_lossy_bottleneck(algorithm: &str) {
 
     let name = algorithm_of(&sender);
     let report = bottleneck.emulator.finish().expect("the emulator's thread ends");
-    let flow = &report.flows[0];
+    let flow = &report.flows[0].counters;
     eprintln!(
         "{algorithm}: {:.2} s, {:.1} Mbit/s, {} packets dropped by the buffer, {} lost at random",
         elapsed.as_secs_f64(),
@@ -72,8 +72,8 @@ fn moves_5_mb_through_a_lossy_bottleneck(algorithm: &str) {
 }
 
 fn check(report: &EmulatorReport) {
-    assert!(report.flows[0].lost_packets > 0, "none of some 3500 packets was lost at random");
-    assert_eq!((report.write_failures, report.read_failures, report.pool_exhausted), (0, 0, 0));
+    assert!(report.flows[0].counters.lost_packets > 0, "none of some 3500 packets was lost at random");
+    assert_eq!(report.troubles, Troubles::default());
 }
 
 fn receive(mut receiver: &TcpStream, start: Instant) {
@@ -155,7 +155,7 @@ struct Bottleneck {
 
 impl Bottleneck {
     fn new() -> Self {
-        let link = Scenario::parse("test.toml", SCENARIO).unwrap_or_else(|error| panic!("{error}")).link;
+        let scenario = Scenario::parse("test.toml", SCENARIO).unwrap_or_else(|error| panic!("{error}"));
         let id = RunId::new();
         let namespace = |role: &str| {
             let netns = Netns::create(format!("{PREFIX}-{id}-{role}")).unwrap_or_else(|error| panic!("{error}"));
@@ -163,23 +163,25 @@ impl Bottleneck {
             netns
         };
         let (sender, receiver) = (namespace("tx"), namespace("rx"));
-        let device = |netns: &Netns, address| Tun::create(netns, address, link.mtu).unwrap_or_else(|e| panic!("{e}"));
-        let port = Port { tun: device(&sender, address::sender(0)), one_way: link.base_rtt.ns / 2 };
-        let far = device(&receiver, address::RECEIVER);
-        let emulator = Emulator::start(vec![port], far, &link, 1).unwrap_or_else(|error| panic!("{error}"));
+        let device =
+            |netns: &Netns, address| Tun::create(netns, address, scenario.link.mtu).unwrap_or_else(|e| panic!("{e}"));
+        let devices =
+            Devices { hosts: vec![device(&sender, address::host(0))], server: device(&receiver, address::SERVER) };
+        let emulator = Emulator::start(devices, Topology::of(&scenario, 1), scenario.duration.ns);
+        let emulator = emulator.unwrap_or_else(|error| panic!("{error}"));
         Self { emulator, sender, receiver }
     }
 
     /// A connection whose sender chose its algorithm before the SYN, as one that negotiates ECN must.
     fn connection(&self, algorithm: &str) -> (TcpStream, TcpStream) {
-        let listener = self.receiver.run(|| TcpListener::bind((address::RECEIVER, 0))).expect("a free port");
+        let listener = self.receiver.run(|| TcpListener::bind((address::SERVER, 0))).expect("a free port");
         // A listener of another algorithm would refuse ECN to those that depend on it.
         setsockopt(&listener, TcpCongestion, &OsString::from(algorithm)).expect("it is registered");
         let port = listener.local_addr().expect("it is bound").port();
         let sender = self.sender.run(|| {
             let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
             setsockopt(&socket, TcpCongestion, &OsString::from(algorithm))?;
-            connect(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(address::RECEIVER, port)))?;
+            connect(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(address::SERVER, port)))?;
             Ok(TcpStream::from(socket))
         });
         let sender = sender.expect("the link is up");

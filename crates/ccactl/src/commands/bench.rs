@@ -1,6 +1,6 @@
 //! `ccactl bench`
 
-use super::{bench_view, output};
+use super::{bench_view, calibrate, output};
 use anyhow::{Context, Result};
 use ccactl_abi::exit;
 use ccactl_loader::Loader;
@@ -26,6 +26,9 @@ pub struct Args {
     /// Folder for scenario, recordings, result.json and report.html [default: ./ccactl-bench-NAME-TIME]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// Try a run that is not valid up to so many times
+    #[arg(long, value_name = "N", default_value_t = bench::ATTEMPTS, value_parser = clap::value_parser!(u32).range(1..))]
+    attempts: u32,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -39,6 +42,8 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
+    /// Measure which rates this host emulates in time, and how many runs side by side; suites go by it
+    Calibrate(calibrate::Args),
     /// List the shipped scenarios
     List {
         /// Print JSON
@@ -94,6 +99,7 @@ impl Changes {
 pub fn run(args: Args) -> Result<ExitCode> {
     match args.action {
         Some(Action::Clean { json }) => return clean(json),
+        Some(Action::Calibrate(args)) => return calibrate::run(&args),
         Some(Action::List { json }) => return list(json),
         Some(Action::Schema) => {
             output::json(&ccactl_scenario::schema())?;
@@ -105,7 +111,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let scenario = Scenario::open(&name, &args.changes.overrides()).map_err(ccactl_testbed::Error::from)?;
     let folder = args.output.unwrap_or_else(|| format!("ccactl-bench-{}-{}", scenario.name, utc_now()).into());
     let interrupt = interrupt_flag()?;
-    let result = carry_out(&scenario, &folder, None, &interrupt)?;
+    let result = carry_out(&scenario, &folder, args.attempts, None, &interrupt)?;
     if args.json {
         output::json(&result)?;
     } else {
@@ -119,13 +125,14 @@ pub fn run(args: Args) -> Result<ExitCode> {
 pub fn carry_out(
     scenario: &Scenario,
     folder: &Path,
+    attempts: u32,
     heading: Option<&str>,
     interrupt: &AtomicBool,
 ) -> Result<BenchResult> {
     Loader::open()?;
     let output = OutputDir::prepare(folder)?;
     let program = std::env::current_exe().context("find the ccactl binary for the built-in traffic")?;
-    let options = Options { program, limits: Limits::default() };
+    let options = Options { program, limits: Limits::default(), attempts };
     let mut progress = bench_view::Progress::new(scenario, heading);
     let result = bench::bench(scenario, &options, &output, Interrupt(interrupt), &mut |event| progress.show(event))?;
     progress.finish();

@@ -7,7 +7,7 @@ use anyhow::Result;
 use ccactl_abi::exit;
 use ccactl_scenario::Override;
 use ccactl_scenario::Scenario;
-use ccactl_testbed::bench::BenchResult;
+use ccactl_testbed::bench::{self, BenchResult};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -39,7 +39,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let mut results = Vec::new();
     for (i, scenario) in scenarios.iter().enumerate() {
         let heading = format!("{}/{}", i + 1, scenarios.len());
-        results.push(carry_out(scenario, &folder.join(&scenario.name), Some(&heading), &interrupt)?);
+        results.push(carry_out(scenario, &folder.join(&scenario.name), bench::ATTEMPTS, Some(&heading), &interrupt)?);
     }
     if args.json {
         output::json(&results)?;

@@ -1,7 +1,7 @@
 //! Sharing by class after Floyd, Van Jacobson, "Link-sharing and resource management models for packet networks", IEEE/ACM ToN 3(4),
 //! 1995: each class gets its share of the link when it needs it, and what others do not use may be borrowed. It is one
 //! level of that model, not its hierarchy, and has no priorities. Where CBQ estimates a class's rate by a moving average,
-//! this keeps the time from which a class is within its share again, with a limited credit; and what is lent is divided in
+//! this keeps the time from which a class is within its share again, with a credit of one burst; and what is lent is divided in
 //! proportion to the shares of the borrowers.
 
 use super::fattest::Fattest;
@@ -41,8 +41,9 @@ const WHOLE_PERMILLE: u32 = 1000;
 struct ClassQueue {
     class: Class,
     packets: Line,
-    /// From then on it is within its share.
-    within_share_at: Nanos,
+    /// When it would have sent everything at its share (the "theoretical arrival time" of the GCRA, ITU-T I.371). It is within its
+    /// share while that is no further ahead than the time of a burst. `None` before its first packet.
+    sent_at_share: Option<Nanos>,
     /// What it borrowed, divided by its share.
     borrowed: u64,
 }
@@ -54,9 +55,24 @@ impl ClassQueue {
         (units / (u128::from(rate_bps) * u128::from(self.class.share_permille))) as Nanos
     }
 
+    /// From then on it is within its share; wider than a time, as that may be before time 0.
+    fn within_share_from(&self, burst_bytes: u32, rate_bps: u64) -> i128 {
+        let burst = i128::from(self.time_of(burst_bytes, rate_bps));
+        self.sent_at_share.map_or(i128::MIN, |sent| i128::from(sent) - burst)
+    }
+
     fn weighted(&self, bytes: u64) -> u64 {
         bytes * u64::from(WHOLE_PERMILLE) / u64::from(self.class.share_permille)
     }
+}
+
+/// Whose turn it is.
+enum Choice {
+    Nothing,
+    /// Nobody before this time.
+    Later(Nanos),
+    WithinShare(usize),
+    Borrows(usize),
 }
 
 /// Sharing by class at work.
@@ -75,7 +91,7 @@ impl ClassesQueue {
         assert!(config.classes.iter().all(|class| class.share_permille > 0), "no share of a class is 0");
         let sum: u64 = config.classes.iter().map(|class| u64::from(class.share_permille)).sum();
         assert!(sum <= u64::from(WHOLE_PERMILLE), "shares of classes add up to 1000 or less");
-        let queue = |class| ClassQueue { class, packets: Line::default(), within_share_at: 0, borrowed: 0 };
+        let queue = |class| ClassQueue { class, packets: Line::default(), sent_at_share: None, borrowed: 0 };
         let fattest = Fattest::new(config.classes.len());
         let queues = config.classes.into_iter().map(queue).collect();
         ClassesQueue { queues, burst_bytes: config.burst_bytes, fattest, lent: 0 }
@@ -86,28 +102,33 @@ impl ClassesQueue {
         self.fattest.set(number, queue.weighted(queue.packets.bytes()));
     }
 
-    /// The class that has waited longest within its share, or else the one that borrowed least. `Err` with the time at which the first
-    /// class is within its share again.
-    fn choose(&self, now: Nanos) -> Option<Result<(usize, bool), Nanos>> {
+    /// The class that has been within its share longest, or else the one that borrowed least.
+    fn choose(&self, now: Nanos, rate_bps: u64) -> Choice {
         let waiting = || self.queues.iter().enumerate().filter(|(_, queue)| !queue.packets.is_empty());
-        let (first, queue) = waiting().min_by_key(|(_, queue)| queue.within_share_at)?;
-        if queue.within_share_at <= now {
-            return Some(Ok((first, false)));
+        let from = |queue: &ClassQueue| queue.within_share_from(self.burst_bytes, rate_bps);
+        let Some((first, queue)) = waiting().min_by_key(|(_, queue)| from(queue)) else { return Choice::Nothing };
+        let within_share_from = from(queue);
+        if within_share_from <= i128::from(now) {
+            return Choice::WithinShare(first);
         }
         let borrower = waiting().filter(|(_, queue)| queue.class.borrow).min_by_key(|(_, queue)| queue.borrowed);
-        Some(borrower.map(|(number, _)| (number, true)).ok_or(queue.within_share_at))
+        borrower.map_or(Choice::Later(within_share_from as Nanos), |(number, _)| Choice::Borrows(number))
     }
 
-    fn charge(&mut self, number: usize, bytes: u32, borrows: bool, now: Nanos, rate_bps: u64) {
+    /// Takes a packet out; what is within the share of its class is charged to it.
+    fn send<P>(&mut self, number: usize, borrows: bool, now: Nanos, buffer: &mut Buffer<P>) -> Next<P> {
         let queue = &mut self.queues[number];
+        let Some(packet) = buffer.pop_front(&mut queue.packets) else { return Next::Nothing };
+        let bytes = packet.item.size_bytes;
         if borrows {
             self.lent = queue.borrowed;
             queue.borrowed += queue.weighted(u64::from(bytes));
         } else {
-            let credit = queue.time_of(self.burst_bytes, rate_bps);
-            let from = queue.within_share_at.max(now.saturating_sub(credit));
-            queue.within_share_at = from + queue.time_of(bytes, rate_bps);
+            let begin = queue.sent_at_share.map_or(now, |sent| sent.max(now));
+            queue.sent_at_share = Some(begin + queue.time_of(bytes, buffer.rate_bps));
         }
+        self.set_length(number);
+        Next::Packet(packet)
     }
 }
 
@@ -132,16 +153,11 @@ impl<P> Queue<P> for ClassesQueue {
     }
 
     fn dequeue(&mut self, now: Nanos, buffer: &mut Buffer<P>) -> Next<P> {
-        let (number, borrows) = match self.choose(now) {
-            None => return Next::Nothing,
-            Some(Err(at)) => return Next::Later(at),
-            Some(Ok(choice)) => choice,
-        };
-        let packet = buffer.pop_front(&mut self.queues[number].packets);
-        self.set_length(number);
-        if let Some(packet) = &packet {
-            self.charge(number, packet.item.size_bytes, borrows, now, buffer.rate_bps);
+        match self.choose(now, buffer.rate_bps) {
+            Choice::Nothing => Next::Nothing,
+            Choice::Later(at) => Next::Later(at),
+            Choice::WithinShare(number) => self.send(number, false, now, buffer),
+            Choice::Borrows(number) => self.send(number, true, now, buffer),
         }
-        packet.into()
     }
 }

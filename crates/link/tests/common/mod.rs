@@ -2,12 +2,15 @@
 
 #![allow(dead_code, reason = "every test file uses its part")]
 
-use ccactl_link::{Capacity, Departure, DropReason, Item, Link, LinkConfig, Nanos, Output};
+use ccactl_link::queue::{Class, Classes, CoDel, Drr, ExponentialRed, FqCoDel, Pie, Red, Rem, Sfq};
+use ccactl_link::{Capacity, Departure, Discipline, DropReason, Item, Link, LinkConfig, Nanos, Output};
 
 /// Nanoseconds of a millisecond.
 pub const MS: Nanos = 1_000_000;
 /// Nanoseconds of a second.
 pub const S: Nanos = 1_000_000_000;
+/// Room for everything.
+pub const ENDLESS: Capacity = Capacity::Bytes(u64::MAX / 2);
 
 /// A packet with number `id` of flow 0.
 pub fn item(id: usize, size_bytes: u32) -> Item<usize> {
@@ -18,7 +21,7 @@ pub fn item(id: usize, size_bytes: u32) -> Item<usize> {
 pub type Arrival = (Nanos, Item<usize>);
 
 /// What came out of a link.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Outcome {
     /// In their order.
     pub departures: Vec<Departure<usize>>,
@@ -58,26 +61,101 @@ impl Outcome {
     pub fn sent(&self) -> Vec<usize> {
         self.departures.iter().map(|d| d.packet).collect()
     }
+
+    /// Numbers of the packets that were dropped.
+    pub fn dropped(&self) -> Vec<usize> {
+        self.dropped.iter().map(|d| d.0).collect()
+    }
+
+    /// Bytes that left in `from..until`, of the packets that `counts`.
+    pub fn sent_bytes(
+        &self,
+        arrivals: &[Arrival],
+        from: Nanos,
+        until: Nanos,
+        counts: impl Fn(&Item<usize>) -> bool,
+    ) -> u64 {
+        let within = self.departures.iter().filter(|d| (from..until).contains(&d.at));
+        let items = within.map(|d| &arrivals[d.packet].1).filter(|item| counts(item));
+        items.map(|item| u64::from(item.size_bytes)).sum()
+    }
 }
 
-/// Offers every packet at its time, in order, and lets the link run until it is empty.
+/// Offers every packet at its time, in order (packet n is the n-th), and lets the link run until it is empty.
 pub fn drive(config: LinkConfig, arrivals: &[Arrival]) -> Outcome {
-    let mut link = Link::new(config);
+    drive_link(&mut Link::new(config), arrivals)
+}
+
+/// As [`drive`], with a link that is there already.
+pub fn drive_link(link: &mut Link<usize>, arrivals: &[Arrival]) -> Outcome {
     let mut out = Outcome::default();
-    for (at, item) in arrivals {
-        out.pop_all(&mut link, *at);
+    let size = |id: usize| u64::from(arrivals[id].1.size_bytes);
+    let (mut offered_bytes, mut gone_bytes, mut sent, mut dropped) = (0, 0, 0, 0);
+    for (offered, (at, item)) in arrivals.iter().enumerate() {
+        out.pop_all(link, *at);
         link.enqueue(*at, *item);
-        out.pop_all(&mut link, *at);
+        out.pop_all(link, *at);
+        offered_bytes += size(offered);
+        gone_bytes += out.departures[sent..].iter().map(|d| size(d.packet)).sum::<u64>();
+        gone_bytes += out.dropped[dropped..].iter().map(|d| size(d.0)).sum::<u64>();
+        (sent, dropped) = (out.departures.len(), out.dropped.len());
+        assert_eq!(offered + 1, sent + dropped + link.queued_packets(), "in = sent + dropped + queued, in packets");
+        assert_eq!(offered_bytes, gone_bytes + link.queued_bytes(), "in = sent + dropped + queued, in bytes");
         out.most_queued_bytes = out.most_queued_bytes.max(link.queued_bytes());
         out.most_queued_packets = out.most_queued_packets.max(link.queued_packets());
     }
     while let Some(at) = link.next_event() {
         assert!(at == 0 || link.pop(at - 1).is_none(), "something happened before its time");
-        out.pop_all(&mut link, at);
+        out.pop_all(link, at);
     }
     assert_eq!((link.queued_bytes(), link.queued_packets()), (0, 0));
     out
 }
 
-/// Room for everything.
-pub const ENDLESS: Capacity = Capacity::Bytes(u64::MAX / 2);
+/// As [`drive_link`], but the caller looks at every event instead of at arrivals only.
+pub fn drive_punctually(link: &mut Link<usize>, arrivals: &[Arrival]) -> Outcome {
+    let mut out = Outcome::default();
+    for (at, item) in arrivals {
+        while let Some(event) = link.next_event().filter(|event| event <= at) {
+            out.pop_all(link, event);
+        }
+        link.enqueue(*at, *item);
+        out.pop_all(link, *at);
+        out.most_queued_bytes = out.most_queued_bytes.max(link.queued_bytes());
+        out.most_queued_packets = out.most_queued_packets.max(link.queued_packets());
+    }
+    while let Some(event) = link.next_event() {
+        out.pop_all(link, event);
+    }
+    out
+}
+
+/// Every discipline, with parameters that make it act within milliseconds; those that can mark do.
+pub fn disciplines() -> Vec<Discipline> {
+    let codel = CoDel { target: MS, interval: 5 * MS, ecn: true, ..CoDel::default() };
+    let class = |share_permille, borrow| Class { share_permille, borrow };
+    vec![
+        Discipline::DropTail,
+        Discipline::DropHead,
+        Discipline::Red(Red { weight: 0.1, ecn: true, ..Red::default() }),
+        Discipline::Red(Red {
+            min_threshold: Capacity::Bytes(3000),
+            max_threshold: Capacity::Bytes(20_000),
+            weight: 0.5,
+            gentle: false,
+            ..Red::default()
+        }),
+        Discipline::ExponentialRed(ExponentialRed { ecn: true, ..ExponentialRed::default() }),
+        Discipline::Rem(Rem { gamma: 0.1, phi: 1.1, ecn: true, ..Rem::default() }),
+        Discipline::CoDel(codel),
+        Discipline::CoDel(CoDel { ecn: false, ..codel }),
+        Discipline::Pie(Pie { update_interval: MS, target: MS, max_burst: 2 * MS, ecn: true, ..Pie::default() }),
+        Discipline::Pie(Pie { max_burst: 0, target: MS, derandomise: true, alpha: 10.0, ..Pie::default() }),
+        Discipline::FqCoDel(FqCoDel { codel, queues: 3, quantum_bytes: 300 }),
+        Discipline::Sfq(Sfq { queues: 3, perturbation: Some(3 * MS) }),
+        Discipline::Drr(Drr { queues: 4, quantum_bytes: 300, weights: vec![1, 5] }),
+        Discipline::Classes(Classes { classes: vec![class(300, true), class(600, true)], burst_bytes: 3000 }),
+        Discipline::Classes(Classes { classes: vec![class(300, false), class(600, true)], burst_bytes: 3000 }),
+        Discipline::AckFirst,
+    ]
+}

@@ -1,210 +1,174 @@
-//! The processes of a run: one receiver, one sender per flow. See [`crate::traffic`] for what is said to them.
+//! The processes of a run: see [`crate::traffic`] for what is said to them.
 
+use super::commands;
 use super::dumbbell::Dumbbell;
-use crate::emulator::address;
-use crate::error::{Error, Result};
+use super::foreign::Foreign;
+use crate::error::Result;
 use crate::host::cgroup::Cgroup;
-use crate::host::netns::Netns;
-use crate::host::process::Process;
 use crate::host::talker::Talker;
-use crate::traffic::{FIRST_PORT, ReceiveReport, SendReport, UdpCount, UdpSendReport};
-use ccactl_abi::{Algorithm, Family};
+use crate::traffic::{
+    Arrival, End, FIRST_PORT, FetchReport, ReceiveReport, SendReport, Transfer, UdpCount, UdpSendReport,
+};
 use ccactl_link::Nanos;
-use ccactl_scenario::{FlowSpec, LinkSpec, Scenario, UdpSpec};
+use ccactl_scenario::{Direction, FlowSpec, Scenario};
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// IPv4 without options, and UDP.
-const UDP_HEADER_BYTES: u32 = 20 + 8;
-
-/// A flow whose process the scenario names.
-struct Foreign {
-    flow: FlowSpec,
-    command: Command,
-    process: Option<Process>,
-    stopped: bool,
-}
-
-enum Sender {
-    BuiltIn(Talker),
+/// The process or the processes of a flow, other than the common receiver.
+enum Flow {
+    /// Opens the connections and sends.
+    Upload(Talker),
+    /// The one that sends, in the flow's cgroup, and the one that opens the connections.
+    Download { server: Talker, client: Talker },
+    /// What the scenario names.
     Foreign(Box<Foreign>),
 }
 
 /// What the processes told at the end.
 #[derive(Debug, Clone)]
 pub struct Reports {
-    /// By flow; none for a command.
-    pub sent: Vec<Option<SendReport>>,
-    /// Payload that arrived, by flow.
-    pub received_bytes: Vec<u64>,
+    /// By flow.
+    pub flows: Vec<FlowReport>,
     /// By UDP source.
     pub udp: Vec<(UdpSendReport, UdpCount)>,
+}
+
+/// What the ends of a flow told.
+#[derive(Debug, Clone, Default)]
+pub struct FlowReport {
+    /// The sending end; none for a command.
+    pub sent: Option<SendReport>,
+    /// Payload that the receiving end got.
+    pub received_bytes: u64,
+    /// Each connection of the built-in traffic, in order.
+    pub transfers: Vec<Transfer>,
+}
+
+/// Where processes run.
+#[derive(Clone, Copy)]
+pub struct Places<'a> {
+    /// Namespaces.
+    pub dumbbell: &'a Dumbbell,
+    /// By flow: those of the sending ends.
+    pub cgroups: &'a [Cgroup],
+    /// Of all other ends.
+    pub ends: &'a Cgroup,
 }
 
 /// All processes of a run.
 pub struct Children {
     receiver: Talker,
-    senders: Vec<Sender>,
+    flows: Vec<Flow>,
     udp: Vec<Talker>,
 }
 
 impl Children {
     /// Starts them and waits until all are ready. `program` is the `ccactl` binary.
     /// `kernel_names` are the algorithms of the flows as the kernel knows them.
-    pub fn start(
-        program: &Path,
-        scenario: &Scenario,
-        dumbbell: &Dumbbell,
-        cgroups: &[Cgroup],
-        kernel_names: &[String],
-    ) -> Result<Children> {
-        let mut receive = receiving(program, scenario, kernel_names);
-        let mut receiver = Talker::start("receiver", &mut receive, dumbbell.receiver(), None)?;
+    pub fn start(program: &Path, scenario: &Scenario, places: Places<'_>, kernel_names: &[String]) -> Result<Children> {
+        let Places { dumbbell, cgroups, ends } = places;
+        let start =
+            |name: &str, end: End, netns, cgroup| Talker::start(name, &mut end.command(program), netns, Some(cgroup));
+        let mut receiver = start("receiver", commands::receive(scenario, kernel_names), dumbbell.server(), ends)?;
         receiver.wait_ready()?;
-        let mut senders = Vec::new();
+        let mut flows = Vec::new();
         for (i, (flow, cgroup)) in scenario.flows.iter().zip(cgroups).enumerate() {
-            let port = FIRST_PORT + i as u16;
-            senders.push(match &flow.command {
-                None => {
-                    let mut send = built_in(program, flow, port);
-                    Sender::BuiltIn(Talker::start(&flow.name, &mut send, dumbbell.sender(i), Some(cgroup))?)
+            let (name, port) = (&flow.name, FIRST_PORT + i as u16);
+            flows.push(match (&flow.command, flow.direction) {
+                (Some(words), _) => Flow::Foreign(Box::new(Foreign::new(flow, words, port))),
+                (None, Direction::Upload) => {
+                    Flow::Upload(start(name, commands::send(flow, port), dumbbell.host(i), cgroup)?)
                 }
-                Some(words) => Sender::Foreign(Box::new(Foreign {
-                    flow: flow.clone(),
-                    command: foreign(words, port),
-                    process: None,
-                    stopped: false,
-                })),
+                (None, Direction::Download) => {
+                    let mut server = start(name, commands::serve(flow, port), dumbbell.server(), cgroup)?;
+                    // It listens by then.
+                    server.wait_ready()?;
+                    let fetch = commands::fetch(flow, port, &kernel_names[i]);
+                    Flow::Download { server, client: start(name, fetch, dumbbell.host(i), ends)? }
+                }
             });
         }
         let mut udp = Vec::new();
         for (i, source) in (scenario.flows.len()..).zip(&scenario.udp) {
-            let mut send = udp_source(program, source, &scenario.link, FIRST_PORT + i as u16);
-            udp.push(Talker::start(&source.name, &mut send, dumbbell.sender(i), None)?);
+            let send = commands::udp(source, &scenario.link, FIRST_PORT + i as u16);
+            udp.push(start(&source.name, send, dumbbell.host(i), ends)?);
         }
-        let built_in = senders.iter_mut().filter_map(|sender| match sender {
-            Sender::BuiltIn(talker) => Some(talker),
-            Sender::Foreign(_) => None,
-        });
-        built_in.chain(&mut udp).try_for_each(Talker::wait_ready)?;
-        Ok(Children { receiver, senders, udp })
+        for flow in &mut flows {
+            match flow {
+                Flow::Upload(talker) | Flow::Download { client: talker, .. } => talker.wait_ready()?,
+                Flow::Foreign(_) => {}
+            }
+        }
+        udp.iter_mut().try_for_each(Talker::wait_ready)?;
+        Ok(Children { receiver, flows, udp })
     }
 
     /// Begins the run at `t0`.
     pub fn go(&mut self, t0: Nanos) -> Result<()> {
         self.receiver.go(t0)?;
         self.udp.iter_mut().try_for_each(|talker| talker.go(t0))?;
-        self.senders.iter_mut().try_for_each(|sender| match sender {
-            Sender::BuiltIn(talker) => talker.go(t0),
-            Sender::Foreign(_) => Ok(()),
+        self.flows.iter_mut().try_for_each(|flow| match flow {
+            Flow::Upload(talker) => talker.go(t0),
+            Flow::Download { server, client } => server.go(t0).and_then(|()| client.go(t0)),
+            Flow::Foreign(_) => Ok(()),
         })
     }
 
     /// Starts and stops commands whose time has come and looks for processes that ended in a failure; to be
     /// called every few hundredths of a second. `elapsed` is the time since the beginning of the run.
-    pub fn attend(&mut self, elapsed: Duration, dumbbell: &Dumbbell, cgroups: &[Cgroup]) -> Result<()> {
-        for (i, sender) in self.senders.iter_mut().enumerate() {
-            match sender {
-                Sender::Foreign(foreign) => foreign.attend(elapsed, dumbbell.sender(i), &cgroups[i])?,
-                Sender::BuiltIn(talker) => talker.check_running()?,
+    pub fn attend(&mut self, elapsed: Duration, places: Places<'_>) -> Result<()> {
+        for (i, flow) in self.flows.iter_mut().enumerate() {
+            match flow {
+                Flow::Foreign(foreign) => foreign.attend(elapsed, places.dumbbell.host(i), &places.cgroups[i])?,
+                Flow::Upload(talker) => talker.check_running()?,
+                Flow::Download { server, client } => server.check_running().and_then(|()| client.check_running())?,
             }
         }
         self.udp.iter_mut().try_for_each(Talker::check_running)
     }
 
-    /// Collects the reports after the end of the run.
-    pub fn finish(mut self) -> Result<Reports> {
-        let mut sent = Vec::new();
-        for sender in &mut self.senders {
-            sent.push(match sender {
-                Sender::BuiltIn(talker) => Some(talker.report()?),
-                Sender::Foreign(_) => None,
+    /// Collects the reports after the end of the run that began at `t0`.
+    pub fn finish(mut self, scenario: &Scenario, t0: Nanos) -> Result<Reports> {
+        let mut flows = Vec::new();
+        for flow in &mut self.flows {
+            flows.push(match flow {
+                Flow::Upload(sender) => FlowReport { sent: Some(sender.report()?), ..FlowReport::default() },
+                Flow::Download { server, client } => download(server, client)?,
+                Flow::Foreign(_) => FlowReport::default(),
             });
         }
         let udp_sent = self.udp.iter_mut().map(Talker::report).collect::<Result<Vec<UdpSendReport>>>()?;
         // Commands are killed here; what they have sent is still on its way for an instant.
-        drop(self.senders);
+        drop(self.flows);
         drop(self.udp);
         self.receiver.hang_up();
         let received: ReceiveReport = self.receiver.report()?;
-        let udp = udp_sent.into_iter().zip(received.udp).collect();
-        Ok(Reports { sent, received_bytes: received.received_bytes, udp })
-    }
-}
-
-impl Foreign {
-    fn attend(&mut self, elapsed: Duration, netns: &Netns, cgroup: &Cgroup) -> Result<()> {
-        if self.stopped {
-            return Ok(());
-        }
-        if elapsed >= self.flow.stop.into() {
-            self.process = None;
-            self.stopped = true;
-            // The command may have children of its own.
-            return cgroup.kill();
-        }
-        if self.process.is_none() && elapsed >= self.flow.start.into() {
-            self.process = Some(Process::spawn(&mut self.command, netns, Some(cgroup))?);
-        }
-        let Some(process) = &mut self.process else { return Ok(()) };
-        let ended = process.try_wait().map_err(Error::system("wait for a command"))?;
-        match ended {
-            None => Ok(()),
-            Some(status) if status.success() => {
-                self.stopped = true;
-                Ok(())
+        for ((report, flow), arrivals) in flows.iter_mut().zip(&scenario.flows).zip(&received.arrivals) {
+            if flow.direction == Direction::Upload {
+                upload(report, flow, arrivals, t0);
             }
-            Some(status) => Err(Error::Flow {
-                flow: self.flow.name.clone(),
-                message: format!("expected its command to run until its stop or to end well, found: {status}"),
-            }),
         }
+        let udp = udp_sent.into_iter().zip(received.udp).collect();
+        Ok(Reports { flows, udp })
     }
 }
 
-/// A Linux listener refuses ECN to a SYN that carries ECT, as those of DCTCP and Prague do, unless its own algorithm asks
-/// for ECN; and only such an algorithm echoes each mark once. So for these flows both ends run the same one.
-fn receiving(program: &Path, scenario: &Scenario, kernel_names: &[String]) -> Command {
-    let mut command = Command::new(program);
-    command.args(["__flow", "receive"]).arg(address::RECEIVER.to_string()).arg(FIRST_PORT.to_string());
-    command.arg(scenario.flows.len().to_string()).arg(scenario.udp.len().to_string());
-    for (i, (flow, name)) in scenario.flows.iter().zip(kernel_names).enumerate() {
-        if needs_ecn(&flow.algorithm) {
-            command.arg(format!("{i}={name}"));
-        }
+fn download(server: &mut Talker, client: &mut Talker) -> Result<FlowReport> {
+    let FetchReport { transfers } = client.report()?;
+    let received_bytes = transfers.iter().map(|transfer| transfer.bytes).sum();
+    Ok(FlowReport { sent: Some(server.report()?), received_bytes, transfers })
+}
+
+/// Adds what the receiving end says. The connections of a flow follow one another, so both ends count them alike.
+fn upload(report: &mut FlowReport, flow: &FlowSpec, arrivals: &[Arrival], t0: Nanos) {
+    report.received_bytes = arrivals.iter().map(|arrival| arrival.bytes).sum();
+    let Some(sent) = &report.sent else { return };
+    let mut arrivals = arrivals.iter();
+    report.transfers = sent.opened.clone();
+    for transfer in report.transfers.iter_mut().filter(|transfer| transfer.connect_us.is_some()) {
+        let Some(arrival) = arrivals.next() else { break };
+        transfer.bytes = arrival.bytes;
+        let complete = flow.bytes == Some(arrival.bytes);
+        transfer.completion_us = complete.then(|| transfer.micros_to(arrival.last_at.saturating_sub(t0)));
     }
-    command
-}
-
-fn needs_ecn(algorithm: &str) -> bool {
-    let name = algorithm.strip_prefix("native:").unwrap_or(algorithm);
-    Algorithm::by_name(name).is_some_and(|row| row.family == Family::Ecn)
-}
-
-fn udp_source(program: &Path, source: &UdpSpec, link: &LinkSpec, port: u16) -> Command {
-    let mut command = Command::new(program);
-    command.args(["__flow", "udp"]).arg(format!("{}:{port}", address::RECEIVER)).arg(source.stop.ns.to_string());
-    command.arg((source.packet_bytes - UDP_HEADER_BYTES).to_string());
-    command.arg((source.packet_bytes + link.overhead_bytes).to_string());
-    command.arg(format!("{}={}", source.start.ns, source.rate.bps));
-    command.args(source.steps.iter().map(|step| format!("{}={}", step.at.ns, step.rate.bps)));
-    command
-}
-
-fn built_in(program: &Path, flow: &FlowSpec, port: u16) -> Command {
-    let mut command = Command::new(program);
-    command.args(["__flow", "send"]).arg(format!("{}:{port}", address::RECEIVER));
-    command.arg(flow.start.ns.to_string()).arg(flow.stop.ns.to_string());
-    command.args(flow.bytes.map(|bytes| bytes.to_string()));
-    command
-}
-
-fn foreign(words: &[String], port: u16) -> Command {
-    let mut command = Command::new(&words[0]);
-    command.args(&words[1..]);
-    command.env("CCACTL_SERVER", address::RECEIVER.to_string()).env("CCACTL_PORT", port.to_string());
-    // Results are those of the recording; what the command prints would spoil the table.
-    command.stdin(Stdio::null()).stdout(Stdio::null());
-    command
 }

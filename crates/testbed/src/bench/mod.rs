@@ -1,7 +1,10 @@
 //! Benches: a scenario run as often as it asks for, recorded, judged and summed up.
 
 mod children;
+mod commands;
 mod dumbbell;
+mod foreign;
+mod link_file;
 mod output;
 mod policies;
 mod recording;
@@ -10,9 +13,11 @@ mod run;
 mod swaps;
 mod validity;
 
+pub use link_file::LINK_FILE;
 pub use output::OutputDir;
 pub use result::{
-    Aggregate, BenchResult, FlowAggregate, FlowResult, LinkResult, MissedThreshold, RunResult, UdpResult,
+    Aggregate, BenchResult, Completion, FlowAggregate, FlowResult, LinkResult, MissedThreshold, RunResult,
+    TransmitterResult, UdpResult,
 };
 pub use swaps::SwapResult;
 pub use validity::Limits;
@@ -23,8 +28,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A run that is not valid is tried once more.
-const ATTEMPTS: u32 = 2;
+/// How often a run is tried unless the user says otherwise: what disturbed it once may be over.
+pub const ATTEMPTS: u32 = 3;
 
 /// How a bench is carried out; what it measures is in the scenario.
 #[derive(Debug, Clone)]
@@ -33,6 +38,8 @@ pub struct Options {
     pub program: PathBuf,
     /// What a valid run must keep to.
     pub limits: Limits,
+    /// How often a run is tried until it is valid; see [`ATTEMPTS`].
+    pub attempts: u32,
 }
 
 /// What happens during a bench, for a progress display.
@@ -42,7 +49,7 @@ pub enum Event<'a> {
     Started {
         /// From 1.
         run: u32,
-        /// 2 when the first attempt was not valid.
+        /// 2 when the first attempt was not valid, and so on.
         attempt: u32,
     },
     /// A run is under way.
@@ -79,9 +86,13 @@ pub fn bench(
     observe: &mut dyn FnMut(Event<'_>),
 ) -> Result<BenchResult> {
     output.write("scenario.toml", scenario.to_toml().as_bytes())?;
+    // The scenario names its traces by their content: they lie beside it.
+    for trace in scenario.links().filter_map(|(_, link)| link.rate_trace.as_ref()) {
+        output.write(&trace.file_name(), trace.text().as_bytes())?;
+    }
     let mut runs = Vec::new();
     for run in 1..=scenario.repeat {
-        for attempt in 1..=ATTEMPTS {
+        for attempt in 1..=options.attempts {
             observe(Event::Started { run, attempt });
             let result = run::run(scenario, options, output, run, attempt, interrupt, observe)?;
             observe(Event::Ended(&result));

@@ -5,7 +5,8 @@ use crate::host::cgroup::Cgroup;
 use ccactl_collector::{CgroupFilter, Every, KnownAlgorithm, Output, RecordOptions, Recorder, Summary};
 use ccactl_loader::Loader;
 use ccactl_report::RecordingSummary;
-use ccactl_scenario::{LinkSpec, Scenario};
+use ccactl_scenario::Scenario;
+use ccactl_scenario::units::Span;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -61,9 +62,9 @@ impl Drop for Recording {
     }
 }
 
-/// Base RTT of a flow in µs.
-pub fn base_rtt_us(link: &LinkSpec, extra_rtt_ns: u64) -> f64 {
-    (link.base_rtt.ns + extra_rtt_ns) as f64 / 1000.0
+/// A propagation delay in µs.
+pub fn base_rtt_us(rtt: Span) -> f64 {
+    rtt.ns as f64 / 1000.0
 }
 
 fn metadata(scenario: &Scenario, cgroups: &[Cgroup]) -> BTreeMap<String, String> {
@@ -77,13 +78,13 @@ fn metadata(scenario: &Scenario, cgroups: &[Cgroup]) -> BTreeMap<String, String>
                 "cgroup_id": cgroup.id(),
                 "name": flow.name,
                 "algorithm": flow.algorithm,
-                "base_rtt_us": base_rtt_us(link, flow.extra_rtt.ns),
+                "base_rtt_us": base_rtt_us(scenario.base_rtt(flow)),
             })
         })
         .collect();
     let link = json!({
         "rate_bps": link.rate.bps,
-        "base_rtt_us": base_rtt_us(link, 0),
+        "base_rtt_us": base_rtt_us(link.base_rtt),
         "buffer_bytes": link.buffer_bytes(),
         "overhead_bytes": link.overhead_bytes,
     });

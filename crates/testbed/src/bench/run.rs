@@ -1,7 +1,8 @@
 //! One run of a scenario.
 
-use super::children::{Children, Reports};
+use super::children::{Children, Places, Reports};
 use super::dumbbell::Dumbbell;
+use super::link_file;
 use super::output::OutputDir;
 use super::policies::Policies;
 use super::recording::{self, Recording};
@@ -11,6 +12,7 @@ use super::{Event, Interrupt, Options};
 use crate::clock;
 use crate::error::{Error, Result};
 use crate::host::cgroup::Cgroup;
+use crate::host::cpu::{CpuMeter, CpuUse};
 use crate::host::run_id::{PREFIX, RunId};
 use ccactl_loader::Loader;
 use ccactl_scenario::Scenario;
@@ -33,9 +35,11 @@ pub fn run(
     observe: &mut dyn FnMut(Event<'_>),
 ) -> Result<RunResult> {
     let name = if attempt == 1 { format!("run-{run}") } else { format!("run-{run}-attempt-{attempt}") };
-    let file = output.subdir(&name)?.join("recording.parquet");
+    let folder = output.subdir(&name)?;
+    let file = folder.join("recording.parquet");
     let measured = measure(scenario, options, &file, run, interrupt, observe)?;
     interrupt.check()?;
+    link_file::write(&folder, &measured.links, &measured.emulator.series)?;
     let summary = recording::summarize(&file)?;
     Ok(RunResult::new(scenario, &options.limits, (run, attempt, name), measured, summary))
 }
@@ -56,12 +60,17 @@ fn measure(
     let parent = Cgroup::create(loader.mount().path().join(format!("{PREFIX}-bench-{id}")))?;
     let cgroups =
         scenario.flows.iter().map(|flow| Cgroup::create(parent.path().join(&flow.name))).collect::<Result<Vec<_>>>()?;
+    // Beside the flows' cgroups: what is below their parent is recorded.
+    let ends = Cgroup::create(loader.mount().path().join(format!("{PREFIX}-bench-{id}-ends")))?;
     let policies = Policies::load(&loader, scenario, &parent, &cgroups)?;
     let recording = Recording::start(file, scenario, &loader, &parent, &cgroups)?;
-    let mut children = Children::start(&options.program, scenario, &dumbbell, &cgroups, &policies.kernel_names)?;
+    let places = Places { dumbbell: &dumbbell, cgroups: &cgroups, ends: &ends };
+    let mut children = Children::start(&options.program, scenario, places, &policies.kernel_names)?;
     interrupt.check()?;
 
     let t0 = clock::now() + LEAD_NS;
+    dumbbell.set_origin(t0);
+    let cpu = CpuMeter::start(&[&parent, &ends]);
     children.go(t0)?;
     let mut swaps = Swaps::start(scenario, &cgroups, t0)?;
     let end = t0 + scenario.duration.ns;
@@ -69,7 +78,7 @@ fn measure(
         std::thread::sleep(ATTENTION.min(Duration::from_nanos(end.saturating_sub(clock::now()))));
         interrupt.check()?;
         let elapsed = Duration::from_nanos(clock::now().saturating_sub(t0));
-        children.attend(elapsed, &dumbbell, &cgroups)?;
+        children.attend(elapsed, places)?;
         swaps.check()?;
         if recording.has_ended() {
             recording.finish()?;
@@ -78,33 +87,39 @@ fn measure(
         observe(Event::Running { elapsed, rows: recording.rows() });
     }
 
+    let cpu = cpu.read();
     // The last swap may still be under way.
     let swaps = swaps.finish()?;
-    let reports = children.finish()?;
+    let reports = children.finish(scenario, t0)?;
     check_algorithms(scenario, &policies.kernel_names, &swaps, &reports)?;
     let recorded = recording.finish()?;
+    let (links, carried_bps) = (dumbbell.links.clone(), dumbbell.carried_bps);
     let (emulator, device_drops) = dumbbell.finish()?;
+    let cpu = CpuUse { emulator_s: emulator.cpu_s, ..cpu };
     let cgroup_ids = cgroups.iter().map(Cgroup::id).collect();
     let kernel_names = policies.kernel_names.clone();
-    Ok(Measured { emulator, device_drops, recorded, reports, cgroup_ids, kernel_names, swaps })
+    Ok(Measured { emulator, links, carried_bps, cpu, device_drops, recorded, reports, cgroup_ids, kernel_names, swaps })
 }
 
 /// A flow that silently fell back to another algorithm must not appear in any table.
 fn check_algorithms(scenario: &Scenario, at_start: &[String], swaps: &[SwapResult], reports: &Reports) -> Result<()> {
     let at_end = swaps::last_names(scenario, at_start, swaps);
     for (i, flow) in scenario.flows.iter().enumerate() {
-        let Some(sent) = &reports.sent[i] else { continue };
+        let Some(sent) = &reports.flows[i].sent else { continue };
         let fault = |when: &str, expected: &str, found: &str| {
             let message = format!("expected the congestion control {expected} {when}, found {found}");
             Err(Error::Flow { flow: flow.name.clone(), message })
         };
-        // A swap soon after the start may come before the sender has looked.
         let swapped = |name: &str| swaps.iter().any(|swap| swap.flow == flow.name && swap.now == name);
-        if sent.algorithm != at_start[i] && !swapped(&sent.algorithm) {
-            return fault("at its start", &at_start[i], &sent.algorithm);
+        for name in sent.algorithms.names() {
+            // A swap soon after the start may come before the sender has looked.
+            if *name != at_start[i] && !swapped(name) {
+                return fault("at its start", &at_start[i], name);
+            }
         }
-        if sent.algorithm_at_end != at_end[i] {
-            return fault("at its end", &at_end[i], &sent.algorithm_at_end);
+        let last = sent.algorithms.names().last().map_or("none", String::as_str);
+        if last != at_end[i] {
+            return fault("at its end", &at_end[i], last);
         }
     }
     Ok(())

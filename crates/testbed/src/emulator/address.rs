@@ -1,32 +1,22 @@
-//! Addresses of the dumbbell. They exist only inside the testbed's own namespaces.
+//! Addresses of the hosts. They exist only inside the testbed's own namespaces.
 
 use std::net::Ipv4Addr;
 
-/// The receiver's address.
-pub const RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 200, 0, 1);
+/// The server's address.
+pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 200, 0, 1);
 
-/// Address of sender `index`.
+/// Address of the host at the other end of path `index`: that of a flow or of a UDP source.
 #[must_use]
-pub fn sender(index: usize) -> Ipv4Addr {
+pub fn host(index: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 200, 1, u8::try_from(index + 1).expect("a scenario has fewer flows"))
 }
 
-/// Which sender an address belongs to.
+/// Which path leads to an address.
 #[must_use]
-pub fn sender_index(address: Ipv4Addr, senders: usize) -> Option<usize> {
+pub fn host_index(address: Ipv4Addr, hosts: usize) -> Option<usize> {
     let [10, 200, 1, last] = address.octets() else { return None };
     let index = usize::from(last).checked_sub(1)?;
-    (index < senders).then_some(index)
-}
-
-/// Destination of an IPv4 packet; `None` for anything else.
-#[must_use]
-pub fn destination(packet: &[u8]) -> Option<Ipv4Addr> {
-    const HEADER_BYTES: usize = 20;
-    if packet.len() < HEADER_BYTES || packet[0] >> 4 != 4 {
-        return None;
-    }
-    Some(Ipv4Addr::new(packet[16], packet[17], packet[18], packet[19]))
+    (index < hosts).then_some(index)
 }
 
 #[cfg(test)]
@@ -34,22 +24,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sender_is_found_again_by_its_address() {
-        assert_eq!(sender_index(sender(0), 2), Some(0));
-        assert_eq!(sender_index(sender(1), 2), Some(1));
-        assert_eq!(sender_index(sender(2), 2), None);
-        assert_eq!(sender_index(RECEIVER, 2), None);
-        assert_eq!(sender_index(Ipv4Addr::new(10, 200, 1, 0), 2), None);
-    }
-
-    #[test]
-    fn only_ipv4_packets_have_a_destination() {
-        let mut packet = [0u8; 20];
-        packet[0] = 0x45;
-        packet[16..].copy_from_slice(&[10, 200, 0, 1]);
-        assert_eq!(destination(&packet), Some(RECEIVER));
-        packet[0] = 0x60;
-        assert_eq!(destination(&packet), None);
-        assert_eq!(destination(&packet[..10]), None);
+    fn a_host_is_found_again_by_its_address() {
+        assert_eq!(host_index(host(0), 2), Some(0));
+        assert_eq!(host_index(host(1), 2), Some(1));
+        assert_eq!(host_index(host(2), 2), None);
+        assert_eq!(host_index(SERVER, 2), None);
+        assert_eq!(host_index(Ipv4Addr::new(10, 200, 1, 0), 2), None);
     }
 }

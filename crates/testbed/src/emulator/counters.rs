@@ -1,151 +1,185 @@
 //! What the emulator counts.
 
-use ccactl_link::Nanos;
-use serde::Serialize;
+use super::histogram::{Histogram, QueueingDelay};
+use ccactl_link::{DropReason, LossReason, Nanos};
+use serde::{Deserialize, Serialize};
 
-/// Counters of one path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+/// Packets of one path in one direction, over all its links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PathCounters {
+    /// Came from the sending host.
+    pub offered_packets: u64,
+    /// Given to the receiving host.
+    pub delivered_packets: u64,
+    /// The same in bytes on the wire of the bottleneck.
+    pub delivered_wire_bytes: u64,
+    /// Dropped for want of room in a buffer.
+    pub dropped_full_packets: u64,
+    /// Dropped by active queue management before the buffer was full.
+    pub dropped_early_packets: u64,
+    /// Given the mark "congestion experienced".
+    pub marked_packets: u64,
+    /// Lost at random on a wire.
+    pub lost_packets: u64,
+    /// Lost on a wireless link after all its retries.
+    pub lost_wireless_packets: u64,
+}
+
+impl PathCounters {
+    pub(super) fn lost(&mut self, reason: Option<LossReason>) {
+        match reason {
+            None => {}
+            Some(LossReason::Random) => self.lost_packets += 1,
+            Some(LossReason::RetriesExhausted) => self.lost_wireless_packets += 1,
+        }
+    }
+
+    pub(super) fn dropped(&mut self, reason: DropReason) {
+        match reason {
+            DropReason::Full => self.dropped_full_packets += 1,
+            DropReason::Early => self.dropped_early_packets += 1,
+        }
+    }
+}
+
+/// Counters of the flow of one path: of its data, and of what comes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FlowCounters {
     /// Data packets that came from the sender.
     pub offered_packets: u64,
     /// Data packets given to the receiver.
     pub delivered_packets: u64,
-    /// The same in bytes on the wire.
+    /// The same in bytes on the wire of the bottleneck.
     pub delivered_wire_bytes: u64,
-    /// Refused by the full buffer.
+    /// Data packets dropped for want of room in a buffer.
     pub dropped_full_packets: u64,
-    /// Given the mark "congestion experienced" because the queue was above the threshold.
+    /// Data packets dropped by active queue management before the buffer was full.
+    pub dropped_early_packets: u64,
+    /// Data packets given the mark "congestion experienced".
+    pub marked_packets: u64,
+    /// Data packets lost at random on a wire.
+    pub lost_packets: u64,
+    /// Data packets lost on a wireless link after all its retries.
+    pub lost_wireless_packets: u64,
+    /// Packets of the opposite direction that came from the receiver.
+    pub return_offered_packets: u64,
+    /// Packets of the opposite direction given to the sender.
+    pub returned_packets: u64,
+    /// Packets of the opposite direction dropped by a queue, for whatever reason.
+    pub return_dropped_packets: u64,
+    /// Packets of the opposite direction lost after transmission.
+    pub return_lost_packets: u64,
+}
+
+impl FlowCounters {
+    /// From the two directions of a path.
+    pub(super) fn new(data: &PathCounters, back: &PathCounters) -> Self {
+        FlowCounters {
+            offered_packets: data.offered_packets,
+            delivered_packets: data.delivered_packets,
+            delivered_wire_bytes: data.delivered_wire_bytes,
+            dropped_full_packets: data.dropped_full_packets,
+            dropped_early_packets: data.dropped_early_packets,
+            marked_packets: data.marked_packets,
+            lost_packets: data.lost_packets,
+            lost_wireless_packets: data.lost_wireless_packets,
+            return_offered_packets: back.offered_packets,
+            returned_packets: back.delivered_packets,
+            return_dropped_packets: back.dropped_full_packets + back.dropped_early_packets,
+            return_lost_packets: back.lost_packets + back.lost_wireless_packets,
+        }
+    }
+
+    /// Data packets that a queue dropped, for whatever reason.
+    #[must_use]
+    pub fn dropped_packets(&self) -> u64 {
+        self.dropped_full_packets + self.dropped_early_packets
+    }
+}
+
+/// Counters of one transmitter. What was offered was delivered, dropped or lost, or is still in its queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct LinkCounters {
+    /// Packets that arrived at its queue.
+    pub offered_packets: u64,
+    /// Packets that arrived, or are to arrive, at the far end of its wire.
+    pub delivered_packets: u64,
+    /// Bytes that it transmitted, those of lost packets included.
+    pub sent_wire_bytes: u64,
+    /// Dropped for want of room in the buffer.
+    pub dropped_full_packets: u64,
+    /// Dropped by active queue management before the buffer was full.
+    pub dropped_early_packets: u64,
+    /// Given the mark "congestion experienced".
     pub marked_packets: u64,
     /// Lost at random on the wire.
     pub lost_packets: u64,
-    /// Packets of the opposite direction given to the sender.
-    pub returned_packets: u64,
-}
-
-/// Counters of all paths and of the emulator itself.
-#[derive(Debug, Clone)]
-pub struct Counters {
-    /// By index of the sender.
-    pub flows: Vec<FlowCounters>,
-    /// Most bytes ever in the buffer.
+    /// Lost after all retries of a wireless link.
+    pub lost_wireless_packets: u64,
+    /// Waiting or in transmission at the end.
+    pub queued_packets: u64,
+    /// Most bytes ever in the queue.
     pub queue_max_bytes: u64,
-    /// Sum over accepted packets of the bytes in the buffer, for the mean that packets see.
-    pub queue_sum_bytes: u128,
-    /// Packets for an address that nobody has.
-    pub stray: u64,
-    /// Packets that a device did not take.
+}
+
+/// What a transmitter has done, with the delays of its queue.
+pub(super) struct LinkTally {
+    pub counters: LinkCounters,
+    /// Sum over arriving packets of the bytes in the queue.
+    queue_sum_bytes: u128,
+    sojourn: Histogram,
+}
+
+impl LinkTally {
+    pub fn new() -> Self {
+        LinkTally { counters: LinkCounters::default(), queue_sum_bytes: 0, sojourn: Histogram::new() }
+    }
+
+    /// A packet has arrived and found room, or not; `queued_bytes` are those of the queue then.
+    pub fn arrived(&mut self, queued_bytes: u64) {
+        self.counters.offered_packets += 1;
+        self.counters.queue_max_bytes = self.counters.queue_max_bytes.max(queued_bytes);
+        self.queue_sum_bytes += u128::from(queued_bytes);
+    }
+
+    /// A packet was transmitted.
+    pub fn sent(&mut self, wire_bytes: u32, sojourn: Nanos, marked: bool, lost: Option<LossReason>) {
+        self.counters.sent_wire_bytes += u64::from(wire_bytes);
+        self.counters.marked_packets += u64::from(marked);
+        self.sojourn.add(sojourn);
+        match lost {
+            None => self.counters.delivered_packets += 1,
+            Some(LossReason::Random) => self.counters.lost_packets += 1,
+            Some(LossReason::RetriesExhausted) => self.counters.lost_wireless_packets += 1,
+        }
+    }
+
+    /// A packet was dropped.
+    pub fn dropped(&mut self, reason: DropReason) {
+        match reason {
+            DropReason::Full => self.counters.dropped_full_packets += 1,
+            DropReason::Early => self.counters.dropped_early_packets += 1,
+        }
+    }
+
+    /// Mean of the bytes in the queue that packets found, themselves included where there was room.
+    pub fn queue_mean_bytes(&self) -> f64 {
+        self.queue_sum_bytes as f64 / self.counters.offered_packets.max(1) as f64
+    }
+
+    /// From arrival to the start of transmission.
+    pub fn queueing(&self) -> QueueingDelay {
+        self.sojourn.queueing()
+    }
+}
+
+/// Troubles of the emulator itself; all are 0 in a good run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Troubles {
+    /// Packets that a device did not take from the emulator.
     pub write_failures: u64,
-    /// Errors of a device other than "nothing there".
+    /// Errors when reading from a device.
     pub read_failures: u64,
-    /// Times at which no memory for a packet was free.
-    pub exhausted: u64,
-}
-
-impl Counters {
-    pub(super) fn new(flows: usize) -> Self {
-        Counters {
-            flows: vec![FlowCounters::default(); flows],
-            queue_max_bytes: 0,
-            queue_sum_bytes: 0,
-            stray: 0,
-            write_failures: 0,
-            read_failures: 0,
-            exhausted: 0,
-        }
-    }
-
-    /// Counts; false because the device is to be left alone until the next wake-up.
-    pub(super) fn read_failed(&mut self) -> bool {
-        self.read_failures += 1;
-        false
-    }
-
-    /// Counts; false because slots only become free when packets are given out.
-    pub(super) fn pool_exhausted(&mut self) -> bool {
-        self.exhausted += 1;
-        false
-    }
-}
-
-/// Rate at which packets really came out while the bottleneck was backlogged.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct RateMeter {
-    last: Option<Nanos>,
-    bytes: u64,
-    time_ns: Nanos,
-}
-
-impl RateMeter {
-    /// Adds a packet given out at `at`; `back_to_back` when the wire was busy right before it.
-    pub fn add(&mut self, at: Nanos, wire_bytes: u64, back_to_back: bool) {
-        if let Some(last) = self.last
-            && back_to_back
-        {
-            self.bytes += wire_bytes;
-            self.time_ns += at.saturating_sub(last);
-        }
-        self.last = Some(at);
-    }
-
-    /// Time over which the rate was measured, in s.
-    #[must_use]
-    pub fn secs(&self) -> f64 {
-        self.time_ns as f64 / 1e9
-    }
-
-    /// The rate in bit/s on the wire, `None` when the link was never backlogged.
-    #[must_use]
-    pub fn bps(&self) -> Option<f64> {
-        (self.time_ns > 0).then(|| self.bytes as f64 * 8.0 / self.secs())
-    }
-}
-
-/// Packets lost at random since the last one that was given out. They occupied the wire as well, so the rate meter has to
-/// count them; and where the first of them ended an idle time, that time is no backlog.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct LostBefore {
-    bytes: u64,
-    after_idle: bool,
-}
-
-impl LostBefore {
-    /// A packet left the bottleneck and was lost.
-    pub fn lost(&mut self, wire_bytes: u64, back_to_back: bool) {
-        self.bytes += wire_bytes;
-        self.after_idle |= !back_to_back;
-    }
-
-    /// A packet left and will be given out: bytes on the wire since the last one that was, and whether the wire was busy all the time.
-    pub fn passed(&mut self, wire_bytes: u64, back_to_back: bool) -> (u64, bool) {
-        let lost = std::mem::take(self);
-        (lost.bytes + wire_bytes, back_to_back && !lost.after_idle)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lost_packets_were_on_the_wire() {
-        let mut before = LostBefore::default();
-        assert_eq!(before.passed(1000, true), (1000, true));
-        before.lost(1000, true);
-        before.lost(500, true);
-        assert_eq!(before.passed(1000, true), (2500, true));
-        before.lost(1000, false);
-        assert_eq!(before.passed(1000, true), (2000, false), "the wire was idle before the lost one");
-        assert_eq!(before.passed(1000, true), (1000, true));
-    }
-
-    #[test]
-    fn only_time_with_a_backlog_counts() {
-        let mut meter = RateMeter::default();
-        assert_eq!(meter.bps(), None);
-        meter.add(0, 1000, false);
-        meter.add(1_000_000, 1000, true);
-        meter.add(900_000_000, 1000, false);
-        meter.add(901_000_000, 1000, true);
-        assert_eq!(meter.bps(), Some(8_000_000.0));
-    }
+    /// Times at which the emulator had no memory for a packet.
+    pub pool_exhausted: u64,
 }

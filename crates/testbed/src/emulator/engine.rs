@@ -1,21 +1,21 @@
-//! The forwarding loop: packets from the TUN devices through the link model and back.
-//!
-//! ```text
-//!   sender i ──▶ bottleneck (link model) ──▶ delay line i ──▶ receiver
-//!   sender i ◀────────────────── delay line i ◀────────────── receiver
-//! ```
-//!
-//! Each direction of path i takes half of base RTT + extra RTT. Nothing here allocates once the loop runs.
+//! The forwarding loop: packets from the TUN devices through the network in virtual time, and to the devices when they are due.
+//! Nothing here allocates once the loop runs.
 
-use super::counters::{Counters, LostBefore, RateMeter};
-use super::lateness::Histogram;
+use super::address;
+use super::counters::Troubles;
+use super::ecn;
+use super::header::Header;
+use super::histogram::Histogram;
+use super::network::{Event, Network, Transit};
 use super::pool::{Packet, Pool};
+use super::rate_meter::Pace;
+use super::route::Way;
 use crate::clock;
 use crate::host::tun::Tun;
-use ccactl_link::{Departure, Item, Link, LinkConfig, Nanos, Output};
-use std::collections::VecDeque;
+use ccactl_link::Nanos;
 use std::os::fd::{AsFd, AsRawFd};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Above this rate a wake-up per packet costs more than it gives: packets are handled in ticks.
@@ -25,240 +25,183 @@ const TICK: Nanos = 50_000;
 const IDLE: Nanos = 20_000_000;
 /// Packets taken from one device before others get their turn.
 const BATCH: usize = 64;
-/// Packets that a delay line holds without allocating.
-const DELAY_LINE_PACKETS: usize = 16_384;
 
-/// One sender's end of the path.
-pub struct Port {
-    /// Device in the sender's namespace.
-    pub tun: Tun,
-    /// Propagation delay in each direction.
-    pub one_way: Nanos,
+/// What others tell the loop while it runs.
+#[derive(Debug, Clone, Default)]
+pub struct Controls {
+    /// Ends the loop.
+    pub stop: Arc<AtomicBool>,
+    /// Beginning of the run; 0 until it is known.
+    pub origin: Arc<AtomicU64>,
 }
 
-struct InFlight {
-    packet: Packet,
-    due: Nanos,
-    /// On the wire since the last packet that was not lost.
-    wire_bytes: u64,
-    back_to_back: bool,
+/// The devices of all hosts.
+pub struct Devices {
+    /// One per path.
+    pub hosts: Vec<Tun>,
+    /// The server's.
+    pub server: Tun,
 }
 
 /// Everything that the loop touches.
 pub struct Engine {
-    ports: Vec<Port>,
-    receiver: Tun,
-    link: Link<Packet>,
-    overhead_bytes: u64,
+    devices: Devices,
+    network: Network<Packet>,
     tick: bool,
     pool: Pool,
-    to_receiver: Vec<VecDeque<InFlight>>,
-    to_sender: Vec<VecDeque<InFlight>>,
     /// All devices, for `ppoll`.
     descriptors: Vec<libc::pollfd>,
-    pub(super) counters: Counters,
+    origin: Nanos,
+    pub(super) troubles: Troubles,
+    /// Packets for an address that nobody has.
+    pub(super) stray_packets: u64,
     pub(super) lateness: Histogram,
-    pub(super) rate: RateMeter,
-    lost_before: LostBefore,
+    /// Of the bottleneck, to the server and from it.
+    pub(super) paces: [Pace; 2],
 }
 
 impl Engine {
-    /// Allocates and touches everything. `mtu` is the one of the devices.
-    pub fn new(
-        ports: Vec<Port>,
-        receiver: Tun,
-        config: LinkConfig,
-        overhead_bytes: u32,
-        mtu: u32,
-        slots: usize,
-    ) -> Self {
-        let lines = || ports.iter().map(|_| VecDeque::with_capacity(DELAY_LINE_PACKETS)).collect();
-        let devices = ports.iter().map(|port| port.tun.as_fd()).chain([receiver.as_fd()]);
-        let descriptors =
-            devices.map(|fd| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }).collect();
-        let tick = config.rate.highest_rate_bps() > TICK_ABOVE_BPS;
-        let mut link = Link::new(config);
-        link.reserve(slots);
+    /// Allocates and touches everything. `carried_bps` is the highest rate at which packets can come through for long, `mtu`
+    /// that of the devices, `slots` how many packets have room.
+    pub fn new(devices: Devices, network: Network<Packet>, carried_bps: u64, mtu: u32, slots: usize) -> Self {
+        let all = devices.hosts.iter().chain([&devices.server]);
+        let descriptors = all
+            .map(|device| libc::pollfd { fd: device.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 })
+            .collect();
         Engine {
-            link,
-            overhead_bytes: u64::from(overhead_bytes),
-            tick,
+            devices,
+            network,
+            tick: carried_bps > TICK_ABOVE_BPS,
             pool: Pool::new(slots, (mtu as usize).next_multiple_of(64)),
-            to_receiver: lines(),
-            to_sender: lines(),
             descriptors,
-            counters: Counters::new(ports.len()),
+            origin: 0,
+            troubles: Troubles::default(),
+            stray_packets: 0,
             lateness: Histogram::new(),
-            rate: RateMeter::default(),
-            lost_before: LostBefore::default(),
-            ports,
-            receiver,
+            paces: [Pace::default(); 2],
         }
     }
 
-    /// Forwards until `stop`.
-    pub fn run(&mut self, stop: &AtomicBool) {
-        while !stop.load(Ordering::Relaxed) {
+    /// Forwards until it is told to stop.
+    pub fn run(&mut self, controls: &Controls) {
+        while !controls.stop.load(Ordering::Relaxed) {
+            let origin = controls.origin.load(Ordering::Relaxed);
+            if origin != self.origin {
+                self.origin = origin;
+                self.network.set_origin(origin);
+            }
             let more = self.take_in();
-            self.give_out();
+            self.give_out(clock::now());
             if !more {
                 self.wait();
             }
         }
     }
 
+    /// The network as the loop left it.
+    pub(super) fn into_network(self) -> Network<Packet> {
+        self.network
+    }
+
+    pub(super) fn network(&self) -> &Network<Packet> {
+        &self.network
+    }
+
     /// Reads what the devices have; true when a device may have more.
     fn take_in(&mut self) -> bool {
         let mut more = false;
-        for sender in 0..self.ports.len() {
-            more |= self.take_data(sender);
+        for path in 0..self.devices.hosts.len() {
+            more |= self.take_from(Some(path));
         }
-        more | self.take_acks()
+        more | self.take_from(None)
     }
 
-    fn take_data(&mut self, sender: usize) -> bool {
+    /// Reads from the host of a path, or from the server.
+    fn take_from(&mut self, host: Option<usize>) -> bool {
         for _ in 0..BATCH {
-            let tun = &self.ports[sender].tun;
-            let packet = match self.pool.fill(sender as u32, |slot| tun.receive(slot)) {
+            let device = host.map_or(&self.devices.server, |path| &self.devices.hosts[path]);
+            let packet = match self.pool.fill(|slot| device.receive(slot)) {
                 Some(Ok(Some(packet))) => packet,
+                // The device is left alone until the next wake-up.
                 Some(Ok(None)) => return false,
-                Some(Err(_)) => return self.counters.read_failed(),
-                None => return self.counters.pool_exhausted(),
+                Some(Err(_)) => {
+                    self.troubles.read_failures += 1;
+                    return false;
+                }
+                // Slots only become free when packets are given out.
+                None => {
+                    self.troubles.pool_exhausted += 1;
+                    return false;
+                }
             };
-            if super::address::destination(self.pool.bytes(packet)) != Some(super::address::RECEIVER) {
-                self.counters.stray += 1;
-                self.pool.release(packet);
-                continue;
-            }
-            self.offer(packet);
-        }
-        true
-    }
-
-    fn offer(&mut self, packet: Packet) {
-        let now = clock::now();
-        self.drain_link(now);
-        let flow = packet.sender as usize;
-        let dropped_before = self.counters.flows[flow].dropped_full_packets;
-        self.counters.flows[flow].offered_packets += 1;
-        self.link.enqueue(now, self.item(packet));
-        self.drain_link(now);
-        if self.counters.flows[flow].dropped_full_packets == dropped_before {
-            let queued = self.link.queued_bytes();
-            self.counters.queue_max_bytes = self.counters.queue_max_bytes.max(queued);
-            self.counters.queue_sum_bytes += u128::from(queued);
-        }
-    }
-
-    /// What the link model looks at.
-    fn item(&self, packet: Packet) -> Item<Packet> {
-        Item {
-            packet,
-            size_bytes: packet.bytes + self.overhead_bytes as u32,
-            flow: packet.sender,
-            class: 0,
-            is_ack: false,
-            ecn_capable: super::ecn::is_capable(self.pool.bytes(packet)),
-        }
-    }
-
-    fn take_acks(&mut self) -> bool {
-        for _ in 0..BATCH {
-            let receiver = &self.receiver;
-            let mut packet = match self.pool.fill(0, |slot| receiver.receive(slot)) {
-                Some(Ok(Some(packet))) => packet,
-                Some(Ok(None)) => return false,
-                Some(Err(_)) => return self.counters.read_failed(),
-                None => return self.counters.pool_exhausted(),
-            };
-            let destination = super::address::destination(self.pool.bytes(packet));
-            let Some(sender) = destination.and_then(|to| super::address::sender_index(to, self.ports.len())) else {
-                self.counters.stray += 1;
-                self.pool.release(packet);
-                continue;
-            };
-            packet.sender = sender as u32;
-            let due = clock::now() + self.ports[sender].one_way;
-            self.to_sender[sender].push_back(InFlight { packet, due, wire_bytes: 0, back_to_back: false });
-        }
-        true
-    }
-
-    /// Moves what has left the bottleneck into the delay lines, and frees what was dropped.
-    fn drain_link(&mut self, now: Nanos) {
-        while let Some(output) = self.link.pop(now) {
-            match output {
-                Output::Sent(departure) => self.carry(&departure),
-                Output::Dropped { packet, .. } => {
-                    self.counters.flows[packet.sender as usize].dropped_full_packets += 1;
+            match self.transit(packet, host) {
+                Some(transit) => {
+                    let now = clock::now();
+                    self.give_out(now);
+                    self.network.inject(now, transit);
+                }
+                None => {
+                    self.stray_packets += 1;
                     self.pool.release(packet);
+                }
+            }
+        }
+        true
+    }
+
+    /// Where a packet belongs; `None` for one that goes to nobody.
+    fn transit(&self, packet: Packet, host: Option<usize>) -> Option<Transit<Packet>> {
+        let header = Header::read(self.pool.bytes(packet))?;
+        let (path, way) = match host {
+            Some(path) => ((header.destination == address::SERVER).then_some(path)?, Way::Up),
+            None => (address::host_index(header.destination, self.devices.hosts.len())?, Way::Down),
+        };
+        Some(Transit {
+            packet,
+            path: path as u32,
+            way,
+            bytes: packet.bytes,
+            flow: header.flow,
+            is_ack: header.is_pure_ack,
+            ecn_capable: header.ecn_capable,
+        })
+    }
+
+    /// Lets happen in the network what happens by `now`, and writes what is due to the devices.
+    fn give_out(&mut self, now: Nanos) {
+        while let Some(event) = self.network.step(now) {
+            match event {
+                Event::Gone(packet) => self.pool.release(packet),
+                Event::Arrived { transit, due, marked, back_to_back } => {
+                    if marked {
+                        ecn::mark(self.pool.bytes_mut(transit.packet));
+                    }
+                    let actual = self.deliver(&transit, due);
+                    if let Some(back_to_back) = back_to_back {
+                        self.paces[usize::from(transit.way == Way::Down)].add(due, actual, back_to_back);
+                    }
                 }
             }
         }
     }
 
-    fn carry(&mut self, departure: &Departure<Packet>) {
-        let Departure { packet, due, back_to_back, .. } = *departure;
-        let sender = packet.sender as usize;
-        let wire_bytes = u64::from(packet.bytes) + self.overhead_bytes;
-        if departure.marked && super::ecn::mark(self.pool.bytes_mut(packet)) {
-            self.counters.flows[sender].marked_packets += 1;
-        }
-        if departure.lost.is_some() {
-            self.lost_before.lost(wire_bytes, back_to_back);
-            self.counters.flows[sender].lost_packets += 1;
-            self.pool.release(packet);
-            return;
-        }
-        let due = due + self.ports[sender].one_way;
-        let (wire_bytes, back_to_back) = self.lost_before.passed(wire_bytes, back_to_back);
-        self.to_receiver[sender].push_back(InFlight { packet, due, wire_bytes, back_to_back });
-    }
-
-    /// Writes what is due to the devices.
-    fn give_out(&mut self) {
-        let now = clock::now();
-        self.drain_link(now);
-        for sender in 0..self.ports.len() {
-            while let Some(arrival) = self.to_receiver[sender].pop_front_if(|head| head.due <= now) {
-                let actual = self.deliver(&arrival, true);
-                let wire_bytes = u64::from(arrival.packet.bytes) + self.overhead_bytes;
-                self.rate.add(actual, arrival.wire_bytes, arrival.back_to_back);
-                let flow = &mut self.counters.flows[sender];
-                flow.delivered_packets += 1;
-                flow.delivered_wire_bytes += wire_bytes;
-            }
-            while let Some(arrival) = self.to_sender[sender].pop_front_if(|head| head.due <= now) {
-                self.deliver(&arrival, false);
-                self.counters.flows[sender].returned_packets += 1;
-            }
-        }
-    }
-
-    fn deliver(&mut self, arrival: &InFlight, to_receiver: bool) -> Nanos {
+    fn deliver(&mut self, transit: &Transit<Packet>, due: Nanos) -> Nanos {
         let actual = clock::now();
-        self.lateness.add(actual.saturating_sub(arrival.due));
-        let tun = if to_receiver { &self.receiver } else { &self.ports[arrival.packet.sender as usize].tun };
-        if tun.send(self.pool.bytes(arrival.packet)).is_err() {
-            self.counters.write_failures += 1;
+        self.lateness.add(actual.saturating_sub(due));
+        let device = match transit.way {
+            Way::Up => &self.devices.server,
+            Way::Down => &self.devices.hosts[transit.path as usize],
+        };
+        if device.send(self.pool.bytes(transit.packet)).is_err() {
+            self.troubles.write_failures += 1;
         }
-        self.pool.release(arrival.packet);
+        self.pool.release(transit.packet);
         actual
-    }
-
-    /// When the next packet is due on any delay line. A packet still in the bottleneck matters only once its
-    /// propagation is over too, which spares a wake-up per packet.
-    fn next_due(&self) -> Option<Nanos> {
-        let lines = self.to_receiver.iter().chain(&self.to_sender);
-        let in_flight = lines.filter_map(|line| line.front()).map(|head| head.due).min();
-        let shortest = self.ports.iter().map(|port| port.one_way).min().unwrap_or(0);
-        let queued = self.link.next_event().map(|event| event + shortest);
-        in_flight.into_iter().chain(queued).min()
     }
 
     fn wait(&mut self) {
         let now = clock::now();
-        let until_due = self.next_due().map_or(IDLE, |due| due.saturating_sub(now)).min(IDLE);
+        let until_due = self.network.next_due().map_or(IDLE, |due| due.saturating_sub(now)).min(IDLE);
         if self.tick {
             // Arrivals are looked at every tick, deliveries at their time or at the tick before the next.
             std::thread::sleep(Duration::from_nanos(until_due.min(TICK)));

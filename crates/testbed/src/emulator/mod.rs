@@ -1,79 +1,96 @@
-//! The emulator: a thread with real-time priority that carries packets between TUN devices through the link
-//! model, and that measures how well it kept time.
+//! The emulator: a thread with real-time priority that carries packets between TUN devices through links in virtual time, and
+//! that measures how well it kept time.
+//!
+//! ```text
+//!   Scenario ──Topology──▶ Network (virtual time, pure) ◀── Engine (real time, devices) ──▶ EmulatorReport
+//! ```
 
 pub mod address;
 mod counters;
 mod ecn;
 mod engine;
-mod lateness;
+pub mod header;
+mod histogram;
+pub mod network;
 mod pool;
+pub mod rate_meter;
 mod realtime;
+pub mod route;
+mod series;
+mod topology;
 
-pub use counters::FlowCounters;
-pub use engine::Port;
-pub use lateness::Lateness;
+pub use counters::{FlowCounters, LinkCounters, Troubles};
+pub use engine::Devices;
+pub use histogram::{Lateness, QueueingDelay};
+pub use network::{FlowTally, LinkReport};
+pub use route::Way;
+pub use series::{INTERVAL, Interval};
+pub use topology::Topology;
 
+use crate::clock;
 use crate::error::{Error, Result};
-use crate::host::tun::Tun;
-use ccactl_scenario::LinkSpec;
-use engine::Engine;
+use ccactl_link::Nanos;
+use engine::{Controls, Engine};
+use network::Network;
 use realtime::LockedMemory;
-use serde::Serialize;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
-/// Slots beyond those that the bottleneck and the delay lines need: small packets and packets on the way back.
-const SPARE_SLOTS: u64 = 20_000;
-
 /// What the emulator did in one run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct EmulatorReport {
     /// Whether the thread had real-time priority and locked memory.
     pub realtime: bool,
+    /// CPU time of the thread, in s.
+    pub cpu_s: f64,
     /// Scheduled against actual time of every packet, both directions.
     pub lateness: Lateness,
-    /// By index of the sender.
-    pub flows: Vec<FlowCounters>,
-    /// Rate on the wire while the bottleneck was backlogged; absent when it never was.
-    pub achieved_rate_bps: Option<f64>,
+    /// By path.
+    pub flows: Vec<FlowTally>,
+    /// By transmitter.
+    pub links: Vec<LinkReport>,
+    /// How much faster than its plan the bottleneck was while it was backlogged, as a share; absent when it never was.
+    pub rate_error: Option<f64>,
     /// How long the bottleneck was backlogged.
     pub backlogged_s: f64,
-    /// Most bytes in the buffer.
-    pub queue_max_bytes: u64,
-    /// Mean of the bytes in the buffer that accepted packets found, themselves included.
-    pub queue_mean_bytes: f64,
-    /// Packets that a device did not take from the emulator.
-    pub write_failures: u64,
-    /// Errors when reading from a device.
-    pub read_failures: u64,
-    /// Times at which the emulator had no memory for a packet.
-    pub pool_exhausted: u64,
+    /// Troubles of the emulator itself.
+    pub troubles: Troubles,
     /// Packets that belong to no path.
     pub stray_packets: u64,
+    /// Packets that were in queues and on wires at the end.
+    pub inside_packets: u64,
+    /// What the transmitters did over time.
+    pub series: Vec<Interval>,
+}
+
+/// What the thread leaves.
+struct Ended {
+    engine: Engine,
+    realtime: bool,
+    cpu_s: f64,
 }
 
 /// A running emulator; dropped, it stops.
 pub struct Emulator {
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<(Engine, bool)>>,
+    controls: Controls,
+    thread: Option<JoinHandle<Ended>>,
 }
 
 impl Emulator {
-    /// Starts the thread and returns once it is ready for the first packet. `run` counts from 1.
-    pub fn start(ports: Vec<Port>, receiver: Tun, link: &LinkSpec, run: u32) -> Result<Emulator> {
-        let slots = slots(link, &ports);
-        let (config, overhead, mtu) = (link.config(run), link.overhead_bytes, link.mtu);
-        let stop = Arc::new(AtomicBool::new(false));
+    /// Starts the thread and returns once it is ready for the first packet. The series is for a run of this length.
+    pub fn start(devices: Devices, topology: Topology, duration: Nanos) -> Result<Emulator> {
+        let controls = Controls::default();
         let (ready, is_ready) = mpsc::channel();
         let thread = std::thread::Builder::new()
             .name("ccactl-emulator".to_owned())
             .spawn({
-                let stop = Arc::clone(&stop);
+                let controls = controls.clone();
                 move || {
                     let locked = LockedMemory::lock();
-                    let mut engine = Engine::new(ports, receiver, config, overhead, mtu, slots);
+                    let Topology { transmitters, paths, carried_bps, mtu, packets, .. } = topology;
+                    let network = Network::new(transmitters, paths, packets, duration);
+                    let mut engine = Engine::new(devices, network, carried_bps, mtu, packets);
                     let raised = realtime::raise_thread();
                     let realtime = locked.is_ok() && raised.is_ok();
                     if !realtime {
@@ -81,55 +98,53 @@ impl Emulator {
                     }
                     // The other side only goes away when it has panicked.
                     let _ = ready.send(());
-                    engine.run(&stop);
-                    (engine, realtime)
+                    engine.run(&controls);
+                    Ended { engine, realtime, cpu_s: clock::thread_cpu_s() }
                 }
             })
             .map_err(Error::system("start the emulator's thread"))?;
         is_ready.recv().map_err(|_| Error::Panicked("emulator"))?;
-        Ok(Emulator { stop, thread: Some(thread) })
+        Ok(Emulator { controls, thread: Some(thread) })
+    }
+
+    /// The run begins at `t0` (`CLOCK_MONOTONIC`): plans of rates and delays count from then. To be called some 50 ms before.
+    pub fn set_origin(&self, t0: Nanos) {
+        self.controls.origin.store(t0, Ordering::Relaxed);
     }
 
     /// Stops the thread and tells what it did.
     pub fn finish(mut self) -> Result<EmulatorReport> {
-        self.stop.store(true, Ordering::Relaxed);
+        self.controls.stop.store(true, Ordering::Relaxed);
         let thread = self.thread.take().expect("taken only here and in drop");
-        let (engine, realtime) = thread.join().map_err(|_| Error::Panicked("emulator"))?;
-        Ok(report(&engine, realtime))
+        Ok(report(thread.join().map_err(|_| Error::Panicked("emulator"))?))
     }
 }
 
 impl Drop for Emulator {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.controls.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-/// Full packets in the buffer and on the way, and some to spare.
-fn slots(link: &LinkSpec, ports: &[Port]) -> usize {
-    let one_way = ports.iter().map(|port| port.one_way).max().unwrap_or(0);
-    let on_the_way = u128::from(link.rate.bps) * u128::from(one_way) / 8_000_000_000 / u128::from(link.frame_bytes());
-    let queued = link.buffer_bytes() / link.frame_bytes();
-    (queued + on_the_way as u64 * 2 + SPARE_SLOTS) as usize
-}
-
-fn report(engine: &Engine, realtime: bool) -> EmulatorReport {
-    let counters = &engine.counters;
-    let accepted: u64 = counters.flows.iter().map(|flow| flow.offered_packets - flow.dropped_full_packets).sum();
+fn report(Ended { engine, realtime, cpu_s }: Ended) -> EmulatorReport {
+    // Data of downloads come through the bottleneck's other transmitter: the one that had more to do is judged.
+    let [up, down] = engine.paces;
+    let pace = if down.secs() > up.secs() { down } else { up };
+    let network = engine.network();
     EmulatorReport {
         realtime,
-        lateness: engine.lateness.summary(),
-        flows: counters.flows.clone(),
-        achieved_rate_bps: engine.rate.bps(),
-        backlogged_s: engine.rate.secs(),
-        queue_max_bytes: counters.queue_max_bytes,
-        queue_mean_bytes: if accepted > 0 { counters.queue_sum_bytes as f64 / accepted as f64 } else { 0.0 },
-        write_failures: counters.write_failures,
-        read_failures: counters.read_failures,
-        pool_exhausted: counters.exhausted,
-        stray_packets: counters.stray,
+        cpu_s,
+        lateness: engine.lateness.lateness(),
+        flows: network.flows(),
+        links: network.links(),
+        rate_error: pace.error(),
+        backlogged_s: pace.secs(),
+        troubles: engine.troubles,
+        stray_packets: engine.stray_packets,
+        inside_packets: network.inside() as u64,
+        series: engine.into_network().into_series(),
     }
 }

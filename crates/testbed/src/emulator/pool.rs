@@ -6,8 +6,6 @@ pub struct Packet {
     slot: u32,
     /// Length of the IP packet in bytes.
     pub bytes: u32,
-    /// Index of the sender whose flow it belongs to, in either direction.
-    pub sender: u32,
 }
 
 /// Slots of one size with a list of the free ones.
@@ -31,7 +29,6 @@ impl Pool {
     /// `None` when no slot is free.
     pub fn fill<E>(
         &mut self,
-        sender: u32,
         fill: impl FnOnce(&mut [u8]) -> Result<Option<usize>, E>,
     ) -> Option<Result<Option<Packet>, E>> {
         let slot = *self.free.last()?;
@@ -40,7 +37,7 @@ impl Pool {
         Some(result.map(|length| {
             length.map(|bytes| {
                 self.free.pop();
-                Packet { slot, bytes: bytes as u32, sender }
+                Packet { slot, bytes: bytes as u32 }
             })
         }))
     }
@@ -74,11 +71,11 @@ mod tests {
             slot[..2].copy_from_slice(b"ab");
             Ok::<_, ()>(Some(2))
         };
-        let packet = pool.fill(7, fill).unwrap().unwrap().unwrap();
-        assert_eq!((pool.bytes(packet), packet.sender), (&b"ab"[..], 7));
-        assert!(pool.fill(7, fill).is_none(), "the only slot is taken");
+        let packet = pool.fill(fill).unwrap().unwrap().unwrap();
+        assert_eq!(pool.bytes(packet), b"ab");
+        assert!(pool.fill(fill).is_none(), "the only slot is taken");
         pool.release(packet);
-        assert!(matches!(pool.fill(7, |_| Ok::<_, ()>(None)), Some(Ok(None))));
-        assert!(pool.fill(7, fill).is_some(), "nothing was taken for a packet that did not come");
+        assert!(matches!(pool.fill(|_| Ok::<_, ()>(None)), Some(Ok(None))));
+        assert!(pool.fill(fill).is_some(), "nothing was taken for a packet that did not come");
     }
 }

@@ -3,6 +3,7 @@
 
 pub mod cgroup;
 pub mod clean;
+pub mod cpu;
 mod netlink;
 pub mod netns;
 pub mod process;

@@ -1,29 +1,84 @@
-//! Built-in traffic: bulk transfers over TCP, paced UDP, and checked streams on thousands of connections. Both ends are child processes of a bench, started as `ccactl __flow …`.
+//! Built-in traffic: transfers over TCP in either direction, paced UDP, and checked streams on thousands of connections. The ends are
+//! child processes of a bench, started as `ccactl __flow END`, with an [`End`] in JSON.
+//!
+//! | | opens the connection | is connected to |
+//! |---|---|---|
+//! | sends | [`sender`] | [`server`] |
+//! | receives | [`client`] | [`receiver`] |
 //!
 //! A child says `ready` on its standard output, waits for `go T0` on its standard input (`CLOCK_MONOTONIC` in
 //! ns, to which all its times are relative) and, at the end, prints one line of JSON. A receiver ends when its
 //! standard input does. [`checked`] has words of its own.
 
 pub mod checked;
+pub mod client;
 pub mod receiver;
 pub mod sender;
+pub mod server;
+pub mod transfer;
 pub mod udp;
 
-pub use receiver::{ReceiveOptions, ReceiveReport, UdpCount};
+pub use client::{FetchOptions, FetchReport};
+pub use receiver::{Arrival, ReceiveOptions, ReceiveReport, UdpCount};
 pub use sender::{SendOptions, SendReport};
+pub use server::ServeOptions;
+pub use transfer::{Algorithms, Schedule, Transfer};
 pub use udp::{RatePlan, UdpSendOptions, UdpSendReport};
 
 use crate::clock;
 use ccactl_link::Nanos;
+use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Write};
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
+/// One end of the traffic, as it stands on the command line of its process.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// Connects and sends.
+    Send(SendOptions),
+    /// Is connected to and receives, for all flows and UDP sources.
+    Receive(ReceiveOptions),
+    /// Is connected to and sends.
+    Serve(ServeOptions),
+    /// Connects and receives.
+    Fetch(FetchOptions),
+    /// Sends paced UDP packets.
+    Udp(UdpSendOptions),
+    /// One end of many connections on which every byte is checked.
+    Checked(checked::EndOptions),
+}
+
+impl End {
+    /// The command that runs it; `program` is the `ccactl` binary.
+    #[must_use]
+    pub fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.arg("__flow").arg(serde_json::to_string(self).expect("plain data"));
+        command
+    }
+
+    /// Runs it in this process, whose standard input and output belong to the bench.
+    ///
+    /// # Errors
+    /// What the kernel refuses, or that the bench is gone.
+    pub fn run(self) -> io::Result<()> {
+        match self {
+            End::Send(options) => sender::send(options),
+            End::Receive(options) => receiver::receive(options),
+            End::Serve(options) => server::serve(options),
+            End::Fetch(options) => client::fetch(options),
+            End::Udp(options) => udp::send(options),
+            End::Checked(options) => checked::end::run(options),
+        }
+    }
+}
+
 /// First port of the receiver; flow `i` goes to this port + `i`, UDP source `j` to the UDP port that follows the flows'.
 pub const FIRST_PORT: u16 = 5201;
-
-/// Bytes handed to or taken from the kernel at once.
-const CHUNK_BYTES: usize = 256 * 1024;
 
 /// The line by which a child says that it can start.
 pub const READY: &str = "ready";

@@ -1,14 +1,17 @@
 //! The receiving end of all flows: one port per flow, everything is counted and thrown away.
 
-use super::{CHUNK_BYTES, block_on, commands, say, wait_for_go};
+use super::transfer::CHUNK_BYTES;
+use super::{block_on, commands, say, wait_for_go};
+use crate::clock;
+use ccactl_link::Nanos;
 use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::{RcvBufForce, TcpCongestion};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 
@@ -16,14 +19,14 @@ use tokio::net::{TcpListener, TcpStream, UdpSocket};
 const UDP_BUFFER_BYTES: usize = 4 << 20;
 
 /// Where to listen.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ReceiveOptions {
     /// Address.
     pub address: Ipv4Addr,
     /// First port.
     pub first_port: u16,
-    /// Number of TCP ports.
-    pub ports: u16,
+    /// Whether there is a listener, by TCP port from the first one on.
+    pub ports: Vec<bool>,
     /// Number of UDP ports, after those.
     pub udp_ports: u16,
     /// TCP ports, counted from the first, whose listener takes this congestion control.
@@ -33,10 +36,19 @@ pub struct ReceiveOptions {
 /// What was received.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiveReport {
-    /// Payload by port, in order.
-    pub received_bytes: Vec<u64>,
+    /// Connections by port, each in the order in which they were accepted.
+    pub arrivals: Vec<Vec<Arrival>>,
     /// By UDP port, in order.
     pub udp: Vec<UdpCount>,
+}
+
+/// What came in on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arrival {
+    /// Payload.
+    pub bytes: u64,
+    /// When the last of it was read (`CLOCK_MONOTONIC`); the time of the accepted connection when there was none.
+    pub last_at: Nanos,
 }
 
 /// What came in on a UDP port.
@@ -53,19 +65,20 @@ pub struct UdpCount {
 /// # Errors
 /// When a port cannot be taken or the bench is gone.
 pub fn receive(options: ReceiveOptions) -> io::Result<()> {
-    let counts: Vec<Arc<AtomicU64>> = (0..options.ports).map(|_| Arc::default()).collect();
+    let ports: Vec<Arrivals> = options.ports.iter().map(|_| Arrivals::default()).collect();
     let udp: Vec<Arc<Datagrams>> = (0..options.udp_ports).map(|_| Arc::default()).collect();
     block_on(async {
-        for (i, count) in (0..options.ports).zip(&counts) {
+        let listening = (0..).zip(&options.ports).zip(&ports).filter(|((_, listens), _)| **listens);
+        for ((i, _), arrivals) in listening {
             let address = SocketAddr::from((options.address, options.first_port + i));
             let listener = TcpListener::bind(address).await?;
             if let Some((_, name)) = options.algorithms.iter().find(|(port, _)| *port == i) {
                 setsockopt(&listener, TcpCongestion, &OsString::from(name))?;
             }
-            tokio::spawn(accept(listener, Arc::clone(count)));
+            tokio::spawn(accept(listener, Arc::clone(arrivals)));
         }
         for (i, count) in (0..options.udp_ports).zip(&udp) {
-            let address = SocketAddr::from((options.address, options.first_port + options.ports + i));
+            let address = SocketAddr::from((options.address, options.first_port + options.ports.len() as u16 + i));
             let socket = UdpSocket::bind(address).await?;
             // A busy moment of this process must not look like loss on the path.
             setsockopt(&socket, RcvBufForce, &UDP_BUFFER_BYTES)?;
@@ -76,25 +89,32 @@ pub fn receive(options: ReceiveOptions) -> io::Result<()> {
         while commands.recv().await.is_some() {}
         Ok(())
     })?;
-    let received_bytes = counts.iter().map(|count| count.load(Ordering::Relaxed)).collect();
+    let arrivals = ports.iter().map(|port| std::mem::take(&mut *port.lock().expect("no holder panics"))).collect();
     let udp = udp.iter().map(|count| count.read()).collect();
-    say(&serde_json::to_string(&ReceiveReport { received_bytes, udp })?)
+    say(&serde_json::to_string(&ReceiveReport { arrivals, udp })?)
 }
 
-async fn accept(listener: TcpListener, count: Arc<AtomicU64>) {
+/// Connections of one port.
+type Arrivals = Arc<Mutex<Vec<Arrival>>>;
+
+async fn accept(listener: TcpListener, arrivals: Arrivals) {
     // A failed accept is a connection that went away by itself.
     loop {
         if let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(drain(stream, Arc::clone(&count)));
+            let mut all = arrivals.lock().expect("no holder panics");
+            all.push(Arrival { bytes: 0, last_at: clock::now() });
+            tokio::spawn(drain(stream, Arc::clone(&arrivals), all.len() - 1));
         }
     }
 }
 
-async fn drain(mut stream: TcpStream, count: Arc<AtomicU64>) {
+async fn drain(mut stream: TcpStream, arrivals: Arrivals, index: usize) {
     let mut chunk = vec![0; CHUNK_BYTES];
     // A sender that stops resets its connection: the end, as much as a close in order.
     while let Ok(length @ 1..) = stream.read(&mut chunk).await {
-        count.fetch_add(length as u64, Ordering::Relaxed);
+        let last_at = clock::now();
+        let arrival = &mut arrivals.lock().expect("no holder panics")[index];
+        *arrival = Arrival { bytes: arrival.bytes + length as u64, last_at };
     }
 }
 

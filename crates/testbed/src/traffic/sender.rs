@@ -1,44 +1,44 @@
-//! The sending end: as much as TCP takes, from a start to a stop or until a size is reached.
+//! The sending end that opens its connections: as much as TCP takes, from a start to a stop or until a size is reached.
 
-use super::{CHUNK_BYTES, block_on, commands, say, sleep_until, wait_for_go};
+use super::transfer::{self, Algorithms, Next, Schedule, Transfer};
+use super::{block_on, commands, say, sleep_until, wait_for_go};
 use crate::clock;
 use ccactl_link::Nanos;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::AsRawFd;
-use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
 /// What to send.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SendOptions {
     /// Receiver.
     pub to: SocketAddr,
-    /// Start after the beginning of the run.
-    pub start_ns: Nanos,
-    /// Stop after the beginning of the run, whatever has been sent.
-    pub stop_ns: Nanos,
-    /// Payload; endless when absent.
+    /// When.
+    pub schedule: Schedule,
+    /// Payload of each connection; endless when absent.
     pub bytes: Option<u64>,
 }
 
 /// What was sent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SendReport {
-    /// Congestion control of the socket when it was connected, as the kernel names it.
-    pub algorithm: String,
-    /// The same at the end: another one after a swap.
-    pub algorithm_at_end: String,
-    /// From the start to the established connection, in µs.
-    pub connect_us: u64,
+    /// Congestion control of the sockets, at the beginning and at the end of each connection.
+    pub algorithms: Algorithms,
     /// Payload acknowledged by the receiver.
     pub acked_bytes: u64,
-    /// From the established connection to the end, in µs.
-    pub sending_us: u64,
-    /// A flow with a size: all of it was received and the connection closed in order before the stop.
-    pub complete: bool,
+    /// The connections that this end opened, as it saw them: when a transfer was complete is known to the receiver alone.
+    pub opened: Vec<Transfer>,
+}
+
+impl SendReport {
+    /// Adds what another connection of the same flow has sent.
+    pub(super) fn add(&mut self, other: SendReport) {
+        self.algorithms.append(other.algorithms);
+        self.acked_bytes += other.acked_bytes;
+        self.opened.extend(other.opened);
+    }
 }
 
 /// Runs the sending end; standard input and output belong to the bench.
@@ -50,7 +50,7 @@ pub fn send(options: SendOptions) -> io::Result<()> {
         let mut commands = commands();
         let t0 = wait_for_go(&mut commands).await?;
         tokio::select! {
-            report = send_from(t0, options) => report,
+            report = send_from(t0, &options) => report,
             // The bench has closed its end: nobody waits for a result.
             _ = commands.recv() => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
         }
@@ -58,60 +58,59 @@ pub fn send(options: SendOptions) -> io::Result<()> {
     say(&serde_json::to_string(&report)?)
 }
 
-async fn send_from(t0: Nanos, options: SendOptions) -> io::Result<SendReport> {
-    sleep_until(t0 + options.start_ns).await;
-    let stop = t0 + options.stop_ns;
-    let started = clock::now();
-    let time_left = Duration::from_nanos(stop.saturating_sub(started));
-    let mut stream = tokio::time::timeout(time_left, TcpStream::connect(options.to)).await.map_err(|_| {
-        io::Error::new(io::ErrorKind::TimedOut, format!("no connection to {} before the stop", options.to))
-    })??;
-    let connected = clock::now();
-    let algorithm = congestion_control(&stream)?;
-    let mut written = 0;
-    let complete = tokio::select! {
-        result = transfer(&mut stream, options.bytes, &mut written) => result.map(|()| true)?,
-        () = sleep_until(stop) => false,
+async fn send_from(t0: Nanos, options: &SendOptions) -> io::Result<SendReport> {
+    let mut report = SendReport::default();
+    let each = async |stop| {
+        let mut transfer = Transfer::begin(t0);
+        let stream = transfer::connect(options.to, None, stop).await?;
+        transfer.connect_us = stream.as_ref().map(|_| transfer.micros_to(clock::now() - t0));
+        report.opened.push(transfer);
+        match stream {
+            Some(stream) => fill(stream, options.bytes, stop, &mut report).await,
+            None => Ok(Next::Stopped),
+        }
     };
-    let acked_bytes = written - if complete { 0 } else { unacked_bytes(&stream)? };
-    let algorithm_at_end = congestion_control(&stream)?;
-    let sending_us = clock::now().saturating_sub(connected) / 1000;
-    if !complete {
-        // Without this the kernel would go on sending what is in the socket, megabytes long after the stop.
-        stream.set_zero_linger()?;
-    }
-    Ok(SendReport {
-        algorithm,
-        algorithm_at_end,
-        connect_us: (connected - started) / 1000,
-        acked_bytes,
-        sending_us,
-        complete,
-    })
+    options.schedule.follow(t0, each).await?;
+    transfer::ensure_connected(options.to, &report.opened)?;
+    Ok(report)
 }
 
-/// Writes until the size is reached and the receiver has closed; never returns without a size.
-async fn transfer(stream: &mut TcpStream, bytes: Option<u64>, written: &mut u64) -> io::Result<()> {
-    let chunk = vec![0x5a; CHUNK_BYTES];
-    while bytes.is_none_or(|size| *written < size) {
-        let left = bytes.map_or(CHUNK_BYTES as u64, |size| size - *written).min(CHUNK_BYTES as u64);
-        *written += stream.write(&chunk[..left as usize]).await? as u64;
+/// Sends on one connection until its size is received or the stop has come.
+pub(super) async fn fill(
+    mut stream: TcpStream,
+    bytes: Option<u64>,
+    stop: Nanos,
+    report: &mut SendReport,
+) -> io::Result<Next> {
+    report.algorithms.see(&stream)?;
+    let mut written = 0;
+    let complete = tokio::select! {
+        result = transfer(&mut stream, bytes, &mut written) => after_stop(result, stop)?,
+        () = sleep_until(stop) => false,
+    };
+    report.acked_bytes += written - if complete { 0 } else { transfer::unacked_bytes(&stream)? };
+    report.algorithms.see(&stream)?;
+    if complete {
+        return Ok(Next::GoOn);
     }
-    stream.shutdown().await?;
+    // Without this the kernel would go on sending what is in the socket, megabytes long after the stop.
+    stream.set_zero_linger()?;
+    Ok(Next::Stopped)
+}
+
+/// Writes until the size is reached and the other end has closed; never returns without a size.
+async fn transfer(stream: &mut TcpStream, bytes: Option<u64>, written: &mut u64) -> io::Result<()> {
+    transfer::write(stream, bytes, written).await?;
     // The receiver closes when it has everything.
     let mut byte = [0];
     stream.read(&mut byte).await.map(|_| ())
 }
 
-/// Bytes that the kernel has taken but the receiver has not acknowledged.
-fn unacked_bytes(stream: &TcpStream) -> io::Result<u64> {
-    let mut queued: libc::c_int = 0;
-    // SAFETY: SIOCOUTQ (TIOCOUTQ) writes one int to the pointer, which outlives the call.
-    let result = unsafe { libc::ioctl(stream.as_raw_fd(), libc::TIOCOUTQ, &raw mut queued) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(u64::from(queued.cast_unsigned())) }
-}
-
-fn congestion_control(stream: &TcpStream) -> io::Result<String> {
-    let name = nix::sys::socket::getsockopt(stream, nix::sys::socket::sockopt::TcpCongestion)?;
-    Ok(ccactl_abi::layout::name_str(name.as_encoded_bytes()).to_owned())
+/// At the stop the other end may be the first to reset the connection; before it, nobody does.
+fn after_stop(result: io::Result<()>, stop: Nanos) -> io::Result<bool> {
+    match result {
+        Err(error) if clock::now() < stop => Err(error),
+        Err(_) => Ok(false),
+        Ok(()) => Ok(true),
+    }
 }

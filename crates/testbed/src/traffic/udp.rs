@@ -14,14 +14,18 @@ const PAUSE: Nanos = 50_000_000;
 const NS_PER_S: u128 = 1_000_000_000;
 
 /// What to send.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct UdpSendOptions {
     /// Receiver.
     pub to: SocketAddr,
     /// Bytes of payload per packet.
     pub payload_bytes: usize,
-    /// When to send.
-    pub plan: RatePlan,
+    /// What the rates count per packet.
+    pub packet_bytes: u64,
+    /// Times in ns after the beginning of the run and rates in bit/s from then on, in the order of time.
+    pub steps: Vec<(Nanos, u64)>,
+    /// End, after the beginning of the run.
+    pub stop_ns: Nanos,
 }
 
 /// What was sent.
@@ -93,7 +97,7 @@ pub fn send(options: UdpSendOptions) -> io::Result<()> {
     let t0 = start(&commands)?;
     let mut report = UdpSendReport { packets: 0, refused_packets: 0 };
     let payload = vec![0x5a; options.payload_bytes];
-    for at in options.plan {
+    for at in RatePlan::new(options.steps, options.stop_ns, options.packet_bytes) {
         wait_until(t0 + at, &commands)?;
         match socket.send(&payload) {
             Ok(_) => report.packets += 1,

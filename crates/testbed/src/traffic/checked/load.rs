@@ -8,9 +8,8 @@ use crate::host::netns::Netns;
 use crate::host::run_id::RunId;
 use crate::host::talker::Talker;
 use crate::host::veth::{self, VethPair};
-use crate::traffic::FIRST_PORT;
+use crate::traffic::{End, FIRST_PORT};
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Ports of each address that one server process listens on: each can be reached from every ephemeral port of the client.
@@ -240,8 +239,7 @@ fn share(total: u32, index: usize, count: usize) -> u32 {
 }
 
 fn start_end(program: &Path, options: &EndOptions, netns: &Netns, cgroup: &Cgroup) -> Result<Talker> {
-    let mut command = Command::new(program);
-    command.args(["__flow", "checked"]).arg(serde_json::to_string(options).expect("plain data"));
+    let mut command = End::Checked(options.clone()).command(program);
     let mut end = Talker::start(&format!("checked traffic in {}", netns.name()), &mut command, netns, Some(cgroup))?;
     end.wait_ready_within(OPEN_WITHIN)?;
     Ok(end)

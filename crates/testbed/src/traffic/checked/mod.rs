@@ -2,7 +2,7 @@
 //! that is done to them meanwhile loses, changes, repeats or resets anything.
 //!
 //! Half of the connections are IPv4, half IPv6; data goes both ways on each. Each end is one process with one thread
-//! ([`end`]), started as `ccactl __flow checked …`; [`CheckedLoad`] starts both, asks them and compares what they say.
+//! ([`end`]); [`CheckedLoad`] starts both, asks them and compares what they say.
 //!
 //! An end says `ready`; then each line of its standard input is answered by one line of JSON:
 //!

@@ -1,22 +1,23 @@
-//! How late packets were given out: scheduled time against actual time, as a histogram of fixed memory.
+//! Times of packets as a histogram of fixed memory: how late they were given out, how long they waited in queues.
 
 use ccactl_link::Nanos;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Buckets per power of two: percentiles are exact to 1/64.
 const SUB_BUCKETS: usize = 64;
 const SUB_BITS: u32 = SUB_BUCKETS.ilog2();
 const BUCKETS: usize = (64 - SUB_BITS as usize + 1) * SUB_BUCKETS;
 
-/// Histogram of lateness.
+/// Histogram of times.
 pub struct Histogram {
     counts: Vec<u64>,
     count: u64,
+    sum_ns: u128,
     max_ns: Nanos,
 }
 
-/// Percentiles of a histogram in µs.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+/// How late packets were given out: scheduled against actual time.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Lateness {
     /// Number of packets.
     pub packets: u64,
@@ -30,29 +31,55 @@ pub struct Lateness {
     pub max_us: f64,
 }
 
+/// Time that packets waited in queues, from their arrival to the start of their transmission.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct QueueingDelay {
+    /// Number of packets; those that were dropped are not among them.
+    pub packets: u64,
+    /// Mean.
+    pub mean_us: f64,
+    /// Median.
+    pub p50_us: f64,
+    /// 99th percentile.
+    pub p99_us: f64,
+    /// Largest.
+    pub max_us: f64,
+}
+
 impl Histogram {
     /// An empty one; its memory is touched.
     pub fn new() -> Self {
         let mut counts = vec![1; BUCKETS];
         counts.fill(0);
-        Histogram { counts, count: 0, max_ns: 0 }
+        Histogram { counts, count: 0, sum_ns: 0, max_ns: 0 }
     }
 
     /// Adds one packet.
-    pub fn add(&mut self, late_ns: Nanos) {
-        self.counts[bucket_of(late_ns)] += 1;
+    pub fn add(&mut self, time_ns: Nanos) {
+        self.counts[bucket_of(time_ns)] += 1;
         self.count += 1;
-        self.max_ns = self.max_ns.max(late_ns);
+        self.sum_ns += u128::from(time_ns);
+        self.max_ns = self.max_ns.max(time_ns);
     }
 
-    /// The percentiles.
-    pub fn summary(&self) -> Lateness {
-        let us = |ns: Nanos| ns as f64 / 1000.0;
+    /// As lateness.
+    pub fn lateness(&self) -> Lateness {
         Lateness {
             packets: self.count,
             p50_us: us(self.quantile(0.5)),
             p99_us: us(self.quantile(0.99)),
             p999_us: us(self.quantile(0.999)),
+            max_us: us(self.max_ns),
+        }
+    }
+
+    /// As a queueing delay.
+    pub fn queueing(&self) -> QueueingDelay {
+        QueueingDelay {
+            packets: self.count,
+            mean_us: self.sum_ns as f64 / self.count.max(1) as f64 / 1000.0,
+            p50_us: us(self.quantile(0.5)),
+            p99_us: us(self.quantile(0.99)),
             max_us: us(self.max_ns),
         }
     }
@@ -69,6 +96,10 @@ impl Histogram {
         }
         0
     }
+}
+
+fn us(ns: Nanos) -> f64 {
+    ns as f64 / 1000.0
 }
 
 /// Values below 64 have a bucket each; above, each power of two is divided into 64.
@@ -108,11 +139,14 @@ mod tests {
     fn percentiles_are_those_of_the_values() {
         let mut histogram = Histogram::new();
         (1..=1000u64).for_each(|i| histogram.add(i * 1000));
-        let summary = histogram.summary();
+        let summary = histogram.lateness();
         assert_eq!((summary.packets, summary.max_us), (1000, 1000.0));
         for (got, want) in [(summary.p50_us, 500.0), (summary.p99_us, 990.0), (summary.p999_us, 999.0)] {
             assert!((got - want).abs() <= want / 32.0, "{got} for {want}");
         }
-        assert_eq!(Histogram::new().summary(), Lateness::default());
+        let waited = histogram.queueing();
+        assert_eq!((waited.packets, waited.mean_us, waited.p50_us), (1000, 500.5, summary.p50_us));
+        assert_eq!(Histogram::new().queueing(), QueueingDelay::default());
+        assert_eq!(Histogram::new().lateness(), Lateness::default());
     }
 }

@@ -1,0 +1,80 @@
+//! After `reserve` a link allocates nothing: the emulator calls it on a thread with real-time priority.
+
+mod common;
+
+use ccactl_link::{
+    Capacity, DelayLine, Discipline, Distribution, GilbertElliott, Item, Jitter, Link, LinkConfig, Loss, Output,
+    RatePlan, WireConfig, Wireless,
+};
+use common::MS;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: every call is handed to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract of `alloc`, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of `dealloc`, which is the same.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const PACKETS: usize = 200;
+
+fn config(queue: Discipline) -> LinkConfig {
+    LinkConfig {
+        rate: RatePlan::Steps(vec![(0, 20_000_000), (40 * MS, 5_000_000), (80 * MS, 20_000_000)]),
+        capacity: Capacity::Packets(PACKETS as u64),
+        queue,
+        mark_above: None,
+        wire: WireConfig {
+            delay: vec![(0, MS)],
+            jitter: Some(Jitter { distribution: Distribution::Uniform { max: MS }, reorder: true }),
+            loss: Loss::GilbertElliott(GilbertElliott { p: 0.1, r: 0.3, loss_good: 0.01, loss_bad: 0.9 }),
+            wireless: Some(Wireless { error: 0.1, retries: 2, retry_delay: MS / 10 }),
+        },
+        seed: 3,
+    }
+}
+
+/// One test in this file: the counter is the process's.
+#[test]
+fn nothing_allocates_after_reserve() {
+    for queue in common::disciplines() {
+        let mut link = Link::new(config(queue.clone()));
+        // The packets of a full buffer, as many that it drops for one that arrives, and that one.
+        link.reserve(2 * PACKETS + 1);
+        let mut on_the_wire = DelayLine::with_capacity(PACKETS);
+        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        let mut arrived = 0;
+        for id in 0..20_000_u32 {
+            // Twice the rate in bursts, with a pause of 50 ms now and then.
+            let now = u64::from(id / 10) * 2 * MS + u64::from(id / 5000) * 50 * MS;
+            while let Some(output) = link.pop(now) {
+                if let Output::Sent(departure) = output {
+                    on_the_wire.push(departure.due, departure.packet);
+                }
+            }
+            arrived += std::iter::from_fn(|| on_the_wire.pop(now)).count();
+            let (flow, class) = (id % 4, (id % 2) as u8);
+            let size_bytes = 500 + id % 1000;
+            let item = Item { packet: id, size_bytes, flow, class, is_ack: id % 4 == 3, ecn_capable: id % 3 == 0 };
+            link.enqueue(now, item);
+        }
+        let allocations = ALLOCATIONS.load(Ordering::Relaxed) - before;
+        assert!(arrived > 1000, "{queue:?} let {arrived} packets through");
+        assert_eq!(allocations, 0, "{queue:?}");
+    }
+}

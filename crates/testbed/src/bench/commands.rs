@@ -1,0 +1,77 @@
+//! What the built-in ends of a scenario's traffic are told.
+
+use crate::emulator::address;
+use crate::traffic::{
+    End, FIRST_PORT, FetchOptions, ReceiveOptions, Schedule, SendOptions, ServeOptions, UdpSendOptions,
+};
+use ccactl_abi::{Algorithm, Family};
+use ccactl_scenario::{Direction, FlowSpec, LinkSpec, Repeat, Scenario, UdpSpec};
+use std::net::SocketAddr;
+
+/// IPv4 without options, and UDP.
+const UDP_HEADER_BYTES: u32 = 20 + 8;
+
+/// The common receiver. A Linux listener refuses ECN to a SYN that carries ECT, as those of DCTCP and Prague do, unless its own
+/// algorithm asks for ECN; and only such an algorithm echoes each mark once. So for these flows both ends run the same one.
+///
+/// The port of a flow follows from its number; those of downloads are left to their own servers.
+pub fn receive(scenario: &Scenario, kernel_names: &[String]) -> End {
+    let uploads_with_ecn = |(_, flow): &(u16, &FlowSpec)| flow.direction == Direction::Upload && needs_ecn(flow);
+    let names = (0..).zip(&scenario.flows).filter(uploads_with_ecn);
+    End::Receive(ReceiveOptions {
+        address: address::SERVER,
+        first_port: FIRST_PORT,
+        ports: scenario.flows.iter().map(|flow| flow.direction == Direction::Upload).collect(),
+        udp_ports: scenario.udp.len() as u16,
+        algorithms: names.map(|(port, _)| (port, kernel_names[usize::from(port)].clone())).collect(),
+    })
+}
+
+/// The sending end of an upload.
+pub fn send(flow: &FlowSpec, port: u16) -> End {
+    End::Send(SendOptions { to: server(port), schedule: schedule(flow), bytes: flow.bytes })
+}
+
+/// The sending end of a download.
+pub fn serve(flow: &FlowSpec, port: u16) -> End {
+    End::Serve(ServeOptions { at: server(port), bytes: flow.bytes, stop_ns: flow.stop.ns })
+}
+
+/// The receiving end of a download.
+pub fn fetch(flow: &FlowSpec, port: u16, kernel_name: &str) -> End {
+    End::Fetch(FetchOptions {
+        from: server(port),
+        schedule: schedule(flow),
+        bytes: flow.bytes,
+        algorithm: needs_ecn(flow).then(|| kernel_name.to_owned()),
+    })
+}
+
+/// A UDP source.
+pub fn udp(source: &UdpSpec, link: &LinkSpec, port: u16) -> End {
+    let first = (source.start.ns, source.rate.bps);
+    End::Udp(UdpSendOptions {
+        to: server(port),
+        payload_bytes: (source.packet_bytes - UDP_HEADER_BYTES) as usize,
+        packet_bytes: u64::from(source.packet_bytes + link.overhead_bytes),
+        steps: std::iter::once(first).chain(source.steps.iter().map(|step| (step.at.ns, step.rate.bps))).collect(),
+        stop_ns: source.stop.ns,
+    })
+}
+
+fn server(port: u16) -> SocketAddr {
+    SocketAddr::from((address::SERVER, port))
+}
+
+fn schedule(flow: &FlowSpec) -> Schedule {
+    let transfers = match flow.repeat {
+        Repeat::Times(times) => Some(times),
+        Repeat::UntilStop => None,
+    };
+    Schedule { start_ns: flow.start.ns, stop_ns: flow.stop.ns, transfers, gap_ns: flow.gap.ns }
+}
+
+fn needs_ecn(flow: &FlowSpec) -> bool {
+    let name = flow.algorithm.strip_prefix("native:").unwrap_or(&flow.algorithm);
+    Algorithm::by_name(name).is_some_and(|row| row.family == Family::Ecn)
+}

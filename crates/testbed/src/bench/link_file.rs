@@ -1,0 +1,94 @@
+//! `link.parquet`: what the links of a run did over time, beside its recording.
+
+use crate::emulator::{INTERVAL, Interval, Way};
+use crate::error::{Error, Result};
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Name of the file in the folder of a run.
+pub const LINK_FILE: &str = "link.parquet";
+
+/// Writes it into `folder`; nothing is seen under that name until it is complete. `names` are those of the transmitters.
+pub fn write(folder: &Path, names: &[(String, Way)], rows: &[Interval]) -> Result<()> {
+    let path = folder.join(LINK_FILE);
+    let partial = folder.join(format!("{LINK_FILE}.partial"));
+    let written = encode(&partial, names, rows).and_then(|()| std::fs::rename(&partial, &path));
+    written.map_err(|cause| Error::Output { path, cause })
+}
+
+fn encode(path: &Path, names: &[(String, Way)], rows: &[Interval]) -> io::Result<()> {
+    let zstd = Compression::ZSTD(ZstdLevel::default());
+    let properties = WriterProperties::builder().set_compression(zstd).build();
+    let batch = batch(names, rows).map_err(io::Error::other)?;
+    let mut writer = ArrowWriter::try_new(File::create(path)?, batch.schema(), Some(properties))?;
+    writer.write(&batch)?;
+    writer.close()?;
+    Ok(())
+}
+
+/// The columns of `docs/scenarios.md`.
+fn batch(names: &[(String, Way)], rows: &[Interval]) -> Result<RecordBatch, arrow_schema::ArrowError> {
+    let name = |row: &Interval| names[row.transmitter as usize].0.as_str();
+    let way = |row: &Interval| match names[row.transmitter as usize].1 {
+        Way::Up => "up",
+        Way::Down => "down",
+    };
+    let some = |row: &Interval, ns: f64| (row.sent_packets > 0).then_some(ns / 1000.0);
+    let mean = |row: &Interval| some(row, row.sojourn_sum_ns as f64 / f64::from(row.sent_packets.max(1)));
+    let u32s = |value: fn(&Interval) -> u32| Arc::new(rows.iter().map(value).collect::<UInt32Array>()) as ArrayRef;
+    let u64s = |value: fn(&Interval) -> u64| Arc::new(rows.iter().map(value).collect::<UInt64Array>()) as ArrayRef;
+    let f64s = |value: &dyn Fn(&Interval) -> Option<f64>| {
+        Arc::new(rows.iter().map(value).collect::<Float64Array>()) as ArrayRef
+    };
+    RecordBatch::try_from_iter_with_nullable([
+        ("time_us", u64s(|row| u64::from(row.number + 1) * (INTERVAL / 1000)), false),
+        ("link", Arc::new(rows.iter().map(|row| Some(name(row))).collect::<StringArray>()) as ArrayRef, false),
+        ("way", Arc::new(rows.iter().map(|row| Some(way(row))).collect::<StringArray>()) as ArrayRef, false),
+        ("queue_packets", u32s(|row| row.queued_packets), false),
+        ("queue_bytes", u64s(|row| row.queued_bytes), false),
+        ("rate_bps", u64s(|row| row.sent_wire_bytes * 8 * (1_000_000_000 / INTERVAL)), false),
+        ("sent_packets", u32s(|row| row.sent_packets), false),
+        ("sojourn_mean_us", f64s(&mean), true),
+        ("sojourn_max_us", f64s(&|row| some(row, row.sojourn_max_ns as f64)), true),
+        ("dropped_full_packets", u32s(|row| row.dropped_full_packets), false),
+        ("dropped_early_packets", u32s(|row| row.dropped_early_packets), false),
+        ("marked_packets", u32s(|row| row.marked_packets), false),
+        ("lost_packets", u32s(|row| row.lost_packets), false),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+    #[test]
+    fn every_interval_is_a_row_with_its_link_and_an_idle_one_has_no_delay() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = [("link".to_owned(), Way::Up), ("link".to_owned(), Way::Down)];
+        let busy = Interval {
+            sent_packets: 2,
+            sent_wire_bytes: 2500,
+            sojourn_sum_ns: 3000,
+            sojourn_max_ns: 2000,
+            ..Interval::default()
+        };
+        write(folder.path(), &names, &[busy, Interval { number: 0, transmitter: 1, ..Interval::default() }]).unwrap();
+        let file = File::open(folder.path().join(LINK_FILE)).unwrap();
+        let batches: Vec<_> = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap().collect();
+        let batch = batches[0].as_ref().unwrap();
+        let column = |name: &str| batch.column_by_name(name).unwrap();
+        assert_eq!(column("time_us").as_ref(), &UInt64Array::from(vec![10_000, 10_000]));
+        assert_eq!(column("way").as_ref(), &StringArray::from(vec!["up", "down"]));
+        assert_eq!(column("rate_bps").as_ref(), &UInt64Array::from(vec![2_000_000, 0]));
+        assert_eq!(column("sojourn_mean_us").as_ref(), &Float64Array::from(vec![Some(1.5), None]));
+        assert_eq!(column("sojourn_max_us").as_ref(), &Float64Array::from(vec![Some(2.0), None]));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no partial file stays");
+    }
+}

@@ -1,0 +1,190 @@
+//! Flows of a run.
+
+use super::Measured;
+use crate::emulator::{FlowCounters, QueueingDelay};
+use crate::traffic::Transfer;
+use ccactl_report::{AlgorithmChange, FlowSummary, Measures, RecordingSummary};
+use ccactl_scenario::{FlowSpec, Repeat, Scenario};
+use serde::{Deserialize, Serialize};
+
+/// One flow of one run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FlowResult {
+    /// Name in the scenario.
+    pub name: String,
+    /// Algorithm in the scenario.
+    pub algorithm: String,
+    /// As the kernel names it.
+    pub kernel_name: String,
+    /// From the start to the established connection, the first one of several; none for a command.
+    pub connect_us: Option<u64>,
+    /// Whether a flow with a size was received completely before its stop, as often as it was to be; one that repeats until its
+    /// stop, at least once.
+    pub complete: Option<bool>,
+    /// Payload that the receiving end counted.
+    pub received_bytes: u64,
+    /// What the links counted.
+    pub link: FlowCounters,
+    /// Time that its delivered data packets spent in queues, all links together.
+    pub queueing: QueueingDelay,
+    /// Figures of the recording; none when it sent nothing. Of a flow with several sockets those that can be added up.
+    pub metrics: Option<Measures>,
+    /// What the recording shows of its swaps.
+    pub changes: Vec<AlgorithmChange>,
+    /// Transfers of a flow with a size, in order.
+    pub transfers: Vec<Transfer>,
+    /// Their completion times; none for a flow without a size.
+    pub completion: Option<Completion>,
+}
+
+/// Completion times of a flow's transfers: from the start of the connection to the last byte at the receiving application.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Completion {
+    /// Transfers that were complete before the stop.
+    pub complete: u64,
+    /// Those that were not.
+    pub incomplete: u64,
+    /// Mean over the complete ones; none without any, like the others.
+    pub mean_us: Option<f64>,
+    /// Median; percentiles are nearest-rank.
+    pub p50_us: Option<u64>,
+    /// 95th percentile.
+    pub p95_us: Option<u64>,
+    /// 99th percentile.
+    pub p99_us: Option<u64>,
+    /// Longest.
+    pub max_us: Option<u64>,
+}
+
+impl Completion {
+    fn of(transfers: &[Transfer]) -> Self {
+        let mut times: Vec<u64> = transfers.iter().filter_map(|transfer| transfer.completion_us).collect();
+        times.sort_unstable();
+        let rank = |share: f64| {
+            let rank = (share * times.len() as f64).ceil() as usize;
+            times.get(rank.max(1) - 1).copied()
+        };
+        Completion {
+            complete: times.len() as u64,
+            incomplete: (transfers.len() - times.len()) as u64,
+            mean_us: (!times.is_empty()).then(|| times.iter().sum::<u64>() as f64 / times.len() as f64),
+            p50_us: rank(0.5),
+            p95_us: rank(0.95),
+            p99_us: rank(0.99),
+            max_us: times.last().copied(),
+        }
+    }
+}
+
+pub(super) fn flow_results(scenario: &Scenario, measured: &Measured, summary: &RecordingSummary) -> Vec<FlowResult> {
+    let of_flow = |(i, flow): (usize, &FlowSpec)| {
+        let report = &measured.reports.flows[i];
+        let tally = &measured.emulator.flows[i];
+        let sockets: Vec<&FlowSummary> =
+            summary.flows.iter().filter(|socket| socket.cgroup_id == measured.cgroup_ids[i]).collect();
+        let largest = sockets.iter().max_by_key(|socket| socket.measures.acked_bytes);
+        let completion = flow.bytes.map(|_| Completion::of(&report.transfers));
+        FlowResult {
+            name: flow.name.clone(),
+            algorithm: flow.algorithm.clone(),
+            kernel_name: measured.kernel_names[i].clone(),
+            connect_us: report.transfers.first().and_then(|transfer| transfer.connect_us),
+            complete: completion.map(|completion| is_complete(flow.repeat, &completion)),
+            received_bytes: report.received_bytes,
+            link: tally.counters,
+            queueing: tally.queueing,
+            metrics: measures(flow, &sockets),
+            changes: largest.map(|socket| socket.changes.clone()).unwrap_or_default(),
+            transfers: if flow.bytes.is_some() { report.transfers.clone() } else { Vec::new() },
+            completion,
+        }
+    };
+    scenario.flows.iter().enumerate().map(of_flow).collect()
+}
+
+fn is_complete(repeat: Repeat, completion: &Completion) -> bool {
+    match repeat {
+        Repeat::Times(times) => completion.complete == u64::from(times),
+        Repeat::UntilStop => completion.complete > 0,
+    }
+}
+
+/// Whether a flow is one transfer rather than a series of them.
+pub(super) fn is_single(flow: &FlowSpec) -> bool {
+    flow.repeat == Repeat::Times(1)
+}
+
+/// A command may open several sockets: its largest stands for it. Those of a repeated flow count together.
+fn measures(flow: &FlowSpec, sockets: &[&FlowSummary]) -> Option<Measures> {
+    let all = sockets.iter().map(|socket| &socket.measures);
+    if is_single(flow) {
+        return all.max_by_key(|measures| measures.acked_bytes).cloned();
+    }
+    together(&all.collect::<Vec<_>>())
+}
+
+/// Counters are sums, the mean RTT is that of all samples, the smallest RTT the smallest of all. Rates, windows, percentiles and
+/// phases do not add up over connections with pauses between them: they are not known.
+fn together(sockets: &[&Measures]) -> Option<Measures> {
+    if sockets.is_empty() {
+        return None;
+    }
+    let sum = |value: fn(&Measures) -> u64| sockets.iter().map(|measures| value(measures)).sum::<u64>();
+    let (sent_bytes, rtt_samples) = (sum(|m| m.sent_bytes), sum(|m| m.rtt_samples));
+    let rtt_sum_us: f64 = sockets.iter().filter_map(|m| Some(m.rtt_mean_us? * m.rtt_samples as f64)).sum();
+    let (lost_pkts, delivered_pkts) = (sum(|m| m.lost_pkts), sum(|m| m.delivered_pkts));
+    let delivered_ce_pkts = sum(|m| m.delivered_ce_pkts);
+    let ratio = |part: f64, whole: u64| (whole > 0).then(|| part / whole as f64);
+    let retransmitted: f64 = sockets.iter().filter_map(|m| Some(m.retrans_ratio? * m.sent_bytes as f64)).sum();
+    Some(Measures {
+        throughput_bps: None,
+        goodput_bps: None,
+        sent_bytes,
+        acked_bytes: sum(|m| m.acked_bytes),
+        retrans_pkts: sum(|m| m.retrans_pkts),
+        retrans_ratio: ratio(retransmitted, sent_bytes),
+        lost_pkts,
+        delivered_pkts,
+        loss_ratio: ratio(lost_pkts as f64, lost_pkts + delivered_pkts),
+        delivered_ce_pkts,
+        ce_ratio: ratio(delivered_ce_pkts as f64, delivered_pkts),
+        rto_count: sockets.iter().map(|m| m.rto_count).sum(),
+        cwnd_mean_pkts: None,
+        rtt_samples,
+        rtt_mean_us: ratio(rtt_sum_us, rtt_samples),
+        rtt_p50_us: None,
+        rtt_p95_us: None,
+        rtt_p99_us: None,
+        rtt_min_us: sockets.iter().filter_map(|m| m.rtt_min_us).min(),
+        queueing_delay_us: None,
+        power_bps_per_s: None,
+        phases: Vec::new(),
+        inner_state: Vec::new(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn completion_times_are_those_of_the_complete_transfers() {
+        let transfer = |completion_us| Transfer { start_ns: 0, connect_us: Some(1), completion_us, bytes: 10 };
+        let transfers: Vec<Transfer> = [Some(40), Some(10), None, Some(20), Some(30)].map(transfer).into();
+        let expected = Completion {
+            complete: 4,
+            incomplete: 1,
+            mean_us: Some(25.0),
+            p50_us: Some(20),
+            p95_us: Some(40),
+            p99_us: Some(40),
+            max_us: Some(40),
+        };
+        let completion = Completion::of(&transfers);
+        assert_eq!(completion, expected);
+        assert!(is_complete(Repeat::UntilStop, &completion) && is_complete(Repeat::Times(4), &completion));
+        assert!(!is_complete(Repeat::Times(5), &completion));
+        let none = Completion::of(&transfers[2..3]);
+        assert_eq!((none.complete, none.incomplete, none.mean_us, none.p50_us, none.max_us), (0, 1, None, None, None));
+    }
+}

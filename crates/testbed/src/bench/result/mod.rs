@@ -1,0 +1,178 @@
+//! `result.json`: every run with its validity and figures, and the sum of the valid ones. Keys carry their
+//! units, `null` is "not known".
+
+mod aggregate;
+mod flow;
+mod link;
+mod thresholds;
+mod udp;
+
+pub use aggregate::{Aggregate, FlowAggregate};
+pub use flow::{Completion, FlowResult};
+pub use link::{LinkResult, TransmitterResult};
+pub use thresholds::MissedThreshold;
+pub use udp::UdpResult;
+
+use super::children::Reports;
+use super::swaps::SwapResult;
+use super::validity::{self, Evidence, Limits};
+use crate::emulator::{EmulatorReport, Way};
+use crate::host::cpu::CpuUse;
+use ccactl_collector::Summary;
+use ccactl_report::{Measures, RecordingSummary, stats};
+use ccactl_scenario::{Published, Scenario};
+use serde::{Deserialize, Serialize};
+
+/// A whole bench.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BenchResult {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Version of ccactl.
+    pub ccactl_version: String,
+    /// What a valid run had to keep to.
+    pub limits: Limits,
+    /// Every run and attempt, in order.
+    pub runs: Vec<RunResult>,
+    /// Over the valid runs; absent when there is none.
+    pub aggregate: Option<Aggregate>,
+    /// Thresholds of the scenario that the valid runs missed.
+    pub missed_thresholds: Vec<MissedThreshold>,
+    /// Printed figures of the experiment; not read back, as the scenario beside the result has them.
+    #[serde(skip_deserializing)]
+    pub published: Option<Published>,
+}
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunResult {
+    /// From 1.
+    pub run: u32,
+    /// 2 when the first attempt was not valid, and so on.
+    pub attempt: u32,
+    /// Its folder, below that of the bench.
+    pub directory: String,
+    /// Whether it counts.
+    pub valid: bool,
+    /// Why it does not.
+    pub problems: Vec<String>,
+    /// What became of the CPUs' time.
+    pub cpu: CpuUse,
+    /// The bottleneck.
+    pub link: LinkResult,
+    /// Every transmitter, that of the bottleneck first.
+    pub transmitters: Vec<TransmitterResult>,
+    /// Packets that were in queues and on wires when the emulator was stopped.
+    pub inside_packets: u64,
+    /// Rows in the recording.
+    pub recorded_rows: u64,
+    /// Rows that the recorder lost.
+    pub recorder_drops: u64,
+    /// Jain index of the bytes that were acknowledged to flows which are one transfer each; none for a single one.
+    pub jain: Option<f64>,
+    /// By flow of the scenario.
+    pub flows: Vec<FlowResult>,
+    /// Changes of algorithm, in the order in which they were carried out; not read back, as no one needs them from a file.
+    #[serde(skip_deserializing)]
+    pub swaps: Vec<SwapResult>,
+    /// By UDP source of the scenario.
+    pub udp: Vec<UdpResult>,
+}
+
+/// What a run gave before it was evaluated.
+pub(super) struct Measured {
+    pub emulator: EmulatorReport,
+    /// Names of the transmitters.
+    pub links: Vec<(String, Way)>,
+    /// See [`crate::emulator::Topology::carried_bps`].
+    pub carried_bps: u64,
+    pub cpu: CpuUse,
+    pub device_drops: u64,
+    pub recorded: Summary,
+    pub reports: Reports,
+    pub cgroup_ids: Vec<u64>,
+    pub kernel_names: Vec<String>,
+    pub swaps: Vec<SwapResult>,
+}
+
+impl RunResult {
+    pub(super) fn new(
+        scenario: &Scenario,
+        limits: &Limits,
+        (run, attempt, directory): (u32, u32, String),
+        measured: Measured,
+        summary: RecordingSummary,
+    ) -> Self {
+        let recorded = (measured.recorded.rows, measured.recorded.drops.total());
+        let evidence = Evidence {
+            carried_bps: measured.carried_bps,
+            emulator: &measured.emulator,
+            device_drops: measured.device_drops,
+            recorded,
+            cpu: measured.cpu,
+        };
+        let problems = validity::problems(limits, &evidence);
+        let flows = flow::flow_results(scenario, &measured, &summary);
+        RunResult {
+            run,
+            attempt,
+            directory,
+            valid: problems.is_empty(),
+            problems,
+            cpu: measured.cpu,
+            link: link::link_result(scenario, &measured, &summary),
+            transmitters: link::transmitters(&measured),
+            inside_packets: measured.emulator.inside_packets,
+            recorded_rows: recorded.0,
+            recorder_drops: recorded.1,
+            jain: jain(scenario, &flows),
+            flows,
+            udp: udp::udp_results(scenario, &measured),
+            swaps: measured.swaps,
+        }
+    }
+
+    /// Difference between the largest and the smallest goodput; none for a single flow.
+    #[must_use]
+    pub fn gap_bps(&self) -> Option<f64> {
+        let goodputs: Vec<f64> = self.flows.iter().filter_map(|f| f.metrics.as_ref()?.goodput_bps).collect();
+        if goodputs.len() < 2 {
+            return None;
+        }
+        let largest = goodputs.iter().copied().fold(f64::MIN, f64::max);
+        let smallest = goodputs.iter().copied().fold(f64::MAX, f64::min);
+        Some(largest - smallest)
+    }
+
+    fn measures(&self) -> impl Iterator<Item = &Measures> {
+        self.flows.iter().filter_map(|flow| flow.metrics.as_ref())
+    }
+
+    fn rtt_mean_us(&self) -> Option<f64> {
+        let samples: u64 = self.measures().map(|m| m.rtt_samples).sum();
+        let sum: f64 = self.measures().filter_map(|m| Some(m.rtt_mean_us? * m.rtt_samples as f64)).sum();
+        (samples > 0).then(|| sum / samples as f64)
+    }
+}
+
+/// Many short connections of one flow are no rivals of one another, so this is by flow and not by socket.
+fn jain(scenario: &Scenario, flows: &[FlowResult]) -> Option<f64> {
+    let single = scenario.flows.iter().zip(flows).filter(|(flow, _)| flow::is_single(flow));
+    let acked: Vec<f64> = single.filter_map(|(_, result)| Some(result.metrics.as_ref()?.acked_bytes as f64)).collect();
+    stats::jain(&acked)
+}
+
+impl BenchResult {
+    pub(super) fn new(scenario: &Scenario, limits: Limits, runs: Vec<RunResult>) -> Self {
+        let aggregate = aggregate::aggregate(scenario, &runs);
+        BenchResult {
+            scenario: scenario.name.clone(),
+            ccactl_version: env!("CARGO_PKG_VERSION").to_owned(),
+            limits,
+            missed_thresholds: thresholds::missed(scenario, aggregate.as_ref()),
+            aggregate,
+            runs,
+            published: scenario.published.clone(),
+        }
+    }
+}

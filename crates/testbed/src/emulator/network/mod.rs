@@ -1,0 +1,315 @@
+//! Hosts, links and delays between them, in virtual time: what happens to a packet between the device that it comes from and
+//! the one that it goes to. No clock, no device; nothing allocates once packets flow.
+//!
+//! ```text
+//!   inject ──▶ stage ──▶ stage ──▶ … ──▶ step: Arrived        a stage is a transmitter (link model) or a delay
+//!                └──────────────────────▶ step: Gone          dropped by a queue or lost on a wire
+//! ```
+//!
+//! Everything happens at its own time: a packet enters its second link when it was due there, however late the caller asks.
+
+mod parts;
+mod report;
+
+pub use parts::{Path, Transmitter};
+pub use report::{FlowTally, LinkReport};
+
+use super::counters::{LinkTally, PathCounters};
+use super::histogram::Histogram;
+use super::rate_meter::{BusySince, PlannedRate};
+use super::route::{Route, Stage, Way};
+use super::series::{Sent, Series};
+use ccactl_link::{DelayLine, Departure, DropReason, Item, Link, Nanos, Output};
+use parts::{least_way, transmitters_of};
+
+/// A packet on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transit<P> {
+    /// The caller's.
+    pub packet: P,
+    /// Index of its path.
+    pub path: u32,
+    /// Which way it goes.
+    pub way: Way,
+    /// Length of the IP packet.
+    pub bytes: u32,
+    /// See [`Item::flow`].
+    pub flow: u32,
+    /// See [`Item::is_ack`].
+    pub is_ack: bool,
+    /// See [`Item::ecn_capable`].
+    pub ecn_capable: bool,
+}
+
+/// What [`Network::step`] gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event<P> {
+    /// A packet has reached the device at the end of its way.
+    Arrived {
+        /// As it was injected.
+        transit: Transit<P>,
+        /// When it was due.
+        due: Nanos,
+        /// It is to carry the mark "congestion experienced".
+        marked: bool,
+        /// Whether the bottleneck was busy since the packet that arrived before it; none when it did not pass the bottleneck.
+        back_to_back: Option<bool>,
+    },
+    /// A packet was dropped or lost.
+    Gone(P),
+}
+
+/// A packet inside the network.
+#[derive(Debug, Clone, Copy)]
+struct Moving<P> {
+    transit: Transit<P>,
+    /// Index of the stage that comes next; beyond the last one it is the device.
+    next_stage: u16,
+    marked: bool,
+    /// In queues so far.
+    sojourn: Nanos,
+    back_to_back: Option<bool>,
+}
+
+struct Node<P> {
+    link: Link<Moving<P>>,
+    overhead_bytes: u32,
+    /// Only of a bottleneck.
+    busy: Option<BusySince>,
+    planned: PlannedRate,
+    tally: LinkTally,
+    /// Least time from a departure to the arrival at a device.
+    least_way: Nanos,
+}
+
+/// One direction of a path.
+struct Lane {
+    stages: Vec<Stage>,
+    /// Transmitter among its stages whose rate is measured.
+    bottleneck: Option<usize>,
+    counters: PathCounters,
+    sojourn: Histogram,
+}
+
+/// The network.
+pub struct Network<P> {
+    nodes: Vec<Node<P>>,
+    /// Two per path: up, down.
+    lanes: Vec<Lane>,
+    data: Vec<Way>,
+    /// Due at a stage or at a device.
+    on_the_way: DelayLine<Moving<P>>,
+    origin: Nanos,
+    /// Bytes that the bottleneck's wire adds.
+    overhead_bytes: u32,
+    series: Series,
+}
+
+impl<P: Copy> Network<P> {
+    /// Allocates everything for `packets` inside at the same time and a series of a run of this length.
+    #[must_use]
+    pub fn new(transmitters: Vec<Transmitter>, paths: Vec<Path>, packets: usize, duration: Nanos) -> Self {
+        let least_ways: Vec<Nanos> = (0..transmitters.len()).map(|i| least_way(i, &transmitters, &paths)).collect();
+        let series = Series::new(transmitters.len(), duration);
+        let overhead_bytes = transmitters.iter().find(|t| t.is_bottleneck).map_or(0, |t| t.overhead_bytes);
+        let is_bottleneck: Vec<bool> = transmitters.iter().map(|transmitter| transmitter.is_bottleneck).collect();
+        let node = |(transmitter, least_way): (Transmitter, Nanos)| {
+            let mut link = Link::new(transmitter.config);
+            link.reserve(packets);
+            Node {
+                link,
+                overhead_bytes: transmitter.overhead_bytes,
+                busy: transmitter.is_bottleneck.then(BusySince::default),
+                planned: PlannedRate::default(),
+                tally: LinkTally::new(),
+                least_way,
+            }
+        };
+        let data = paths.iter().map(|path| path.data).collect();
+        let lane = |route: Route| {
+            let bottleneck = transmitters_of(&route).find(|i| is_bottleneck[*i]);
+            let (counters, sojourn) = (PathCounters::default(), Histogram::new());
+            Lane { stages: route.stages, bottleneck, counters, sojourn }
+        };
+        Network {
+            nodes: transmitters.into_iter().zip(least_ways).map(node).collect(),
+            lanes: paths.into_iter().flat_map(|path| [path.up, path.down]).map(lane).collect(),
+            data,
+            on_the_way: DelayLine::with_capacity(packets),
+            origin: 0,
+            overhead_bytes,
+            series,
+        }
+    }
+
+    /// The run begins at `t0`: from then on plans, traces, steps and the series count. To be called before the first packet.
+    pub fn set_origin(&mut self, t0: Nanos) {
+        self.origin = t0;
+        self.nodes.iter_mut().for_each(|node| node.link.set_origin(t0));
+        self.series.begin(t0);
+    }
+
+    /// A packet comes from a device at `now`. The caller has called [`Network::step`] until it gave nothing.
+    pub fn inject(&mut self, now: Nanos, transit: Transit<P>) {
+        self.lane(&transit).counters.offered_packets += 1;
+        self.enter(now, Moving { transit, next_stage: 0, marked: false, sojourn: 0, back_to_back: None });
+    }
+
+    /// The next thing that the caller has to know of and that has happened by `now`, in the order of time.
+    pub fn step(&mut self, now: Nanos) -> Option<Event<P>> {
+        loop {
+            let Some((at, node)) = self.next_change().filter(|(at, _)| *at <= now) else {
+                self.close_intervals(now);
+                return None;
+            };
+            self.close_intervals(at);
+            let event = match node {
+                Some(node) => self.leave(node, at),
+                None => self.arrive(),
+            };
+            if event.is_some() {
+                return event;
+            }
+        }
+    }
+
+    /// When the next packet may be due at a device. What is still in a queue matters only once its propagation is over too,
+    /// which spares a wake-up per packet.
+    #[must_use]
+    pub fn next_due(&self) -> Option<Nanos> {
+        let queued = self.nodes.iter().filter_map(|node| Some(node.link.next_event()? + node.least_way)).min();
+        self.on_the_way.next_due().into_iter().chain(queued).min()
+    }
+
+    /// Time and place of the next change: a transmitter, or none when a packet comes to its next stage. A transmitter goes first,
+    /// as a packet that arrives must find what has left to be gone.
+    fn next_change(&self) -> Option<(Nanos, Option<usize>)> {
+        let mut next = self.on_the_way.next_due().map(|at| (at, None));
+        for (i, node) in self.nodes.iter().enumerate() {
+            if let Some(at) = node.link.next_event()
+                && next.is_none_or(|(before, who)| at < before || at == before && who.is_none())
+            {
+                next = Some((at, Some(i)));
+            }
+        }
+        next
+    }
+
+    fn close_intervals(&mut self, now: Nanos) {
+        while self.series.is_over(now) {
+            let nodes = &self.nodes;
+            self.series.close(|i| (nodes[i].link.queued_packets(), nodes[i].link.queued_bytes()));
+        }
+    }
+
+    /// The first packet on its way has come to its next stage or to its device.
+    fn arrive(&mut self) -> Option<Event<P>> {
+        let (due, moving) = self.on_the_way.pop(Nanos::MAX)?;
+        let wire_bytes = u64::from(moving.transit.bytes + self.overhead_bytes);
+        let lane = self.lane(&moving.transit);
+        if usize::from(moving.next_stage) < lane.stages.len() {
+            self.enter(due, moving);
+            return None;
+        }
+        lane.counters.delivered_packets += 1;
+        lane.counters.delivered_wire_bytes += wire_bytes;
+        lane.sojourn.add(moving.sojourn);
+        Some(Event::Arrived { transit: moving.transit, due, marked: moving.marked, back_to_back: moving.back_to_back })
+    }
+
+    /// A packet comes to its next stage at `at`: delays are passed at once, a transmitter takes it, or the end of its way is ahead.
+    fn enter(&mut self, at: Nanos, mut moving: Moving<P>) {
+        let origin = self.origin;
+        let lane = &mut self.lanes[lane_index(&moving.transit)];
+        let mut due = at;
+        while let Some(stage) = lane.stages.get_mut(usize::from(moving.next_stage)) {
+            match stage {
+                Stage::Delay(delay) => due = delay.pass(due, origin),
+                Stage::Transmitter(node) if due == at => {
+                    let node = *node;
+                    return self.queue(at, node, moving);
+                }
+                // It is not there yet.
+                Stage::Transmitter(_) => break,
+            }
+            moving.next_stage += 1;
+        }
+        self.on_the_way.push(due, moving);
+    }
+
+    fn queue(&mut self, now: Nanos, index: usize, mut moving: Moving<P>) {
+        moving.next_stage += 1;
+        let transit = moving.transit;
+        let node = &mut self.nodes[index];
+        let item = Item {
+            packet: moving,
+            size_bytes: transit.bytes + node.overhead_bytes,
+            flow: transit.flow,
+            class: transit.path.min(u32::from(u8::MAX)) as u8,
+            is_ack: transit.is_ack,
+            ecn_capable: transit.ecn_capable,
+        };
+        node.link.enqueue(now, item);
+        node.tally.arrived(node.link.queued_bytes());
+    }
+
+    /// What a transmitter has next, if anything: a packet goes on, or is gone.
+    fn leave(&mut self, index: usize, now: Nanos) -> Option<Event<P>> {
+        match self.nodes[index].link.pop(now)? {
+            Output::Sent(departure) => self.sent(index, departure),
+            Output::Dropped { packet, reason, .. } => Some(self.dropped(index, packet, reason)),
+        }
+    }
+
+    fn sent(&mut self, index: usize, departure: Departure<Moving<P>>) -> Option<Event<P>> {
+        let Departure { packet: mut moving, at, due, sojourn, back_to_back, marked, lost, .. } = departure;
+        let node = &mut self.nodes[index];
+        let wire_bytes = moving.transit.bytes + node.overhead_bytes;
+        node.tally.sent(wire_bytes, sojourn, marked, lost);
+        self.series.sent(index, Sent { wire_bytes, sojourn, marked, lost: lost.is_some() });
+        let counters = &mut self.lanes[lane_index(&moving.transit)].counters;
+        counters.marked_packets += u64::from(marked && !moving.marked);
+        counters.lost(lost);
+        moving.marked |= marked;
+        moving.sojourn += sojourn;
+        node.planned.add(at, wire_bytes, back_to_back);
+        match &mut node.busy {
+            Some(busy) if lost.is_some() => busy.lost(back_to_back),
+            Some(busy) => moving.back_to_back = Some(busy.passed(back_to_back)),
+            None if lost.is_some() => self.lost_behind_bottleneck(&moving),
+            None => {}
+        }
+        if lost.is_some() {
+            return Some(Event::Gone(moving.transit.packet));
+        }
+        // At the end of a route the wire may be followed by delays: they are passed when the packet has come to them.
+        self.on_the_way.push(due, moving);
+        None
+    }
+
+    fn dropped(&mut self, index: usize, moving: Moving<P>, reason: DropReason) -> Event<P> {
+        self.nodes[index].tally.dropped(reason);
+        self.series.dropped(index, reason);
+        self.lane(&moving.transit).counters.dropped(reason);
+        self.lost_behind_bottleneck(&moving);
+        Event::Gone(moving.transit.packet)
+    }
+
+    /// What left the bottleneck and does not arrive counts with the next packet that does.
+    fn lost_behind_bottleneck(&mut self, moving: &Moving<P>) {
+        let bottleneck = self.lane(&moving.transit).bottleneck;
+        if let Some(back_to_back) = moving.back_to_back
+            && let Some(busy) = bottleneck.and_then(|i| self.nodes[i].busy.as_mut())
+        {
+            busy.lost(back_to_back);
+        }
+    }
+
+    fn lane(&mut self, transit: &Transit<P>) -> &mut Lane {
+        &mut self.lanes[lane_index(transit)]
+    }
+}
+
+fn lane_index<P>(transit: &Transit<P>) -> usize {
+    transit.path as usize * 2 + usize::from(transit.way == Way::Down)
+}

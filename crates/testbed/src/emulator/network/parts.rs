@@ -1,0 +1,49 @@
+//! What a network is made of.
+
+use crate::emulator::route::{Route, Stage, Way};
+use ccactl_link::{LinkConfig, Nanos};
+
+/// One transmitter of the network.
+#[derive(Debug, Clone)]
+pub struct Transmitter {
+    /// Rate, queue and wire.
+    pub config: LinkConfig,
+    /// Bytes that its wire adds to a packet.
+    pub overhead_bytes: u32,
+    /// Whether it is the bottleneck, whose rate is measured.
+    pub is_bottleneck: bool,
+}
+
+/// Both ways between a host and the server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Path {
+    /// From the host to the server.
+    pub up: Route,
+    /// From the server to the host.
+    pub down: Route,
+    /// Which way the data of its flow go.
+    pub data: Way,
+}
+
+/// Indices of the transmitters that a route passes.
+pub(super) fn transmitters_of(route: &Route) -> impl Iterator<Item = usize> {
+    route.stages.iter().filter_map(|stage| match stage {
+        Stage::Transmitter(index) => Some(*index),
+        Stage::Delay(_) => None,
+    })
+}
+
+/// Least time from a departure of transmitter `index` to the arrival at a device, over all routes; transmissions and queues
+/// of later stages not counted.
+pub(super) fn least_way(index: usize, transmitters: &[Transmitter], paths: &[Path]) -> Nanos {
+    let propagation = |stage: &Stage| match stage {
+        Stage::Transmitter(i) => transmitters[*i].config.wire.delay.iter().map(|step| step.1).min().unwrap_or(0),
+        Stage::Delay(delay) => delay.min(),
+    };
+    let routes = paths.iter().flat_map(|path| [&path.up, &path.down]);
+    let rest = |route: &Route| {
+        let position = route.stages.iter().position(|stage| *stage == Stage::Transmitter(index))?;
+        Some(route.stages[position..].iter().map(propagation).sum())
+    };
+    routes.filter_map(rest).min().unwrap_or(0)
+}

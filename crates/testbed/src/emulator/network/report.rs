@@ -1,0 +1,70 @@
+//! What a network tells at the end.
+
+use super::{Lane, Network, Node};
+use crate::emulator::counters::{FlowCounters, LinkCounters};
+use crate::emulator::histogram::QueueingDelay;
+use crate::emulator::route::Way;
+use crate::emulator::series::Interval;
+
+/// What has happened to the flow of a path.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FlowTally {
+    /// Packets.
+    pub counters: FlowCounters,
+    /// Time in queues, all links together, of data packets that were delivered.
+    pub queueing: QueueingDelay,
+}
+
+/// What a transmitter has done.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct LinkReport {
+    /// Packets.
+    #[serde(flatten)]
+    pub counters: LinkCounters,
+    /// Mean of the bytes in the queue that packets found, themselves included where there was room.
+    pub queue_mean_bytes: f64,
+    /// Time in its queue.
+    pub queueing: QueueingDelay,
+    /// Rate on the wire that its plan gave while something waited, in bit/s; none when nothing ever waited.
+    pub planned_rate_bps: Option<f64>,
+}
+
+impl<P: Copy> Network<P> {
+    /// Packets that were injected and have neither arrived nor gone.
+    #[must_use]
+    pub fn inside(&self) -> usize {
+        self.on_the_way.len() + self.nodes.iter().map(|node| node.link.queued_packets()).sum::<usize>()
+    }
+
+    /// What has happened to the flow of each path.
+    #[must_use]
+    pub fn flows(&self) -> Vec<FlowTally> {
+        let both_ways = self.lanes.chunks(2).zip(&self.data);
+        let tally = |(lanes, data): (&[Lane], &Way)| {
+            let (there, back) = if *data == Way::Up { (&lanes[0], &lanes[1]) } else { (&lanes[1], &lanes[0]) };
+            FlowTally {
+                counters: FlowCounters::new(&there.counters, &back.counters),
+                queueing: there.sojourn.queueing(),
+            }
+        };
+        both_ways.map(tally).collect()
+    }
+
+    /// What each transmitter has done.
+    #[must_use]
+    pub fn links(&self) -> Vec<LinkReport> {
+        let report = |node: &Node<P>| LinkReport {
+            counters: LinkCounters { queued_packets: node.link.queued_packets() as u64, ..node.tally.counters },
+            queue_mean_bytes: node.tally.queue_mean_bytes(),
+            queueing: node.tally.queueing(),
+            planned_rate_bps: node.planned.bps(),
+        };
+        self.nodes.iter().map(report).collect()
+    }
+
+    /// The series of all transmitters.
+    #[must_use]
+    pub fn into_series(self) -> Vec<Interval> {
+        self.series.into_rows()
+    }
+}

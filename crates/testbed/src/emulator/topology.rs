@@ -1,0 +1,122 @@
+//! From a scenario to the network that emulates it.
+
+use super::network::{Path, Transmitter};
+use super::route::{Delay, Route, Stage, Way};
+use ccactl_link::Nanos;
+use ccactl_scenario::{Direction, FlowSpec, LINK, LinkSpec, Scenario};
+
+/// Slots beyond those that queues and wires need: small packets, and packets on the way back.
+const SPARE_SLOTS: u64 = 20_000;
+/// Keeps the random events of the two directions of a link apart; the link model counts its own streams below this bit.
+const DOWN_SEED_BIT: u64 = 1 << 48;
+
+/// The links and paths of a scenario.
+#[derive(Debug, Clone)]
+pub struct Topology {
+    /// All transmitters.
+    pub transmitters: Vec<Transmitter>,
+    /// Name and direction of each of them.
+    pub names: Vec<(String, Way)>,
+    /// One per flow and then one per UDP source, each with a host of its own.
+    pub paths: Vec<Path>,
+    /// Highest rate at which packets can come through for long, in bit/s.
+    pub carried_bps: u64,
+    /// MTU of all devices.
+    pub mtu: u32,
+    /// Most packets inside at the same time.
+    pub packets: usize,
+}
+
+/// A link of the scenario with the indices of its transmitters.
+struct Hop<'a> {
+    name: &'a str,
+    spec: &'a LinkSpec,
+    up: usize,
+    /// Without a transmitter of its own, the way back is propagation alone.
+    down: Option<usize>,
+}
+
+impl Topology {
+    /// For run `run` of a scenario, from 1.
+    #[must_use]
+    pub fn of(scenario: &Scenario, run: u32) -> Topology {
+        let mut transmitters = Vec::new();
+        let mut names = Vec::new();
+        let mut hops = Vec::new();
+        for (name, spec) in scenario.links() {
+            let mut add = |way: Way| {
+                transmitters.push(transmitter(name, spec, way, run));
+                names.push((name.to_owned(), way));
+                transmitters.len() - 1
+            };
+            let up = add(Way::Up);
+            let down = spec.duplex.then(|| add(Way::Down));
+            hops.push(Hop { name, spec, up, down });
+        }
+        let flows = scenario.flows.iter().map(|flow| path(&hops, &flow.path, data_of(flow), flow.extra_rtt.ns));
+        let udp = scenario.udp.iter().map(|udp| path(&hops, &udp.path, Way::Up, 0));
+        let used = scenario.flows.iter().map(|flow| &flow.path).chain(scenario.udp.iter().map(|udp| &udp.path));
+        Topology {
+            carried_bps: used.filter_map(|path| slowest_bps(&hops, path)).max().unwrap_or(0),
+            packets: (hops.iter().map(Hop::packets).sum::<u64>() + SPARE_SLOTS) as usize,
+            mtu: scenario.link.mtu,
+            paths: flows.chain(udp).collect(),
+            transmitters,
+            names,
+        }
+    }
+}
+
+impl Hop<'_> {
+    fn named<'a>(hops: &'a [Self], name: &str) -> &'a Self {
+        hops.iter().find(|hop| hop.name == name).expect("checked with the scenario")
+    }
+
+    /// Full packets in the queue and on the wire, both ways.
+    fn packets(&self) -> u64 {
+        let jitter = self.spec.jitter.map_or(0, |jitter| jitter.max.ns);
+        let longest = self.spec.one_way().into_iter().map(|step| step.1).max().unwrap_or(0) + jitter;
+        let bits = u128::from(highest_bps(self.spec)) * u128::from(longest) / 1_000_000_000;
+        let on_the_wire = (bits / 8) as u64 / self.spec.frame_bytes();
+        let queued = self.spec.buffer_bytes() / self.spec.frame_bytes();
+        2 * on_the_wire + queued * if self.down.is_some() { 2 } else { 1 }
+    }
+}
+
+fn transmitter(name: &str, spec: &LinkSpec, way: Way, run: u32) -> Transmitter {
+    let mut config = spec.config(run);
+    if way == Way::Down {
+        config.seed ^= DOWN_SEED_BIT;
+    }
+    Transmitter { config, overhead_bytes: spec.overhead_bytes, is_bottleneck: name == LINK }
+}
+
+fn highest_bps(spec: &LinkSpec) -> u64 {
+    spec.config(1).rate.highest_rate_bps()
+}
+
+fn slowest_bps(hops: &[Hop<'_>], path: &[String]) -> Option<u64> {
+    path.iter().map(|name| highest_bps(Hop::named(hops, name).spec)).min()
+}
+
+fn data_of(flow: &FlowSpec) -> Way {
+    match flow.direction {
+        Direction::Upload => Way::Up,
+        Direction::Download => Way::Down,
+    }
+}
+
+/// `names` are in the order from the host to the server; half of `extra_rtt` lies at the end of each way.
+fn path(hops: &[Hop<'_>], names: &[String], data: Way, extra_rtt: Nanos) -> Path {
+    let extra = (extra_rtt > 0).then(|| Stage::Delay(Delay::new(vec![(0, extra_rtt / 2)])));
+    let up = names.iter().map(|name| Stage::Transmitter(Hop::named(hops, name).up));
+    let down = names.iter().rev().map(|name| {
+        let hop = Hop::named(hops, name);
+        hop.down.map_or_else(|| Stage::Delay(Delay::new(hop.spec.one_way())), Stage::Transmitter)
+    });
+    Path {
+        up: Route { stages: up.chain(extra.clone()).collect() },
+        down: Route { stages: down.chain(extra).collect() },
+        data,
+    }
+}

@@ -1,0 +1,68 @@
+//! The sending end that others connect to: each connection gets what the flow's size says, or as much as TCP takes.
+
+use super::sender::{SendReport, fill};
+use super::{block_on, commands, say, sleep_until, wait_for_go};
+use ccactl_link::Nanos;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+
+/// What to send, and where to be found.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ServeOptions {
+    /// Address and port to listen on.
+    pub at: SocketAddr,
+    /// Payload of each connection; endless when absent.
+    pub bytes: Option<u64>,
+    /// End of everything, after the beginning of the run.
+    pub stop_ns: Nanos,
+}
+
+/// Runs the sending end until the flow's stop; standard input and output belong to the bench.
+///
+/// # Errors
+/// When the port cannot be taken, a connection fails before the stop, or the bench is gone.
+pub fn serve(options: ServeOptions) -> io::Result<()> {
+    let report = block_on(async {
+        // Before the bench knows of this end: nobody may connect to a port that is not there yet.
+        let listener = TcpListener::bind(options.at).await?;
+        let mut commands = commands();
+        let t0 = wait_for_go(&mut commands).await?;
+        tokio::select! {
+            report = serve_from(t0, &listener, &options) => report,
+            _ = commands.recv() => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
+        }
+    })?;
+    say(&serde_json::to_string(&report)?)
+}
+
+async fn serve_from(t0: Nanos, listener: &TcpListener, options: &ServeOptions) -> io::Result<SendReport> {
+    let stop = t0 + options.stop_ns;
+    let report = Arc::new(Mutex::new(SendReport::default()));
+    let mut connections = JoinSet::new();
+    let mut stopped = std::pin::pin!(sleep_until(stop));
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => {
+                let (stream, _) = accepted?;
+                connections.spawn(one(stream, options.bytes, stop, Arc::clone(&report)));
+            }
+            Some(ended) = connections.join_next() => ended??,
+            () = &mut stopped => break,
+        }
+    }
+    while let Some(ended) = connections.join_next().await {
+        ended??;
+    }
+    Ok(std::mem::take(&mut *report.lock().expect("no holder panics")))
+}
+
+async fn one(stream: TcpStream, bytes: Option<u64>, stop: Nanos, sum: Arc<Mutex<SendReport>>) -> io::Result<()> {
+    let mut own = SendReport::default();
+    fill(stream, bytes, stop, &mut own).await?;
+    sum.lock().expect("no holder panics").add(own);
+    Ok(())
+}
