@@ -12,4 +12,5 @@ mod input;
 mod leftovers;
 mod paths;
 mod scenario;
+mod suite;
 mod swaps;
