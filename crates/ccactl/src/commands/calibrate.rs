@@ -87,7 +87,7 @@ fn print(calibration: &Calibration, path: &Path) -> Result<()> {
     println!("host {}, kernel {}, {} CPUs", host.name, host.kernel, host.cpus);
     let limits = &calibration.limits;
     println!(
-        "limits: lateness p99 {} us ({} us above 100 Mbit/s), rate error {} %, waiting {} %",
+        "limits: lateness p99 {} us ({} us above 100 Mbit/s), rate error {} %, waiting {} % (up to 100 Mbit/s)",
         limits.lateness_p99_us,
         limits.fast_lateness_p99_us,
         limits.rate_error * 100.0,
