@@ -17,17 +17,34 @@ macro_rules! shipped {
 
 /// All of them; a test compares the list with the folder.
 pub const SHIPPED: &[Shipped] = shipped![
+    "aca-cwnd",
+    "aca-delivered",
     "aca-estimator",
+    "aca-fairness",
+    "aca-loss",
+    "aca-rtt",
+    "aca-throughput",
+    "aqm",
     "bbr-vs-cubic",
     "bbrv2-vs-cubic",
+    "bufferbloat",
     "dctcp",
+    "fbbrv2-rtprop",
+    "fbbrv2-single",
+    "fbbrv2-timeline",
     "fbbrv2-vs-cubic",
+    "interaction-late-joiner",
+    "interaction-pairs",
+    "interaction-rtt",
+    "interaction-single",
+    "rmem-sweep",
     "single",
     "single-p1",
     "single-p1-loss",
     "single-small",
     "swap-bbr-cubic",
     "swap-tour",
+    "wmem-sweep",
 ];
 
 impl Shipped {

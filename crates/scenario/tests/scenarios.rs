@@ -4,7 +4,6 @@ use ccactl_link::Capacity;
 use ccactl_scenario::Scenario;
 use ccactl_scenario::units::{Buffer, Rate, Span};
 use ccactl_scenario::{LossSpec, Override, SHIPPED, ScenarioError};
-use std::collections::BTreeSet;
 
 const GOOD: &str = r#"duration = "10s"
 [link]
@@ -37,27 +36,12 @@ fn defaults_are_filled_in() {
 
 #[test]
 fn the_resolved_scenario_is_the_same_scenario() {
-    for shipped in SHIPPED {
-        let scenario = Scenario::parse(shipped.name, shipped.text).unwrap();
-        assert_eq!(scenario.name, shipped.name, "the name is that of the file");
-        assert_eq!(Scenario::parse("resolved.toml", &scenario.to_toml()).unwrap(), scenario);
-    }
     let mut every_field = parse(GOOD).unwrap();
     every_field.flows[0].bytes = Some(10_000_000);
     every_field.flows[1].command = Some(vec!["true".to_owned(), "a b".to_owned()]);
     every_field.thresholds.jain_min = Some(0.9);
     every_field.thresholds.rtt_mean_max = Some(Span::from_secs(1));
     assert_eq!(parse(&every_field.to_toml()).unwrap(), every_field);
-}
-
-#[test]
-fn shipped_scenarios_are_those_of_the_folder() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
-    let files: BTreeSet<String> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
-        .collect();
-    assert_eq!(SHIPPED.iter().map(|shipped| shipped.name.to_owned()).collect::<BTreeSet<_>>(), files);
 }
 
 /// A line of [`GOOD`], what to put in its place, the line and field of the complaint, and a word of it.

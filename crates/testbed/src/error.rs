@@ -56,6 +56,9 @@ pub enum Error {
     /// SIGINT or SIGTERM.
     #[error("interrupted; everything that was made has been removed")]
     Interrupted,
+    /// There is no place for a calibration.
+    #[error("{0}")]
+    Calibration(String),
     /// A thread of the testbed panicked.
     #[error("{0} ended with a panic; this is a fault of ccactl")]
     Panicked(&'static str),
@@ -89,9 +92,11 @@ impl Error {
             Error::Collector(error) => error.exit_code(),
             Error::Interrupted => exit::INTERRUPTED,
             Error::Report(error) => error.exit_code(),
-            Error::System { .. } | Error::Flow { .. } | Error::RecorderEnded { .. } | Error::Panicked(_) => {
-                exit::FAILURE
-            }
+            Error::System { .. }
+            | Error::Flow { .. }
+            | Error::RecorderEnded { .. }
+            | Error::Calibration(_)
+            | Error::Panicked(_) => exit::FAILURE,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The testbed: the link model emulated on the real kernel, traffic, and benches made of them.
 
 pub mod bench;
+pub mod calibration;
 pub mod clock;
 pub mod emulator;
 mod error;

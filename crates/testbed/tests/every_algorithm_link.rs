@@ -163,7 +163,8 @@ impl Bottleneck {
             netns
         };
         let (sender, receiver) = (namespace("tx"), namespace("rx"));
-        let device = |netns: &Netns, address| Tun::create(netns, address, scenario.link.mtu).unwrap_or_else(|e| panic!("{e}"));
+        let device =
+            |netns: &Netns, address| Tun::create(netns, address, scenario.link.mtu).unwrap_or_else(|e| panic!("{e}"));
         let devices =
             Devices { hosts: vec![device(&sender, address::host(0))], server: device(&receiver, address::SERVER) };
         let emulator = Emulator::start(devices, Topology::of(&scenario, 1), scenario.duration.ns);

@@ -77,7 +77,8 @@ fn the_directions_of_a_duplex_link_do_not_slow_each_other() {
 #[test]
 fn packets_of_several_paths_share_the_link_that_they_have_in_common() {
     let transmitters = vec![transmitter(8_000_000, 0, 2), transmitter(80_000_000, MS, 100)];
-    let far = Path { up: route(&[Stage::Transmitter(1), Stage::Transmitter(0)]), down: route(&[delay(0)]), data: Way::Up };
+    let far =
+        Path { up: route(&[Stage::Transmitter(1), Stage::Transmitter(0)]), down: route(&[delay(0)]), data: Way::Up };
     let near = Path { up: route(&[Stage::Transmitter(0)]), down: route(&[delay(0)]), data: Way::Up };
     let mut network = Network::new(transmitters, vec![near, far], 100, S);
     network.inject(0, packet(0, 1, Way::Up, 1000));

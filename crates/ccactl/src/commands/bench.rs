@@ -1,6 +1,6 @@
 //! `ccactl bench`
 
-use super::{bench_view, output};
+use super::{bench_view, calibrate, output};
 use anyhow::{Context, Result};
 use ccactl_abi::exit;
 use ccactl_loader::Loader;
@@ -42,12 +42,16 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
+    /// Measure which rates this host emulates in time, and how many runs side by side; suites go by it
+    Calibrate(calibrate::Args),
     /// List the shipped scenarios
     List {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
+    /// Print the JSON schema of scenarios, for editors
+    Schema,
 }
 
 /// Changes of the scenario; `--set` reaches every field, the others are short forms of it.
@@ -95,7 +99,12 @@ impl Changes {
 pub fn run(args: Args) -> Result<ExitCode> {
     match args.action {
         Some(Action::Clean { json }) => return clean(json),
+        Some(Action::Calibrate(args)) => return calibrate::run(&args),
         Some(Action::List { json }) => return list(json),
+        Some(Action::Schema) => {
+            output::json(&ccactl_scenario::schema())?;
+            return Ok(ExitCode::SUCCESS);
+        }
         None => {}
     }
     let name = args.scenario.expect("clap asks for it where there is no subcommand");

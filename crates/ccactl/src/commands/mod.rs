@@ -2,6 +2,7 @@
 pub mod apply;
 pub mod bench;
 pub mod bench_view;
+pub mod calibrate;
 pub mod canary;
 pub mod canary_view;
 pub mod demo;

@@ -67,7 +67,8 @@ impl Children {
     /// `kernel_names` are the algorithms of the flows as the kernel knows them.
     pub fn start(program: &Path, scenario: &Scenario, places: Places<'_>, kernel_names: &[String]) -> Result<Children> {
         let Places { dumbbell, cgroups, ends } = places;
-        let start = |name: &str, end: End, netns, cgroup| Talker::start(name, &mut end.command(program), netns, Some(cgroup));
+        let start =
+            |name: &str, end: End, netns, cgroup| Talker::start(name, &mut end.command(program), netns, Some(cgroup));
         let mut receiver = start("receiver", commands::receive(scenario, kernel_names), dumbbell.server(), ends)?;
         receiver.wait_ready()?;
         let mut flows = Vec::new();

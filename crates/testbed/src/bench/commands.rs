@@ -1,7 +1,9 @@
 //! What the built-in ends of a scenario's traffic are told.
 
 use crate::emulator::address;
-use crate::traffic::{End, FIRST_PORT, FetchOptions, ReceiveOptions, Schedule, SendOptions, ServeOptions, UdpSendOptions};
+use crate::traffic::{
+    End, FIRST_PORT, FetchOptions, ReceiveOptions, Schedule, SendOptions, ServeOptions, UdpSendOptions,
+};
 use ccactl_abi::{Algorithm, Family};
 use ccactl_scenario::{Direction, FlowSpec, LinkSpec, Repeat, Scenario, UdpSpec};
 use std::net::SocketAddr;

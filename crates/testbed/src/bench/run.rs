@@ -12,7 +12,7 @@ use super::{Event, Interrupt, Options};
 use crate::clock;
 use crate::error::{Error, Result};
 use crate::host::cgroup::Cgroup;
-use crate::host::cpu::CpuMeter;
+use crate::host::cpu::{CpuMeter, CpuUse};
 use crate::host::run_id::{PREFIX, RunId};
 use ccactl_loader::Loader;
 use ccactl_scenario::Scenario;
@@ -95,20 +95,10 @@ fn measure(
     let recorded = recording.finish()?;
     let (links, carried_bps) = (dumbbell.links.clone(), dumbbell.carried_bps);
     let (emulator, device_drops) = dumbbell.finish()?;
+    let cpu = CpuUse { emulator_s: emulator.cpu_s, ..cpu };
     let cgroup_ids = cgroups.iter().map(Cgroup::id).collect();
     let kernel_names = policies.kernel_names.clone();
-    Ok(Measured {
-        emulator,
-        links,
-        carried_bps,
-        cpu,
-        device_drops,
-        recorded,
-        reports,
-        cgroup_ids,
-        kernel_names,
-        swaps,
-    })
+    Ok(Measured { emulator, links, carried_bps, cpu, device_drops, recorded, reports, cgroup_ids, kernel_names, swaps })
 }
 
 /// A flow that silently fell back to another algorithm must not appear in any table.

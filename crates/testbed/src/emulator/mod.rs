@@ -27,6 +27,7 @@ pub use route::Way;
 pub use series::{INTERVAL, Interval};
 pub use topology::Topology;
 
+use crate::clock;
 use crate::error::{Error, Result};
 use ccactl_link::Nanos;
 use engine::{Controls, Engine};
@@ -41,6 +42,8 @@ use std::thread::JoinHandle;
 pub struct EmulatorReport {
     /// Whether the thread had real-time priority and locked memory.
     pub realtime: bool,
+    /// CPU time of the thread, in s.
+    pub cpu_s: f64,
     /// Scheduled against actual time of every packet, both directions.
     pub lateness: Lateness,
     /// By path.
@@ -61,10 +64,17 @@ pub struct EmulatorReport {
     pub series: Vec<Interval>,
 }
 
+/// What the thread leaves.
+struct Ended {
+    engine: Engine,
+    realtime: bool,
+    cpu_s: f64,
+}
+
 /// A running emulator; dropped, it stops.
 pub struct Emulator {
     controls: Controls,
-    thread: Option<JoinHandle<(Engine, bool)>>,
+    thread: Option<JoinHandle<Ended>>,
 }
 
 impl Emulator {
@@ -89,7 +99,7 @@ impl Emulator {
                     // The other side only goes away when it has panicked.
                     let _ = ready.send(());
                     engine.run(&controls);
-                    (engine, realtime)
+                    Ended { engine, realtime, cpu_s: clock::thread_cpu_s() }
                 }
             })
             .map_err(Error::system("start the emulator's thread"))?;
@@ -106,8 +116,7 @@ impl Emulator {
     pub fn finish(mut self) -> Result<EmulatorReport> {
         self.controls.stop.store(true, Ordering::Relaxed);
         let thread = self.thread.take().expect("taken only here and in drop");
-        let (engine, realtime) = thread.join().map_err(|_| Error::Panicked("emulator"))?;
-        Ok(report(engine, realtime))
+        Ok(report(thread.join().map_err(|_| Error::Panicked("emulator"))?))
     }
 }
 
@@ -120,13 +129,14 @@ impl Drop for Emulator {
     }
 }
 
-fn report(engine: Engine, realtime: bool) -> EmulatorReport {
+fn report(Ended { engine, realtime, cpu_s }: Ended) -> EmulatorReport {
     // Data of downloads come through the bottleneck's other transmitter: the one that had more to do is judged.
     let [up, down] = engine.paces;
     let pace = if down.secs() > up.secs() { down } else { up };
     let network = engine.network();
     EmulatorReport {
         realtime,
+        cpu_s,
         lateness: engine.lateness.lateness(),
         flows: network.flows(),
         links: network.links(),

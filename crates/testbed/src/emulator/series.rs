@@ -80,7 +80,13 @@ impl Series {
         for (i, open) in self.open.iter_mut().enumerate() {
             let (queued_packets, queued_bytes) = queue(i);
             let (number, transmitter) = (self.number, i as u32);
-            self.rows.push(Interval { number, transmitter, queued_packets: queued_packets as u32, queued_bytes, ..*open });
+            self.rows.push(Interval {
+                number,
+                transmitter,
+                queued_packets: queued_packets as u32,
+                queued_bytes,
+                ..*open
+            });
             *open = Interval::default();
         }
         self.number += 1;
@@ -146,11 +152,14 @@ mod tests {
             lost_packets: 1,
             ..empty
         };
-        assert_eq!(rows, [
-            Interval { queued_bytes: 100, dropped_early_packets: 1, ..empty },
-            busy,
-            Interval { number: 1, ..empty },
-            Interval { number: 1, transmitter: 1, dropped_full_packets: 1, ..empty },
-        ]);
+        assert_eq!(
+            rows,
+            [
+                Interval { queued_bytes: 100, dropped_early_packets: 1, ..empty },
+                busy,
+                Interval { number: 1, ..empty },
+                Interval { number: 1, transmitter: 1, dropped_full_packets: 1, ..empty },
+            ]
+        );
     }
 }

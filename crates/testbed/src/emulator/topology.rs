@@ -74,7 +74,8 @@ impl Hop<'_> {
 
     /// Full packets in the queue and on the wire, both ways.
     fn packets(&self) -> u64 {
-        let longest = one_way(self.spec).into_iter().map(|step| step.1).max().unwrap_or(0);
+        let jitter = self.spec.jitter.map_or(0, |jitter| jitter.max.ns);
+        let longest = self.spec.one_way().into_iter().map(|step| step.1).max().unwrap_or(0) + jitter;
         let bits = u128::from(highest_bps(self.spec)) * u128::from(longest) / 1_000_000_000;
         let on_the_wire = (bits / 8) as u64 / self.spec.frame_bytes();
         let queued = self.spec.buffer_bytes() / self.spec.frame_bytes();
@@ -88,12 +89,6 @@ fn transmitter(name: &str, spec: &LinkSpec, way: Way, run: u32) -> Transmitter {
         config.seed ^= DOWN_SEED_BIT;
     }
     Transmitter { config, overhead_bytes: spec.overhead_bytes, is_bottleneck: name == LINK }
-}
-
-/// Propagation delays of one direction, each from its time on.
-fn one_way(spec: &LinkSpec) -> Vec<(Nanos, Nanos)> {
-    let later = spec.base_rtt_steps.iter().map(|step| (step.at.ns, step.base_rtt.ns / 2));
-    std::iter::once((0, spec.base_rtt.ns / 2)).chain(later).collect()
 }
 
 fn highest_bps(spec: &LinkSpec) -> u64 {
@@ -117,7 +112,7 @@ fn path(hops: &[Hop<'_>], names: &[String], data: Way, extra_rtt: Nanos) -> Path
     let up = names.iter().map(|name| Stage::Transmitter(Hop::named(hops, name).up));
     let down = names.iter().rev().map(|name| {
         let hop = Hop::named(hops, name);
-        hop.down.map_or_else(|| Stage::Delay(Delay::new(one_way(hop.spec))), Stage::Transmitter)
+        hop.down.map_or_else(|| Stage::Delay(Delay::new(hop.spec.one_way())), Stage::Transmitter)
     });
     Path {
         up: Route { stages: up.chain(extra.clone()).collect() },

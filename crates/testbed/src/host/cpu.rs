@@ -20,11 +20,16 @@ pub struct CpuUse {
     pub stolen: f64,
     /// Of all CPUs' time: nothing to do.
     pub idle: f64,
+    /// CPU time of the sending and receiving processes of the run, in s.
+    pub processes_s: f64,
+    /// CPU time of the emulator's thread, in s; what the kernel does for a packet that it gives out is in it.
+    pub emulator_s: f64,
 }
 
 /// Measures between two moments.
 #[derive(Debug)]
 pub struct CpuMeter {
+    /// Folders of the cgroups.
     cgroups: Vec<PathBuf>,
     start: Reading,
 }
@@ -33,8 +38,10 @@ pub struct CpuMeter {
 struct Reading {
     at: Nanos,
     machine_us: Option<u64>,
-    /// By cgroup.
+    /// By cgroup: time in which a process of it waited.
     run_us: Vec<Option<u64>>,
+    /// CPU time of all cgroups.
+    used_us: u64,
     times: Times,
 }
 
@@ -50,12 +57,12 @@ impl CpuMeter {
     /// From now on. The processes of the run are those of `cgroups` and below.
     #[must_use]
     pub fn start(cgroups: &[&Cgroup]) -> Self {
-        let cgroups: Vec<PathBuf> = cgroups.iter().map(|cgroup| cgroup.path().join("cpu.pressure")).collect();
+        let cgroups: Vec<PathBuf> = cgroups.iter().map(|cgroup| cgroup.path().to_owned()).collect();
         let start = Reading::now(&cgroups);
         CpuMeter { cgroups, start }
     }
 
-    /// Until now.
+    /// Until now, without the emulator.
     #[must_use]
     pub fn read(&self) -> CpuUse {
         self.start.until(&Reading::now(&self.cgroups))
@@ -67,7 +74,8 @@ impl Reading {
         Reading {
             at: clock::now(),
             machine_us: waited_us(Path::new(MACHINE)),
-            run_us: cgroups.iter().map(|file| waited_us(file)).collect(),
+            run_us: cgroups.iter().map(|cgroup| waited_us(&cgroup.join("cpu.pressure"))).collect(),
+            used_us: cgroups.iter().filter_map(|cgroup| used_us(cgroup)).sum(),
             times: std::fs::read_to_string("/proc/stat").ok().and_then(|text| times(&text)).unwrap_or_default(),
         }
     }
@@ -84,6 +92,8 @@ impl Reading {
             run_waiting: shares.flatten().reduce(f64::max),
             stolen: ticks(|times| times.stolen) / total,
             idle: ticks(|times| times.idle) / total,
+            processes_s: later.used_us.saturating_sub(self.used_us) as f64 / 1e6,
+            emulator_s: 0.0,
         }
     }
 }
@@ -96,6 +106,12 @@ fn waited_us(file: &Path) -> Option<u64> {
 fn parse_waited(text: &str) -> Option<u64> {
     let line = text.lines().find(|line| line.starts_with("some "))?;
     line.split_whitespace().find_map(|word| word.strip_prefix("total="))?.parse().ok()
+}
+
+/// Of a cgroup and what is below it.
+fn used_us(cgroup: &Path) -> Option<u64> {
+    let text = std::fs::read_to_string(cgroup.join("cpu.stat")).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("usage_usec "))?.parse().ok()
 }
 
 /// The first line: user, nice, system, idle, iowait, irq, softirq, steal; guest times are in user and nice already.
@@ -129,15 +145,28 @@ mod tests {
     #[test]
     fn shares_are_those_of_the_time_between() {
         let times = |total, idle, stolen| Times { total, idle, stolen };
-        let start =
-            Reading { at: 0, machine_us: Some(10), run_us: vec![Some(0), Some(100)], times: times(1000, 500, 0) };
+        let start = Reading {
+            at: 0,
+            machine_us: Some(10),
+            run_us: vec![Some(0), Some(100)],
+            used_us: 0,
+            times: times(1000, 500, 0),
+        };
         let end = Reading {
             at: 1_000_000_000,
             machine_us: Some(250_010),
             run_us: vec![Some(50_000), Some(20_100)],
+            used_us: 300_000,
             times: times(1200, 600, 4),
         };
-        let expected = CpuUse { machine_waiting: Some(0.25), run_waiting: Some(0.05), stolen: 0.02, idle: 0.5 };
+        let expected = CpuUse {
+            machine_waiting: Some(0.25),
+            run_waiting: Some(0.05),
+            stolen: 0.02,
+            idle: 0.5,
+            processes_s: 0.3,
+            emulator_s: 0.0,
+        };
         assert_eq!(start.until(&end), expected);
         let blind = Reading { machine_us: None, run_us: vec![None], ..start };
         assert_eq!((blind.until(&end).machine_waiting, blind.until(&end).run_waiting), (None, None));

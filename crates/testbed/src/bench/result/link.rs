@@ -85,7 +85,11 @@ pub(super) fn link_result(scenario: &Scenario, measured: &Measured, summary: &Re
         rate_bps: scenario.link.rate.bps,
         base_rtt_us: base_rtt_us(scenario.link.base_rtt),
         buffer_bytes: scenario.link.buffer_bytes(),
-        achieved_rate_bps: bottleneck.report.planned_rate_bps.zip(emulator.rate_error).map(|(bps, error)| bps * (1.0 + error)),
+        achieved_rate_bps: bottleneck
+            .report
+            .planned_rate_bps
+            .zip(emulator.rate_error)
+            .map(|(bps, error)| bps * (1.0 + error)),
         rate_error: validity::rate_error(emulator),
         backlogged_s: emulator.backlogged_s,
         utilisation: summary.link.as_ref().and_then(|link| link.utilisation),
