@@ -2,6 +2,7 @@
 //!
 //! Every type parses from text, prints text that parses back to the same value, and holds an integer.
 
+use ccactl_link::Capacity;
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
@@ -137,6 +138,15 @@ pub enum Buffer {
     Bytes(u64),
     /// Packets of any size.
     Packets(u64),
+}
+
+impl From<Capacity> for Buffer {
+    fn from(capacity: Capacity) -> Self {
+        match capacity {
+            Capacity::Bytes(bytes) => Buffer::Bytes(bytes),
+            Capacity::Packets(packets) => Buffer::Packets(packets),
+        }
+    }
 }
 
 impl FromStr for Buffer {

@@ -1,7 +1,9 @@
 //! What the parameters of a discipline must be together. Ranges of single ones are those of the table of fields.
 
 use crate::check::{Check, ensure};
-use ccactl_link::{Capacity, Discipline};
+use crate::units::Buffer;
+use ccactl_link::Capacity;
+use ccactl_link::queue::Discipline;
 
 const WHOLE_PERMILLE: u32 = 1000;
 
@@ -23,7 +25,8 @@ pub(crate) fn check_queue(path: &str, discipline: &Discipline) -> Check {
                 }
             };
             ensure(ascend, at("max_threshold"), || {
-                format!("expected more than min_threshold ({:?}), found {:?}", red.min_threshold, red.max_threshold)
+                let (min, max) = (Buffer::from(red.min_threshold), Buffer::from(red.max_threshold));
+                format!("expected more than min_threshold ({min}), found {max}")
             })
         }
         Discipline::ExponentialRed(red) => {

@@ -26,10 +26,7 @@ fn span(ns: Nanos) -> Written {
 }
 
 fn size(capacity: Capacity) -> Written {
-    Value::try_from(match capacity {
-        Capacity::Bytes(bytes) => Buffer::Bytes(bytes),
-        Capacity::Packets(packets) => Buffer::Packets(packets),
-    })
+    Value::try_from(Buffer::from(capacity))
 }
 
 fn plain(value: impl Serialize) -> Written {
