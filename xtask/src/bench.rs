@@ -1,5 +1,5 @@
-//! `cargo xtask bench NAME`: what each algorithm costs, what a recording
-//! costs, and how long a swap takes, as the tables of `docs/performance.md`.
+//! `cargo xtask bench NAME`: what each algorithm costs, what a recording costs, how long a swap takes and how punctual the
+//! emulator is, as the tables of `docs/performance.md`.
 
 use crate::error::{self, Error, Result};
 use crate::setup::{self, Scope};
@@ -23,6 +23,21 @@ pub fn collector(args: &[&str]) -> Result {
 /// Builds `ccactl` and runs `crates/testbed/examples/swap_time`.
 pub fn swap(args: &[&str]) -> Result {
     crate::soak::with_ccactl("swap_time", "bench", args)
+}
+
+/// Builds `crates/testbed/examples/emulator_path` and `bench/rattan`, and runs the first beside the second.
+pub fn emulator(args: &[&str]) -> Result {
+    setup::tools(Scope::Build)?;
+    heading("build");
+    shell::run(shell::cargo().args(["build", "--release", "--workspace", "--example", "emulator_path"]))?;
+    let rattan = shell::target_dir().join("bench-rattan");
+    let mut build = shell::cargo();
+    build.args(["build", "--release", "--locked", "--manifest-path", "bench/rattan/Cargo.toml", "--target-dir"]);
+    shell::run(build.arg(&rattan))?;
+    heading("bench");
+    let beside = format!("rattan={}", rattan.join("release/ccactl-bench-rattan").display());
+    let example = shell::target_dir().join("release/examples/emulator_path");
+    shell::run(shell::program(example).args(["--beside", &beside]).args(args))
 }
 
 /// Rows of the recording that [`report`] reads unless another number is given.

@@ -5,35 +5,62 @@ use crate::shell::{self, cargo, root};
 use std::fs;
 use std::process::{Command, Stdio};
 
-/// A stretch of a file that is written from an example's output.
+/// A file, or a stretch of one, that is written from an example's output.
 struct Generated {
     file: &'static str,
-    begin: &'static str,
-    end: &'static str,
+    /// Lines around the stretch; the whole file without.
+    markers: Option<Markers>,
     example: &'static str,
     /// From what the example prints to what the file has.
     text: fn(&str) -> Result<String>,
 }
 
+#[derive(Clone, Copy)]
+struct Markers {
+    begin: &'static str,
+    end: &'static str,
+}
+
 const ALGORITHMS: Generated = Generated {
     file: "README.md",
-    begin: "<!-- algorithms: begin, written by `cargo xtask gen` -->",
-    end: "<!-- algorithms: end -->",
+    markers: Some(Markers {
+        begin: "<!-- algorithms: begin, written by `cargo xtask gen` -->",
+        end: "<!-- algorithms: end -->",
+    }),
     example: "registry",
     text: table,
 };
 
 const SCHEMA: Generated = Generated {
     file: "docs/schema.md",
-    begin: "<!-- schema: begin, written by `cargo xtask gen` from crates/collector -->",
-    end: "<!-- schema: end -->",
+    markers: Some(Markers {
+        begin: "<!-- schema: begin, written by `cargo xtask gen` from crates/collector -->",
+        end: "<!-- schema: end -->",
+    }),
     example: "schema",
     text: |tables| Ok(format!("\n{tables}")),
 };
 
+const SCENARIO_FIELDS: Generated = Generated {
+    file: "docs/scenarios.md",
+    markers: Some(Markers {
+        begin: "<!-- fields: begin, written by `cargo xtask gen` from crates/scenario -->",
+        end: "<!-- fields: end -->",
+    }),
+    example: "scenario_reference",
+    text: |tables| Ok(format!("\n{tables}\n")),
+};
+
+const SCENARIO_SCHEMA: Generated = Generated {
+    file: "docs/scenario.schema.json",
+    markers: None,
+    example: "scenario_schema",
+    text: |schema| Ok(schema.to_owned()),
+};
+
 /// Writes all of it, or with `check` only says whether it is up to date.
 pub fn run(check: bool) -> Result {
-    for generated in [ALGORITHMS, SCHEMA] {
+    for generated in [ALGORITHMS, SCHEMA, SCENARIO_FIELDS, SCENARIO_SCHEMA] {
         generated.write(check)?;
     }
     Ok(())
@@ -44,7 +71,11 @@ impl Generated {
         let file = self.file;
         let path = root().join(file);
         let there = fs::read_to_string(&path).map_err(|error| Error::io(file, &error))?;
-        let wanted = self.splice(&there, &(self.text)(&self.output()?)?)?;
+        let text = (self.text)(&self.output()?)?;
+        let wanted = match self.markers {
+            Some(markers) => splice(file, markers, &there, &text)?,
+            None => text,
+        };
         if wanted == there {
             println!("{file} is up to date");
             return Ok(());
@@ -72,15 +103,14 @@ impl Generated {
         String::from_utf8(output.stdout)
             .map_err(|_| Error::new(FAILURE, format!("what the example `{example}` prints is not UTF-8")))
     }
+}
 
-    /// The text with what stands between the markers replaced.
-    fn splice(&self, text: &str, between: &str) -> Result<String> {
-        let Generated { file, begin, end, .. } = self;
-        let missing = |marker| Error::new(FAILURE, format!("{file} has no line `{marker}`"));
-        let (before, rest) = text.split_once(begin).ok_or_else(|| missing(begin))?;
-        let (_, after) = rest.split_once(end).ok_or_else(|| missing(end))?;
-        Ok(format!("{before}{begin}\n{between}{end}{after}"))
-    }
+/// The text with what stands between the markers replaced.
+fn splice(file: &str, Markers { begin, end }: Markers, text: &str, between: &str) -> Result<String> {
+    let missing = |marker| Error::new(FAILURE, format!("{file} has no line `{marker}`"));
+    let (before, rest) = text.split_once(begin).ok_or_else(|| missing(begin))?;
+    let (_, after) = rest.split_once(end).ok_or_else(|| missing(end))?;
+    Ok(format!("{before}{begin}\n{between}{end}{after}"))
 }
 
 /// Markdown from lines of `name, kernel name, family, reference, summary`.
@@ -107,8 +137,12 @@ fn table(registry: &str) -> Result<String> {
 mod tests {
     use super::*;
 
-    const BEGIN: &str = ALGORITHMS.begin;
-    const END: &str = ALGORITHMS.end;
+    const BEGIN: &str = "<!-- begin -->";
+    const END: &str = "<!-- end -->";
+
+    fn splice(text: &str, between: &str) -> Result<String> {
+        super::splice("FILE.md", Markers { begin: BEGIN, end: END }, text, between)
+    }
 
     #[test]
     fn a_row_becomes_a_line_that_links_to_its_file_and_to_its_page_where_it_has_one() {
@@ -136,16 +170,16 @@ mod tests {
     #[test]
     fn only_the_text_between_the_markers_changes_and_twice_is_once() {
         let text = format!("# Title\n{BEGIN}\nold\n{END}\nrest\n");
-        let once = ALGORITHMS.splice(&text, "| new |\n").expect("both markers");
+        let once = splice(&text, "| new |\n").expect("both markers");
         assert_eq!(once, format!("# Title\n{BEGIN}\n| new |\n{END}\nrest\n"));
-        assert_eq!(ALGORITHMS.splice(&once, "| new |\n"), Ok(once.clone()));
+        assert_eq!(splice(&once, "| new |\n"), Ok(once.clone()));
     }
 
     #[test]
     fn a_missing_marker_is_named() {
-        let error = ALGORITHMS.splice("# Title\n", "").expect_err("no markers");
+        let error = splice("# Title\n", "").expect_err("no markers");
         assert!(error.message.contains(BEGIN), "{}", error.message);
-        let error = ALGORITHMS.splice(BEGIN, "").expect_err("no end");
+        let error = splice(BEGIN, "").expect_err("no end");
         assert!(error.message.contains(END), "{}", error.message);
     }
 }

@@ -5,15 +5,14 @@
 //! figure. What each
 //! figure means, and how it is weighted, is in `docs/metrics.md`.
 //!
-//! Rows are read in batches by Polars' streaming engine, joined with the previous row of their flow (`steps`) and
-//! folded into small frames (`fold`), so memory does not grow with the length of a recording.
+//! Rows are decoded in batches by Polars' streaming engine and walked over flow by flow (`walk`), once for the summary and
+//! once for the charts. Nothing is kept of a batch but the last row of each flow, so memory does not grow with the length
+//! of a recording.
 
 mod charts;
-mod columns;
 pub mod compare;
 mod error;
 pub mod figure;
-mod fold;
 pub mod html;
 mod labels;
 mod measure;
@@ -24,7 +23,6 @@ mod recording;
 pub mod render;
 mod repeats;
 pub mod stats;
-mod steps;
 mod summarize;
 mod summary;
 mod walk;

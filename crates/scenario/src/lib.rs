@@ -11,6 +11,8 @@ mod overrides;
 mod parse;
 mod queue;
 mod reader;
+mod reference;
+mod schema;
 mod shipped;
 mod spec;
 mod swaps;
@@ -21,6 +23,8 @@ pub use error::ScenarioError;
 pub use file::ScenarioFile;
 pub use matrix::{Axis, Cell, WHOLE};
 pub use overrides::{Override, OverrideError};
+pub use reference::reference;
+pub use schema::schema;
 pub use shipped::{SHIPPED, Shipped};
 pub use spec::{
     ALL_HOSTS, Direction, Distribution, FlowSpec, HopSpec, HostSpec, JitterSpec, LINK, LinkSpec, LossSpec, Published,

@@ -24,6 +24,16 @@ pub struct UnitError {
     found: String,
 }
 
+/// Names of the units of a rate, largest first.
+pub(crate) fn rate_units() -> impl Iterator<Item = &'static str> {
+    RATE_UNITS.iter().map(|(name, _)| *name)
+}
+
+/// Names of the units of a time span, largest first.
+pub(crate) fn span_units() -> impl Iterator<Item = &'static str> {
+    SPAN_UNITS.iter().map(|(name, _)| *name)
+}
+
 /// Splits `1.5ms` into number and unit and scales exactly, without floating point.
 fn parse_scaled(text: &str, units: &[(&str, u64)], expected: &'static str) -> Result<u64, UnitError> {
     let fail = || UnitError { expected, found: text.to_owned() };

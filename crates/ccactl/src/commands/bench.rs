@@ -52,6 +52,8 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
+    /// Print the JSON schema of scenarios, for editors
+    Schema,
 }
 
 /// Changes of the scenario; `--set` reaches every field, the others are short forms of it.
@@ -102,6 +104,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Some(Action::Run(args)) => return suite::run(args),
         Some(Action::Calibrate(args)) => return calibrate::run(&args),
         Some(Action::List { json }) => return suite::list(json),
+        Some(Action::Schema) => {
+            output::json(&ccactl_scenario::schema())?;
+            return Ok(ExitCode::SUCCESS);
+        }
         None => {}
     }
     let name = args.scenario.expect("clap asks for it where there is no subcommand");

@@ -1,9 +1,7 @@
 //! What the summary holds already, in the form in which it is drawn: distributions, and Jain's index over time.
 
-use super::{Ecdf, JainSeries, Series};
+use super::{Ecdf, JainSeries, Series, US_PER_MS};
 use crate::summary::{AlgorithmSummary, Fairness, RecordingSummary};
-
-const US_PER_MS: f64 = 1e3;
 
 /// Distribution of a time, per algorithm that has one.
 pub fn ecdfs(summary: &RecordingSummary, quantiles_us: fn(&AlgorithmSummary) -> (&[u64], u64)) -> Vec<Ecdf> {

@@ -1,66 +1,47 @@
 //! Smallest and largest value of each bucket, in the order in which they occurred.
 
-use std::collections::{BTreeMap, HashMap};
-
-use polars::prelude::*;
-
-use super::{Series, US_PER_S};
-use crate::columns::{FlowKey, counts, flow_keys, i64s};
-use crate::fold::{Agg, Fold};
-use crate::steps;
+use super::{Buckets, Series, US_PER_S, round};
 
 /// A silence of this many buckets, and of this many times the flow's mean distance between samples, is a gap.
 const GAP_BUCKETS: u64 = 40;
 const GAP_DISTANCES: u64 = 8;
-/// The lower half of a packed extreme holds the offset within the bucket.
-const PACK_BITS: i64 = 1 << 31;
-const BITS_PER_KBIT: i64 = 1000;
 
-/// Smallest and largest value per bucket, each packed with its time in the bucket so that one `min` finds both.
-pub fn fold(column: &'static str, width_us: u64) -> Fold {
-    let width = lit(width_us as i64);
-    let offset = col("t_us") - col("t_us").floor_div(width.clone()) * width.clone();
-    // Bits per second would not fit beside the time.
-    let value = if column.ends_with("_bps") { col(column).floor_div(lit(BITS_PER_KBIT)) } else { col(column) };
-    let packed = value.clip(lit(-PACK_BITS), lit(PACK_BITS)) * lit(PACK_BITS) + offset;
-    let mut keys = steps::flow();
-    keys.push(col("t_us").floor_div(width).alias("bucket"));
-    Fold::new(keys, vec![("least", Agg::Min, packed.clone()), ("most", Agg::Max, packed)])
-        .filtered(col(column).is_not_null())
+/// Smallest and largest value of a bucket, each with its time: the first of the smallest, the last of the largest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extremes {
+    least: (i64, u64),
+    most: (i64, u64),
 }
 
-/// Per bucket the two extremes in the order of time.
-pub type Buckets = BTreeMap<u64, [(u64, i64); 2]>;
-
-pub fn read(fold: Fold, width_us: u64) -> PolarsResult<HashMap<FlowKey, Buckets>> {
-    let mut flows: HashMap<FlowKey, Buckets> = HashMap::new();
-    let Some(frame) = fold.finish()? else { return Ok(flows) };
-    let values =
-        counts(&frame, "bucket")?.into_iter().zip(i64s(&frame, "least")?.into_iter().zip(i64s(&frame, "most")?));
-    for (flow, (bucket, (least, most))) in flow_keys(&frame)?.into_iter().zip(values) {
-        let unpack = |packed: Option<i64>| {
-            let packed = packed.unwrap_or(0);
-            (bucket * width_us + packed.rem_euclid(PACK_BITS) as u64, packed.div_euclid(PACK_BITS))
-        };
-        let mut pair = [unpack(least), unpack(most)];
-        pair.sort_unstable();
-        flows.entry(flow).or_default().insert(bucket, pair);
+impl Default for Extremes {
+    fn default() -> Extremes {
+        Extremes { least: (i64::MAX, u64::MAX), most: (i64::MIN, 0) }
     }
-    Ok(flows)
 }
 
-/// How many of a packed value make one of the chart's.
-pub fn chart_unit(name: &str) -> f64 {
-    if matches!(name, "bw_bps" | "min_rtt_us") { 1e3 } else { 1.0 }
+impl Extremes {
+    /// Takes a value in.
+    pub fn add(&mut self, t_us: u64, value: i64) {
+        self.least = self.least.min((value, t_us));
+        self.most = self.most.max((value, t_us));
+    }
+
+    fn in_order(&self) -> [i64; 2] {
+        let mut both = [self.least, self.most].map(|(value, t_us)| (t_us, value));
+        both.sort_unstable();
+        both.map(|(_, value)| value)
+    }
 }
 
-pub fn series(buckets: Buckets, width_us: u64, unit: f64) -> Series {
+/// The line through the extremes; `unit` of the values make one of the chart's.
+pub fn series(buckets: Buckets<Extremes>, width_us: u64, unit: f64) -> Series {
+    let buckets = buckets.finish();
     let mut series = Series::default();
     let mut previous: Option<u64> = None;
     let span = buckets.keys().next_back().zip(buckets.keys().next()).map_or(0, |(last, first)| last - first);
     let mean_distance = span / (buckets.len() as u64).saturating_sub(1).max(1);
     let gap = GAP_BUCKETS.max(GAP_DISTANCES * mean_distance);
-    for (bucket, pair) in buckets {
+    for (bucket, extremes) in buckets {
         // Points sit at two fixed places of their bucket, so that the flows share their x values.
         let at = |quarter: u64| (bucket * width_us + quarter * width_us / 4) as f64 / US_PER_S;
         if previous.is_some_and(|previous| bucket - previous > gap) {
@@ -68,12 +49,12 @@ pub fn series(buckets: Buckets, width_us: u64, unit: f64) -> Series {
             series.v.push(None);
         }
         previous = Some(bucket);
-        let [(_, first), (_, second)] = pair;
+        let [first, second] = extremes.in_order();
         series.t.push(at(1));
-        series.v.push(Some(first as f64 / unit));
+        series.v.push(Some(round(first as f64 / unit)));
         if first != second {
             series.t.push(at(3));
-            series.v.push(Some(second as f64 / unit));
+            series.v.push(Some(round(second as f64 / unit)));
         }
     }
     series
@@ -81,22 +62,34 @@ pub fn series(buckets: Buckets, width_us: u64, unit: f64) -> Series {
 
 #[cfg(test)]
 mod tests {
-    use super::series;
+    use super::*;
+
+    fn series_of(samples: impl IntoIterator<Item = (u64, i64)>) -> Series {
+        let mut buckets = Buckets::<Extremes>::new(1000);
+        samples.into_iter().for_each(|(t_us, value)| buckets.at(t_us).add(t_us, value));
+        series(buckets, 1000, 1.0)
+    }
+
+    #[test]
+    fn a_bucket_shows_its_extremes_in_the_order_of_time() {
+        let falling = series_of([(0, 6), (10, 9), (20, 7), (30, 5), (40, 6)]);
+        assert_eq!((falling.v, falling.t), (vec![Some(9.0), Some(5.0)], vec![0.000_25, 0.000_75]));
+        // Rows that changed places in time are put back, and equal values are one point.
+        assert_eq!(series_of([(30, 5), (10, 9), (20, 7)]).v, [Some(9.0), Some(5.0)]);
+        assert_eq!(series_of([(10, 3), (20, 3)]).v, [Some(3.0)]);
+    }
 
     #[test]
     fn a_long_silence_is_a_gap() {
-        let one = |bucket: u64| (bucket, [(bucket * 1000, 5), (bucket * 1000 + 10, 9)]);
-        let series = series((0..20).chain(100..120).map(one).collect(), 1000, 1.0);
+        let two = |bucket: u64| [(bucket * 1000, 5), (bucket * 1000 + 10, 9)];
+        let series = series_of((0..20).chain(100..120).flat_map(two));
         let gaps: Vec<f64> = series.t.iter().zip(&series.v).filter(|(_, v)| v.is_none()).map(|(t, _)| *t).collect();
         assert_eq!(gaps, [0.1]);
         assert_eq!(series.v[..2], [Some(5.0), Some(9.0)]);
-        assert_eq!(series.t[..2], [0.000_25, 0.000_75]);
     }
 
     #[test]
     fn samples_that_are_all_far_apart_are_one_line() {
-        let one = |bucket: u64| (bucket, [(bucket * 1000, 5), (bucket * 1000, 5)]);
-        let series = series((0..20).map(|i| one(i * 100)).collect(), 1000, 1.0);
-        assert_eq!(series.v, vec![Some(5.0); 20]);
+        assert_eq!(series_of((0..20).map(|i| (i * 100_000, 5))).v, vec![Some(5.0); 20]);
     }
 }

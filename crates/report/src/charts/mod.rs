@@ -8,28 +8,34 @@
 //! still while a hole is repaired and then jumps: it would draw a stop and a burst faster than the link at each loss.
 
 mod across;
+mod buckets;
 mod distributions;
 mod events;
 mod extremes;
+mod lines;
 mod model;
 mod phases;
 
+use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 
-use polars::prelude::*;
-
-use crate::columns::FlowKey;
-use crate::measure::inner;
-use crate::measure::intervals::{Intervals, PerInterval};
+use crate::measure::amounts::Amounts;
 use crate::recording::{Recording, ValueInfo};
 use crate::summary::{AlgorithmChange, FlowSummary, RecordingSummary};
-use crate::{Error, Options, labels, steps};
+use crate::walk::{BOUNDS, FlowKey, Names, walk};
+use crate::{Error, Options, labels};
 
 pub use across::{Across, HeatCell, HeatMap, Sweep, SweepLine, SweepPoint, across, plain};
+use buckets::Buckets;
+use lines::Lines;
 pub use model::{Bound, Charts, Ecdf, EventMark, FlowCharts, InnerChart, JainSeries, Series, SwapMark};
 
 const US_PER_S: f64 = 1e6;
+const US_PER_MS: f64 = 1e3;
 const BITS_PER_BYTE: f64 = 8.0;
+const BITS_PER_MBIT: f64 = 1e6;
+/// Names in the papers of [`BOUNDS`].
+const BOUND_NAMES: [&str; BOUNDS.len()] = ["inflight_hi", "inflight_lo"];
 /// Flows drawn at most: more cannot be told apart. The ones that moved most data are drawn.
 pub const MAX_FLOWS: usize = 16;
 /// Buckets of RTT and window, shared out among the flows of a recording …
@@ -42,9 +48,6 @@ const PHASE_BUCKETS_PER_FLOW: RangeInclusive<u64> = 750..=6000;
 const FULL_RECORDINGS: u64 = 4;
 /// Buckets in which losses and timeouts are one mark.
 const EVENT_BUCKETS: u64 = 400;
-/// Bounds that an algorithm may set to what is in flight: column, and name in the papers.
-const BOUNDS: [(&str, &str); 2] =
-    [("trace_inflight_hi_pkts", "inflight_hi"), ("trace_inflight_lo_pkts", "inflight_lo")];
 /// Throughput has at most this many buckets …
 const RATE_BUCKETS: u64 = 600;
 /// … of one of these widths; longer recordings get multiples of the last.
@@ -60,72 +63,22 @@ pub fn charts(
     let drawn = drawn_flows(summary);
     let span_us = (((summary.to_s - summary.from_s) * US_PER_S) as u64).max(1);
     let widths = Widths::new(span_us, drawn.len() as u64, recordings as u64);
-    let extremes_of = |column| extremes::fold(column, widths.sample_us);
-    let mut samples = ["rtt_us", "cwnd_pkts"].map(extremes_of);
-    let mut bounds = BOUNDS.map(|(column, _)| extremes_of(column));
-    let mut inner = inner::COLUMNS.map(extremes_of);
-    let mut delivered = Intervals::new("delivered_pkts", widths.rate_us);
-    let mut sent = Intervals::new("bytes_sent", widths.rate_us);
-    let mut phases = phases::fold(widths.phase_us);
-    let mut events = events::fold(widths.event_us);
-    steps::for_each_batch(recording, options.window_us()?, |steps| {
-        for fold in samples.iter_mut().chain(&mut bounds).chain(&mut inner) {
-            fold.push(steps)?;
+    let mut lines: Vec<Lines> = drawn.iter().map(|_| Lines::new(&widths)).collect();
+    let is_drawn: HashMap<FlowKey, usize> = drawn.iter().enumerate().map(|(i, flow)| (key_of(flow), i)).collect();
+    // By number of the flow in the walk.
+    let mut line_of: Vec<Option<usize>> = Vec::new();
+    let walked = walk(recording, options.window_us()?, &lines::columns(), |step| {
+        if step.flow == line_of.len() {
+            line_of.push(is_drawn.get(&step.key).copied());
         }
-        delivered.push(steps)?;
-        sent.push(steps)?;
-        phases.push(steps)?;
-        events.push(steps)
+        if let Some(line) = line_of[step.flow] {
+            lines[line].add(step, &widths);
+        }
     })?;
-    let read = || {
-        let read = |fold| extremes::read(fold, widths.sample_us);
-        let [rtt, cwnd] = samples.map(read);
-        let bounds = bounds.into_iter().map(read).collect::<PolarsResult<Vec<_>>>()?;
-        let inner = inner.into_iter().map(read).collect::<PolarsResult<Vec<_>>>()?;
-        let events = events::read(events, widths.event_us)?;
-        Ok((rtt?, cwnd?, bounds, inner, delivered.finish()?, sent.finish()?, phases::read(phases)?, events))
-    };
-    let (mut rtt, mut cwnd, mut bounds, mut inner, delivered, sent, mut phases, mut events) =
-        read().map_err(Error::rows(recording.path()))?;
     let mut modes = Vec::new();
-    let series = |buckets: Option<extremes::Buckets>, unit| {
-        extremes::series(buckets.unwrap_or_default(), widths.sample_us, unit)
-    };
-    let flows = drawn
-        .into_iter()
-        .map(|flow| {
-            let key = FlowKey { netns: flow.netns, flow_id: flow.flow_id };
-            let payload_bits = flow.measures.acked_bytes as f64 * BITS_PER_BYTE / total(&delivered, key).max(1.0);
-            FlowCharts {
-                name: flow.name.clone(),
-                algorithm: flow.algorithm.clone(),
-                color: color(summary, flow),
-                rate: rate_series(&delivered, key, flow, payload_bits, widths.rate_us),
-                sent: rate_series(&sent, key, flow, BITS_PER_BYTE, widths.rate_us),
-                rtt: series(rtt.remove(&key), 1e3),
-                cwnd: series(cwnd.remove(&key), 1.0),
-                bounds: BOUNDS
-                    .iter()
-                    .zip(&mut bounds)
-                    .filter_map(|((_, name), values)| Some((name, values.remove(&key)?)))
-                    .map(|(name, buckets)| Bound { name, series: series(Some(buckets), 1.0) })
-                    .collect(),
-                inner: inner_labels(recording, flow)
-                    .into_iter()
-                    .zip(&mut inner)
-                    .filter_map(|(label, values)| Some((label?, values.remove(&key)?)))
-                    .map(|(label, buckets)| InnerChart {
-                        series: series(Some(buckets), extremes::chart_unit(&label.name)),
-                        name: label.name,
-                        doc: label.doc,
-                    })
-                    .collect(),
-                phases: phases::spans(phases.remove(&key).unwrap_or_default(), flow, widths.phase_us, &mut modes),
-                swaps: flow.changes.iter().map(swap_mark).collect(),
-                events: events.remove(&key).unwrap_or_default(),
-            }
-        })
-        .collect();
+    let context = Context { recording, summary, widths: &widths, names: &walked.names };
+    let flows =
+        drawn.into_iter().zip(lines).map(|(flow, lines)| context.flow_charts(flow, lines, &mut modes)).collect();
     Ok(Charts {
         sample_bucket_s: widths.sample_us as f64 / US_PER_S,
         rate_bucket_s: widths.rate_us as f64 / US_PER_S,
@@ -139,6 +92,64 @@ pub fn charts(
         }),
         jain: summary.fairness.as_ref().and_then(distributions::jain),
     })
+}
+
+/// What the charts of all flows of a recording have in common.
+struct Context<'a> {
+    recording: &'a Recording,
+    summary: &'a RecordingSummary,
+    widths: &'a Widths,
+    names: &'a Names,
+}
+
+impl Context<'_> {
+    fn flow_charts(&self, flow: &FlowSummary, lines: Lines, modes: &mut Vec<String>) -> FlowCharts {
+        let widths = self.widths;
+        let series = |buckets, unit| extremes::series(buckets, widths.sample_us, unit);
+        let delivered = by_interval(lines.delivered);
+        let delivered_pkts: f64 = delivered.values().sum();
+        let payload_bits = flow.measures.acked_bytes as f64 * BITS_PER_BYTE / delivered_pkts.max(1.0);
+        let bounds = BOUND_NAMES.into_iter().zip(lines.bounds);
+        let inner = inner_labels(self.recording, flow).into_iter().zip(lines.inner);
+        FlowCharts {
+            name: flow.name.clone(),
+            algorithm: flow.algorithm.clone(),
+            color: color(self.summary, flow),
+            rate: rate_series(&delivered, flow, payload_bits, widths.rate_us),
+            sent: rate_series(&by_interval(lines.sent), flow, BITS_PER_BYTE, widths.rate_us),
+            rtt: series(lines.rtt, US_PER_MS),
+            cwnd: series(lines.cwnd, 1.0),
+            bounds: bounds
+                .map(|(name, buckets)| Bound { name, series: series(buckets, 1.0) })
+                .filter(|bound| !bound.series.t.is_empty())
+                .collect(),
+            inner: inner
+                .filter_map(|(label, buckets)| label.map(|label| (label, buckets)))
+                .map(|(label, buckets)| InnerChart {
+                    series: series(buckets, inner_unit(&label.name)),
+                    name: label.name,
+                    doc: label.doc,
+                })
+                .filter(|chart| !chart.series.t.is_empty())
+                .collect(),
+            phases: phases::spans(lines.phases, flow, widths.phase_us, self.names, modes),
+            swaps: flow.changes.iter().map(swap_mark).collect(),
+            events: events::marks(lines.events, widths.event_us),
+        }
+    }
+}
+
+fn key_of(flow: &FlowSummary) -> FlowKey {
+    FlowKey { netns: flow.netns, flow_id: flow.flow_id }
+}
+
+/// How many of an inner value make one of the chart's: what has a name of its own is drawn as it is published.
+fn inner_unit(name: &str) -> f64 {
+    match name {
+        "bw_bps" => BITS_PER_MBIT,
+        "min_rtt_us" => US_PER_MS,
+        _ => 1.0,
+    }
 }
 
 fn drawn_flows(summary: &RecordingSummary) -> Vec<&FlowSummary> {
@@ -165,6 +176,7 @@ fn color(summary: &RecordingSummary, flow: &FlowSummary) -> String {
     algorithm.map_or_else(|| "#777777".to_owned(), |a| a.color.clone())
 }
 
+/// Widths of the buckets.
 struct Widths {
     sample_us: u64,
     rate_us: u64,
@@ -190,19 +202,17 @@ impl Widths {
     }
 }
 
-/// Increase over the whole run.
-fn total(increases: &PerInterval, key: FlowKey) -> f64 {
-    increases.get(&key).map_or(0.0, |amounts| amounts.values().sum())
+fn by_interval(amounts: Amounts) -> BTreeMap<u64, f64> {
+    amounts.into_sorted().into_iter().collect()
 }
 
-/// Mbit/s from a counter of which one is so many bits.
-fn rate_series(increases: &PerInterval, key: FlowKey, flow: &FlowSummary, bits: f64, width_us: u64) -> Series {
+/// Mbit/s from the increase of a counter of which one is so many bits.
+fn rate_series(increases: &BTreeMap<u64, f64>, flow: &FlowSummary, bits: f64, width_us: u64) -> Series {
     let bucket = |s: f64| (s * US_PER_S).round() as u64 / width_us;
-    let increases = increases.get(&key);
     let mut series = Series::default();
     // The last bucket is cut short by the end of the flow and would look like a loss of speed.
     for interval in bucket(flow.start_s)..bucket(flow.end_s) {
-        let in_it = increases.and_then(|p| p.get(&interval)).copied().unwrap_or(0.0);
+        let in_it = increases.get(&interval).copied().unwrap_or(0.0);
         series.t.push((interval * width_us + width_us / 2) as f64 / US_PER_S);
         // Bits per µs are Mbit/s.
         series.v.push(Some(round(in_it * bits / width_us as f64)));

@@ -1,50 +1,36 @@
 //! Which phase lasted longest in each bucket.
 
-use std::collections::{BTreeMap, HashMap};
-
-use polars::prelude::*;
-
-use super::US_PER_S;
-use crate::columns::{FlowKey, counts, flow_keys, texts};
-use crate::fold::{Agg, Fold};
-use crate::steps;
+use super::{Buckets, US_PER_S};
+use crate::measure::phases::Phases;
 use crate::summary::FlowSummary;
+use crate::walk::{Name, Names, Step};
 
-/// Time per flow, bucket and phase.
-pub fn fold(width_us: u64) -> Fold {
-    let mut keys = steps::flow();
-    keys.push(col("prev_t_us").floor_div(lit(width_us as i64)).alias("bucket"));
-    keys.push(col("prev_trace_mode"));
-    Fold::new(keys, vec![("time_us", Agg::Sum, col("dt_us"))]).filtered(col("prev_trace_mode").is_not_null())
-}
-
-/// The phase that lasted longest, per bucket in which a phase was seen.
-pub fn read(fold: Fold) -> PolarsResult<HashMap<FlowKey, BTreeMap<u64, String>>> {
-    let Some(frame) = fold.finish()? else { return Ok(HashMap::new()) };
-    let mut longest: HashMap<FlowKey, BTreeMap<u64, (u64, String)>> = HashMap::new();
-    let buckets = flow_keys(&frame)?.into_iter().zip(counts(&frame, "bucket")?);
-    let values = texts(&frame, "prev_trace_mode")?.into_iter().zip(counts(&frame, "time_us")?);
-    for ((flow, bucket), (mode, time_us)) in buckets.zip(values) {
-        let best = longest.entry(flow).or_default().entry(bucket).or_default();
-        if best.1.is_empty() || time_us > best.0 {
-            *best = (time_us, mode);
-        }
+/// Takes a step in. It counts where it begins.
+pub fn add(buckets: &mut Buckets<Phases>, step: &Step<'_>) {
+    if let Some(previous) = step.previous.filter(|previous| previous.mode.is_some()) {
+        buckets.at(previous.t_us).add(step, false);
     }
-    let names = |buckets: BTreeMap<u64, (u64, String)>| buckets.into_iter().map(|(k, (_, mode))| (k, mode)).collect();
-    Ok(longest.into_iter().map(|(flow, buckets)| (flow, names(buckets))).collect())
 }
 
-/// Equal neighbours become one span; a phase lasts until another is seen.
+/// The phase that lasted longest, the first of several that lasted equally long.
+fn longest(phases: &Phases) -> Option<Name> {
+    let longer = |best: (Name, u64), (mode, time_us)| if time_us > best.1 { (mode, time_us) } else { best };
+    phases.iter().map(|(mode, stay)| (mode, stay.time_us)).reduce(longer).map(|(mode, _)| mode)
+}
+
+/// Equal neighbours become one span; a phase lasts until another is seen. `modes` grows by those that it does not have.
 pub fn spans(
-    buckets: BTreeMap<u64, String>,
+    buckets: Buckets<Phases>,
     flow: &FlowSummary,
     width_us: u64,
+    names: &Names,
     modes: &mut Vec<String>,
 ) -> Vec<(f64, f64, usize)> {
     let mut spans: Vec<(f64, f64, usize)> = Vec::new();
-    for (bucket, mode) in buckets {
-        let index = modes.iter().position(|known| *known == mode).unwrap_or_else(|| {
-            modes.push(mode);
+    for (bucket, phases) in buckets.finish() {
+        let Some(mode) = longest(&phases).map(|mode| names.text(mode)) else { continue };
+        let index = modes.iter().position(|known| known == mode).unwrap_or_else(|| {
+            modes.push(mode.to_owned());
             modes.len() - 1
         });
         let start_s = ((bucket * width_us) as f64 / US_PER_S).max(flow.start_s);

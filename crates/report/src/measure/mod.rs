@@ -4,7 +4,6 @@ pub mod amounts;
 pub mod changes;
 pub mod drops;
 pub mod inner;
-pub mod intervals;
 pub mod phases;
 pub mod samples;
 pub mod swaps;

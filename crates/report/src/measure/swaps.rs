@@ -245,6 +245,7 @@ fn lowest(bins: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::walk::FlowKey;
 
     #[test]
     fn the_lowest_window_may_begin_at_any_bin() {
@@ -258,7 +259,7 @@ mod tests {
     fn a_step_counts_in_proportion_to_time() {
         let row = |t_us, delivered| Row::delivered(t_us, delivered);
         let between = |previous: Option<&Row>, row: &Row, from_us, to_us| {
-            delivered_between(&Step { flow: 0, previous, row, closing: None }, from_us, to_us)
+            delivered_between(&Step { flow: 0, key: FlowKey::default(), previous, row, closing: None }, from_us, to_us)
         };
         let (first, last) = (row(100, 0), row(200, 8));
         assert_eq!(between(Some(&first), &last, 150, 400), 4.0);

@@ -25,42 +25,43 @@ pub struct Extent {
     pub truncated: bool,
 }
 
+impl Extent {
+    /// Of both together.
+    pub(crate) fn and(self, other: Extent) -> Extent {
+        Extent {
+            rows: self.rows + other.rows,
+            first_us: self.first_us.min(other.first_us),
+            last_us: self.last_us.max(other.last_us),
+            truncated: self.truncated || other.truncated,
+        }
+    }
+}
+
 impl Recording {
     /// Number of rows and their span of time; `None` for a recording without rows.
     ///
     /// # Errors
     /// When the rows cannot be read.
     pub fn extent(&self) -> Result<Option<Extent>, Error> {
-        let span = [
-            len().cast(DataType::Int64).alias("rows"),
-            col("t_us").cast(DataType::Int64).min().alias("first"),
-            col("t_us").cast(DataType::Int64).max().alias("last"),
-        ];
         let mut total: Option<Extent> = None;
-        for batch in self.batches(|rows, _| rows.select([col("t_us")])) {
-            let part = batch?.lazy().select(&span).collect().map_err(Error::rows(&self.path))?;
-            let value = |name| crate::columns::counts(&part, name).map(|v| v[0]).map_err(Error::rows(&self.path));
-            let (rows, first_us, last_us) = (value("rows")?, value("first")?, value("last")?);
-            if rows == 0 {
-                continue;
-            }
-            let so_far = total.unwrap_or(Extent { rows: 0, first_us, last_us, truncated: false });
-            total = Some(Extent {
-                rows: so_far.rows + rows,
-                first_us: so_far.first_us.min(first_us),
-                last_us: so_far.last_us.max(last_us),
-                truncated: false,
-            });
+        for batch in self.batches(|rows, _| rows.select([col("t_us").cast(DataType::Int64)])) {
+            let batch = batch?;
+            let t_us = batch.column("t_us").and_then(|column| column.i64()).map_err(Error::rows(&self.path))?;
+            let (Some(first), Some(last)) = (t_us.min(), t_us.max()) else { continue };
+            let count = |t_us: i64| u64::try_from(t_us).unwrap_or(0);
+            let part = Extent {
+                rows: t_us.len() as u64,
+                first_us: count(first),
+                last_us: count(last),
+                truncated: self.truncated(),
+            };
+            total = Some(total.map_or(part, |so_far| so_far.and(part)));
         }
-        Ok(total.map(|extent| Extent { truncated: self.truncated(), ..extent }))
+        Ok(total)
     }
 
-    /// Rows with `from_us <= t_us <= to_us`, with all of [`schema::COLUMNS`].
-    pub(crate) fn rows(&self, from_us: u64, to_us: u64) -> Batches {
-        self.columns(schema::COLUMNS.iter().map(|column| column.name).collect(), from_us, to_us)
-    }
-
-    /// The same with these columns alone, in this order and with the types of [`schema::COLUMNS`]: no other is decoded.
+    /// Rows with `from_us <= t_us <= to_us`, with these columns alone, in this order and with the types of
+    /// [`schema::COLUMNS`]: no other is decoded.
     pub(crate) fn columns(&self, names: Vec<&'static str>, from_us: u64, to_us: u64) -> Batches {
         self.batches(move |rows, found| {
             rows.filter(col("t_us").gt_eq(lit(from_us)).and(col("t_us").lt_eq(lit(to_us))))

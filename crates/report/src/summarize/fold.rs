@@ -1,10 +1,9 @@
 //! One pass over the rows of a recording: everything that its summary is made of.
 
-use crate::columns::FlowKey;
 use crate::measure::amounts::Amounts;
 use crate::measure::changes::Change;
 use crate::measure::drops::Drops;
-use crate::measure::inner::InnerState;
+use crate::measure::inner::{self, InnerState};
 use crate::measure::phases::Phases;
 use crate::measure::samples::Samples;
 use crate::measure::swaps::{self, Swap, Swaps};
@@ -12,7 +11,7 @@ use crate::measure::totals::Totals;
 use crate::recording::{Extent, Recording};
 use crate::stats::Histogram;
 use crate::summary::DropSpan;
-use crate::walk::{Closing, Counter, Endpoints, Event, Name, Names, Step, Walked, walk};
+use crate::walk::{COUNTERS, Closing, Counter, Endpoints, Event, FlowKey, Name, Names, Step, Walked, walk};
 use crate::{Error, Options};
 
 use super::US_PER_S;
@@ -20,8 +19,8 @@ use super::US_PER_S;
 /// In intervals of a second more than a hundred days. Each of them costs memory, whether anything happened in it or not.
 const MOST_INTERVALS: u64 = 10_000_000;
 
-/// The columns that the figures are made of.
-const COLUMNS: [&str; 30] = [
+/// The columns that the figures are made of, beside counters and inner state.
+const COLUMNS: [&str; 18] = [
     "t_us",
     "event",
     "netns",
@@ -33,20 +32,8 @@ const COLUMNS: [&str; 30] = [
     "dport",
     "algorithm",
     "trace_mode",
-    "trace_bw_bps",
-    "trace_min_rtt_us",
-    "trace_v0",
-    "trace_v1",
     "cwnd_pkts",
     "rtt_us",
-    "bytes_acked",
-    "bytes_sent",
-    "bytes_retrans",
-    "retrans_pkts",
-    "lost_pkts",
-    "delivered_pkts",
-    "delivered_ce_pkts",
-    "rto_count",
     "duration_us",
     "completion_us",
     "rtt_mean_us",
@@ -190,7 +177,7 @@ pub fn fold(recording: &Recording, window_us: (u64, u64), options: &Options) -> 
     let mut flows: Vec<Running> = Vec::new();
     let mut drops = Drops::default();
     let mut span = Span::default();
-    let walked = walk(recording, window_us, &COLUMNS, |step| {
+    let walked = walk(recording, window_us, &[&COLUMNS[..], &COUNTERS, &inner::COLUMNS].concat(), |step| {
         span.reach(step.row.t_us);
         if span.intervals(width_us) > MOST_INTERVALS {
             return;

@@ -4,9 +4,8 @@ use polars::prelude::*;
 use polars_arrow::array::{Array, Utf8ViewArray};
 use polars_arrow::bitmap::Bitmap;
 
-use super::row::COUNTERS;
-use super::{Closing, Endpoints, Event, Name, Names, Row};
-use crate::columns::FlowKey;
+use super::row::{BOUNDS, COUNTERS};
+use super::{Closing, Endpoints, Event, FlowKey, Name, Names, Row};
 use crate::measure::inner;
 use crate::recording::Extent;
 
@@ -99,6 +98,7 @@ pub struct Columns<'a> {
     pacing_rate_bps: Numbers<'a, i64>,
     dropped_rows: Numbers<'a, i64>,
     inner: [Numbers<'a, i64>; inner::COLUMNS.len()],
+    bounds: [Numbers<'a, i64>; BOUNDS.len()],
     counters: [Numbers<'a, i64>; COUNTERS.len()],
     closing: [Numbers<'a, i64>; 4],
     endpoints: EndpointColumns<'a>,
@@ -130,6 +130,7 @@ impl<'a> Columns<'a> {
             pacing_rate_bps: integers("pacing_rate_bps")?,
             dropped_rows: integers("dropped_rows")?,
             inner: array(inner::COLUMNS.map(integers))?,
+            bounds: array(BOUNDS.map(integers))?,
             counters: array(COUNTERS.map(integers))?,
             closing: array(["duration_us", "completion_us", "rtt_mean_us", "rtt_min_us"].map(integers))?,
             endpoints: EndpointColumns {
@@ -161,6 +162,7 @@ impl<'a> Columns<'a> {
             pacing_rate_bps: self.pacing_rate_bps.count(i),
             dropped_rows: self.dropped_rows.count(i).unwrap_or(0),
             inner: std::array::from_fn(|k| self.inner[k].get(i)),
+            bounds: std::array::from_fn(|k| self.bounds[k].small(i)),
             counters: std::array::from_fn(|k| self.counters[k].count(i).unwrap_or(0)),
         }
     }

@@ -7,6 +7,7 @@
 //! One thread decodes while another walks, and nothing is kept of a batch but the last row of each flow.
 
 mod columns;
+mod flow;
 mod names;
 mod row;
 
@@ -14,12 +15,12 @@ use std::sync::mpsc;
 
 use polars::prelude::*;
 
-use crate::columns::FlowKey;
+use crate::Error;
 use crate::recording::{Extent, Recording};
-use crate::{Error, labels};
 use columns::Columns;
+pub use flow::{Endpoints, FlowKey};
 pub use names::{Name, Names};
-pub use row::{Closing, Counter, Event, Row};
+pub use row::{BOUNDS, COUNTERS, Closing, Counter, Event, Row};
 
 /// Decoded batches that wait for the walker.
 const BATCHES_AHEAD: usize = 1;
@@ -27,8 +28,10 @@ const BATCHES_AHEAD: usize = 1;
 /// From one row of a flow to the next.
 #[derive(Debug, Clone, Copy)]
 pub struct Step<'a> {
-    /// Index into [`Walked::flows`].
+    /// Index into [`Walked::flows`]; a flow that is new has the next one.
     pub flow: usize,
+    /// Identity of the flow.
+    pub key: FlowKey,
     /// The row before; `None` for the flow's first.
     pub previous: Option<&'a Row>,
     /// The row after.
@@ -71,33 +74,6 @@ impl Step<'_> {
     fn ran_before(&self) -> Option<Name> {
         let previous = self.previous?;
         (previous.counter(Counter::BytesSent) > 0).then_some(previous.algorithm)
-    }
-}
-
-/// Addresses and cgroup of a flow.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Endpoints {
-    /// Local address.
-    pub src: String,
-    /// Remote address.
-    pub dst: String,
-    /// Local port.
-    pub sport: u64,
-    /// Remote port.
-    pub dport: u64,
-    /// cgroup2 id.
-    pub cgroup_id: u64,
-}
-
-impl Endpoints {
-    /// Local address and port.
-    pub fn local(&self) -> String {
-        labels::socket(&self.src, self.sport)
-    }
-
-    /// Remote address and port.
-    pub fn remote(&self) -> String {
-        labels::socket(&self.dst, self.dport)
     }
 }
 
@@ -159,10 +135,11 @@ impl Walker {
             let known = self.indices.get(&key).copied();
             let flow = known.unwrap_or_else(|| self.new_flow(key, columns.endpoints(i), row));
             let previous = known.map(|flow| &self.last_rows[flow]);
-            each(&Step { flow, previous, row: &row, closing });
+            each(&Step { flow, key, previous, row: &row, closing });
             self.last_rows[flow] = row;
         }
-        self.walked.extent = merged(self.walked.extent, columns.extent());
+        let extents = self.walked.extent.into_iter().chain(columns.extent());
+        self.walked.extent = extents.reduce(Extent::and);
         Ok(())
     }
 
@@ -177,17 +154,5 @@ impl Walker {
     fn finish(self, truncated: bool) -> Walked {
         let extent = self.walked.extent.map(|extent| Extent { truncated, ..extent });
         Walked { truncated, extent, ..self.walked }
-    }
-}
-
-fn merged(one: Option<Extent>, other: Option<Extent>) -> Option<Extent> {
-    match (one, other) {
-        (Some(a), Some(b)) => Some(Extent {
-            rows: a.rows + b.rows,
-            first_us: a.first_us.min(b.first_us),
-            last_us: a.last_us.max(b.last_us),
-            truncated: false,
-        }),
-        (one, other) => one.or(other),
     }
 }

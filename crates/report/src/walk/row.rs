@@ -2,6 +2,9 @@
 
 use super::Name;
 
+/// Bounds that an algorithm may set to what is in flight, in the order of [`Row::bounds`].
+pub const BOUNDS: [&str; 2] = ["trace_inflight_hi_pkts", "trace_inflight_lo_pkts"];
+
 /// A cumulative column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counter {
@@ -35,10 +38,15 @@ impl Counter {
         Counter::DeliveredCePkts,
         Counter::RtoCount,
     ];
+
+    /// Its name.
+    pub const fn column(self) -> &'static str {
+        COUNTERS[self as usize]
+    }
 }
 
 /// The columns in the order of [`Counter`].
-pub(super) const COUNTERS: [&str; 8] = [
+pub const COUNTERS: [&str; 8] = [
     "bytes_acked",
     "bytes_sent",
     "bytes_retrans",
@@ -92,6 +100,8 @@ pub struct Row {
     pub pacing_rate_bps: Option<u64>,
     /// Inner state of the algorithm, in the order of [`crate::measure::inner::COLUMNS`].
     pub inner: [Option<i64>; 4],
+    /// Bounds of what is in flight, packets, in the order of [`BOUNDS`].
+    pub bounds: [Option<u32>; BOUNDS.len()],
     /// Rows that the recorder had lost so far.
     pub dropped_rows: u64,
     pub(super) counters: [u64; COUNTERS.len()],

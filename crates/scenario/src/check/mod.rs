@@ -17,6 +17,9 @@ const MAX_FLOWS: usize = 200;
 /// Names are parts of the names of namespaces, cgroups and folders.
 const MAX_NAME_BYTES: usize = 40;
 
+/// What [`check_name`] takes, as a regular expression.
+pub(crate) const NAME_PATTERN: &str = "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,39}$";
+
 /// A field with what is wrong with it.
 pub(crate) struct Problem {
     pub field: String,

@@ -2,6 +2,8 @@
 
 use crate::Result;
 use ccactl_testbed::host::netns::Netns;
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::process::Command;
@@ -21,7 +23,8 @@ pub struct Load {
 }
 
 impl Load {
-    /// One sending and one receiving thread per flow.
+    /// One sending and one receiving thread per flow. Each stays on a CPU, sender and receiver on neighbours: a scheduler
+    /// that now and then puts both on one would be seen as a change of throughput.
     pub fn start(netns: &Netns, flows: usize) -> Result<Load> {
         let status = Command::new("ip").args(["-n", netns.name(), "link", "set", "lo", "up"]).status()?;
         if !status.success() {
@@ -34,11 +37,19 @@ impl Load {
             Ok((address.port(), (0..flows).map(|_| pair()).collect::<io::Result<Vec<_>>>()?))
         })?;
         let mut load = Load { port, received: Arc::default(), sockets: Vec::new(), threads: Vec::new() };
-        for (sender, receiver) in pairs {
+        let cpus = cpus()?;
+        for (number, (sender, receiver)) in pairs.into_iter().enumerate() {
             load.sockets.push(receiver.try_clone()?);
-            load.threads.push(std::thread::spawn(move || send(sender)));
+            let (send_on, receive_on) = (cpus[number % cpus.len()], cpus[(number + 1) % cpus.len()]);
+            load.threads.push(std::thread::spawn(move || {
+                stay_on(send_on);
+                send(sender);
+            }));
             let received = Arc::clone(&load.received);
-            load.threads.push(std::thread::spawn(move || receive(receiver, &received)));
+            load.threads.push(std::thread::spawn(move || {
+                stay_on(receive_on);
+                receive(receiver, &received);
+            }));
         }
         Ok(load)
     }
@@ -67,6 +78,18 @@ impl Load {
         }
         Ok(())
     }
+}
+
+/// Those that this process may use.
+fn cpus() -> Result<Vec<usize>> {
+    let allowed = sched_getaffinity(Pid::from_raw(0))?;
+    Ok((0..CpuSet::count()).filter(|&cpu| allowed.is_set(cpu).is_ok_and(|is_set| is_set)).collect())
+}
+
+/// Binds the thread that calls this.
+fn stay_on(cpu: usize) {
+    let mut one = CpuSet::new();
+    one.set(cpu).and_then(|()| sched_setaffinity(Pid::from_raw(0), &one)).expect("a CPU that the process may use");
 }
 
 /// Until the receiver is gone.

@@ -5,7 +5,8 @@ use ccactl_testbed::host::netns::{NETNS_DIR, Netns};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::time::TimeValLike;
-use nix::unistd::{Pid, SysconfVar, sysconf};
+use nix::time::{clock_getcpuclockid, clock_gettime};
+use nix::unistd::Pid;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -23,6 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Watcher {
+    /// Nobody: what its windows differ by is the noise of the others.
+    Nobody,
     /// `ccactl record --every`.
     Record(&'static str),
     /// `ss -tin`, every 10 ms.
@@ -32,6 +35,7 @@ pub enum Watcher {
 impl fmt::Display for Watcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Watcher::Nobody => f.write_str("nobody"),
             Watcher::Record(every) => write!(f, "`ccactl record --every {every}`"),
             Watcher::Ss => f.write_str("`ss -tin` every 10 ms"),
         }
@@ -40,66 +44,77 @@ impl fmt::Display for Watcher {
 
 /// What a watcher did.
 pub struct Watched {
-    /// Of senders.
-    pub rows_per_s: f64,
+    /// Of senders; `None` of nobody.
+    pub rows_per_s: Option<f64>,
     /// `None`: it does not know.
     pub drops: Option<u64>,
-    /// CPU time over time, from the mark to the stop; the work of BPF programs is not in it, it is the load's.
-    pub cpus: f64,
     /// On disk; `None` without a file.
     pub bytes_per_row: Option<f64>,
+    /// CPU time over time in the window; the work of BPF programs is not in it, it is the load's.
+    pub cpus: f64,
 }
 
 pub enum Running {
-    Recorder { child: Child, path: PathBuf, marked: Option<(Instant, Duration)> },
-    Loop { thread: JoinHandle<std::io::Result<u64>>, stop: Arc<AtomicBool>, started: Instant, cpu: Duration },
+    Nobody,
+    Recorder { child: Child, path: PathBuf },
+    Loop { thread: JoinHandle<std::io::Result<u64>>, stop: Arc<AtomicBool>, started: Instant },
 }
 
 impl Watcher {
     /// How many rows per second were asked for, where that does not depend on the traffic.
     pub fn rows_per_s_asked(self, flows: usize) -> Option<f64> {
-        (self != Watcher::Record("ack")).then_some(flows as f64 * PER_FLOW_RATE)
+        matches!(self, Watcher::Ss | Watcher::Record("10ms")).then_some(flows as f64 * PER_FLOW_RATE)
     }
 
     /// Starts it and waits until it watches.
     pub fn start(self, program: &Path, netns: &Netns, port: u16, folder: &Path) -> Result<Running> {
         match self {
+            Watcher::Nobody => Ok(Running::Nobody),
             Watcher::Record(every) => record(program, netns, every, folder.join("bench.parquet")),
             Watcher::Ss => {
                 let stop = Arc::new(AtomicBool::new(false));
-                let (name, is_stopped) = (netns.name().to_owned(), Arc::clone(&stop));
-                let (started, cpu) = (Instant::now(), children_cpu()?);
+                let (name, is_stopped, started) = (netns.name().to_owned(), Arc::clone(&stop), Instant::now());
                 let thread = std::thread::spawn(move || poll(&name, port, &is_stopped));
-                Ok(Running::Loop { thread, stop, started, cpu })
+                Ok(Running::Loop { thread, stop, started })
             }
         }
     }
 }
 
 impl Running {
-    /// CPU time counts from here.
-    pub fn mark(&mut self) -> Result<()> {
-        if let Running::Recorder { child, marked, .. } = self {
-            *marked = Some((Instant::now(), process_cpu(child.id())?));
+    /// CPU time so far. That of the loop is in the processes that it started; its own is the load's, and small.
+    pub fn cpu(&self) -> Result<Duration> {
+        match self {
+            Running::Nobody => Ok(Duration::ZERO),
+            Running::Recorder { child, .. } => {
+                let clock = clock_getcpuclockid(Pid::from_raw(child.id().try_into()?))?;
+                Ok(clock_gettime(clock)?.into())
+            }
+            Running::Loop { .. } => children_cpu(),
         }
-        Ok(())
     }
 
-    pub fn stop(self) -> Result<Watched> {
+    /// The process whose BPF programs are those of the watcher.
+    pub fn pid(&self) -> Option<u32> {
         match self {
-            Running::Recorder { child, path, marked } => {
-                let (since, cpu_then) = marked.ok_or("the recorder was not marked")?;
-                let cpu = process_cpu(child.id())? - cpu_then;
-                let cpus = cpu.as_secs_f64() / since.elapsed().as_secs_f64();
+            Running::Recorder { child, .. } => Some(child.id()),
+            Running::Nobody | Running::Loop { .. } => None,
+        }
+    }
+
+    /// Ends it. `cpus` is what it took in its window.
+    pub fn stop(self, cpus: f64) -> Result<Watched> {
+        match self {
+            Running::Nobody => Ok(Watched { rows_per_s: None, drops: None, bytes_per_row: None, cpus }),
+            Running::Recorder { child, path } => {
                 kill(Pid::from_raw(child.id().try_into()?), Signal::SIGINT)?;
                 recorded(child, &path, cpus)
             }
-            Running::Loop { thread, stop, started, cpu } => {
+            Running::Loop { thread, stop, started } => {
                 let elapsed = started.elapsed().as_secs_f64();
                 stop.store(true, Ordering::Relaxed);
                 let rows = thread.join().map_err(|_| "the loop of ss panicked")??;
-                let cpus = (children_cpu()? - cpu).as_secs_f64() / elapsed;
-                Ok(Watched { rows_per_s: rows as f64 / elapsed, drops: None, cpus, bytes_per_row: None })
+                Ok(Watched { rows_per_s: Some(rows as f64 / elapsed), drops: None, bytes_per_row: None, cpus })
             }
         }
     }
@@ -127,7 +142,7 @@ fn record(program: &Path, netns: &Netns, every: &str, path: PathBuf) -> Result<R
         }
         sleep(Duration::from_millis(10));
     }
-    Ok(Running::Recorder { child, path, marked: None })
+    Ok(Running::Recorder { child, path })
 }
 
 fn recorded(child: Child, path: &Path, cpus: f64) -> Result<Watched> {
@@ -142,7 +157,7 @@ fn recorded(child: Child, path: &Path, cpus: f64) -> Result<Watched> {
     let file_bytes = std::fs::metadata(path)?.len() as f64;
     std::fs::remove_file(path)?;
     let drops = Some(number("drops")?);
-    Ok(Watched { rows_per_s: rows / seconds, drops, cpus, bytes_per_row: Some(file_bytes / rows) })
+    Ok(Watched { rows_per_s: Some(rows / seconds), drops, bytes_per_row: Some(file_bytes / rows), cpus })
 }
 
 /// Rows of senders that `ss` printed until told to stop.
@@ -166,14 +181,4 @@ fn children_cpu() -> Result<Duration> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
     Ok(Duration::from_micros(micros.try_into()?))
-}
-
-/// CPU time of a process so far: utime and stime of proc(5).
-fn process_cpu(pid: u32) -> Result<Duration> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
-    let ticks: u64 =
-        fields.get(11..13).ok_or("/proc/PID/stat is short")?.iter().flat_map(|field| field.parse::<u64>()).sum();
-    let per_second = sysconf(SysconfVar::CLK_TCK)?.ok_or("no clock tick")?;
-    Ok(Duration::from_secs_f64(ticks as f64 / per_second as f64))
 }

@@ -13,6 +13,8 @@ const BASE_RTTS_MS: [u64; 2] = [10, 100];
 /// Every CPU twice: beyond that, runs of any rate are in each other's way.
 const RUNS_PER_CPU: usize = 2;
 const MOST_RUNS: usize = 16;
+/// Share of the time for which a saturating flow has to keep the link busy.
+const FILLED: f64 = 0.5;
 
 /// How a host is measured.
 #[derive(Debug, Clone)]
@@ -129,9 +131,18 @@ fn scenario(rate_mbit: u64, base_rtt_ms: u64, duration_s: u64) -> Scenario {
     Scenario::parse("calibration.toml", &text).expect("a scenario of this crate")
 }
 
+/// A link that was not filled says nothing about its rate.
+fn not_filled(run: &RunResult, duration_s: f64) -> Option<String> {
+    let backlogged_s = run.link.backlogged_s;
+    (backlogged_s < FILLED * duration_s).then(|| {
+        format!("the flow kept the link busy for {backlogged_s:.1} s of {duration_s} s, expected at least half of it")
+    })
+}
+
 fn point(plan: &Plan, (rate_mbit, base_rtt_ms, parallel): (u64, u64, usize), runs: &[RunResult]) -> Point {
     let worst = |value: &dyn Fn(&RunResult) -> f64| runs.iter().map(value).fold(0.0, f64::max);
     let mut problems: Vec<String> = runs.iter().flat_map(|run| run.problems.clone()).collect();
+    problems.extend(runs.iter().filter_map(|run| not_filled(run, plan.duration_s() as f64)));
     problems.dedup();
     Point {
         rate_bps: rate_mbit * 1_000_000,

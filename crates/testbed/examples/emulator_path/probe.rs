@@ -1,0 +1,120 @@
+//! A stream of numbered UDP packets that carry the time at which they were sent. The receiver's kernel stamps them when they come out of the
+//! path, so that neither end's scheduling is taken for lateness of the path; both stamps are of `CLOCK_REALTIME`.
+
+use crate::Result;
+use crate::holder::Path;
+use nix::sched::{CloneFlags, setns};
+use nix::sys::socket::sockopt::{RcvBufForce, ReceiveTimestampns};
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrIn, recvmsg, setsockopt};
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_gettime};
+use std::fs::File;
+use std::io::{self, IoSliceMut};
+use std::net::{Ipv4Addr, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// IP and UDP headers.
+const HEADER_BYTES: usize = 28;
+/// An IP packet of the usual size.
+pub const PACKET_BYTES: usize = 1500;
+const PAYLOAD_BYTES: usize = PACKET_BYTES - HEADER_BYTES;
+const PORT: u16 = 9000;
+/// Of the receiver's socket: a second of the rate.
+const RECEIVE_BUFFER_BYTES: usize = 32 << 20;
+/// Without a packet for so long the stream is over.
+const SILENCE: Duration = Duration::from_millis(500);
+/// As that of the emulator: whoever sends and receives is not to be what is late.
+const PRIORITY: libc::c_int = 41;
+
+/// One packet that arrived, in ns.
+#[derive(Debug, Clone, Copy)]
+pub struct Received {
+    pub number: u64,
+    pub sent: u64,
+    pub received: u64,
+}
+
+/// Sends evenly for `length` and gives what arrived.
+pub fn stream(path: &Path, rate_bps: u64, length: Duration) -> Result<Vec<Received>> {
+    thread::scope(|scope| {
+        let (ready, is_ready) = std::sync::mpsc::channel();
+        let receiver =
+            scope.spawn(move || within(&path.receiver, || receive(|| ready.send(()).map_err(io::Error::other))));
+        is_ready.recv().map_err(|_| "the receiver did not start")?;
+        let sender = scope.spawn(|| within(&path.sender, || send(path.to, rate_bps, length)));
+        sender.join().map_err(|_| "the sender panicked")??;
+        Ok(receiver.join().map_err(|_| "the receiver panicked")??)
+    })
+}
+
+/// On a thread of its own: a namespace and a priority stay with it.
+fn within<T>(namespace: &File, closure: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    setns(namespace, CloneFlags::CLONE_NEWNET)?;
+    let parameters = libc::sched_param { sched_priority: PRIORITY };
+    // SAFETY: the call reads one sched_param, which outlives it; 0 is the calling thread.
+    if unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    closure()
+}
+
+fn realtime_ns(time: TimeSpec) -> u64 {
+    time.tv_sec().cast_unsigned() * 1_000_000_000 + time.tv_nsec().cast_unsigned()
+}
+
+fn send(to: Ipv4Addr, rate_bps: u64, length: Duration) -> io::Result<()> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+    socket.connect((to, PORT))?;
+    let gap = Duration::from_nanos(PACKET_BYTES as u64 * 8 * 1_000_000_000 / rate_bps);
+    let packets = length.as_nanos() / gap.as_nanos();
+    let mut payload = [0; PAYLOAD_BYTES];
+    let begin = Instant::now();
+    for number in 0..packets as u64 {
+        let due = begin + gap * number as u32;
+        thread::sleep(due.saturating_duration_since(Instant::now()));
+        payload[..8].copy_from_slice(&number.to_be_bytes());
+        let now = realtime_ns(clock_gettime(ClockId::CLOCK_REALTIME)?);
+        payload[8..16].copy_from_slice(&now.to_be_bytes());
+        match socket.send(&payload) {
+            // A full device is a full buffer: the packet is lost before the path.
+            Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {}
+            other => drop(other?),
+        }
+    }
+    Ok(())
+}
+
+fn receive(ready: impl FnOnce() -> io::Result<()>) -> io::Result<Vec<Received>> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, PORT))?;
+    setsockopt(&socket, ReceiveTimestampns, &true)?;
+    setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER_BYTES)?;
+    ready()?;
+    let mut packets = Vec::with_capacity(1 << 20);
+    let mut payload = [0; PAYLOAD_BYTES];
+    let mut control = nix::cmsg_space!(TimeSpec);
+    loop {
+        match recvmsg::<SockaddrIn>(
+            socket.as_raw_fd(),
+            &mut [IoSliceMut::new(&mut payload)],
+            Some(&mut control),
+            MsgFlags::empty(),
+        ) {
+            Ok(message) => {
+                let stamp = message.cmsgs()?.find_map(|message| match message {
+                    ControlMessageOwned::ScmTimestampns(time) => Some(realtime_ns(time)),
+                    _ => None,
+                });
+                let received = stamp.ok_or_else(|| io::Error::other("the kernel did not stamp a packet"))?;
+                let word = |at: usize| u64::from_be_bytes(payload[at..at + 8].try_into().expect("eight bytes"));
+                packets.push(Received { number: word(0), sent: word(8), received });
+                // Only from the first packet on, as a path may need long to wake up.
+                socket.set_read_timeout(Some(SILENCE))?;
+            }
+            Err(nix::Error::EAGAIN) => return Ok(packets),
+            Err(nix::Error::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
