@@ -10,6 +10,7 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
         let report = || cause.downcast_ref::<ccactl_report::Error>().map(ccactl_report::Error::exit_code);
         let rollout = || cause.downcast_ref::<ccactl_rollout::Error>().map(ccactl_rollout::Error::exit_code);
         let testbed = || cause.downcast_ref::<ccactl_testbed::Error>().map(ccactl_testbed::Error::exit_code);
+        let suites = || cause.downcast_ref::<ccactl_suites::Error>().map(ccactl_suites::Error::exit_code);
         let exporter = || {
             let bounds =
                 cause.downcast_ref::<ccactl_exporter::BoundsError>().map(ccactl_exporter::BoundsError::exit_code);
@@ -21,7 +22,7 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
             file.or_else(|| cause.downcast_ref::<ccactl_fleet::Error>().map(ccactl_fleet::Error::exit_code))
         };
         let measuring = || collector().or_else(report).or_else(live).or_else(exporter);
-        loader().or_else(measuring).or_else(rollout).or_else(testbed).or_else(fleet)
+        loader().or_else(measuring).or_else(rollout).or_else(testbed).or_else(suites).or_else(fleet)
     };
     error.chain().find_map(code).unwrap_or(exit::FAILURE)
 }

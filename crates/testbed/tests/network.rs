@@ -45,7 +45,7 @@ fn two_links_add_their_transmissions_and_delays_however_late_the_caller_asks() {
     let transmitters = vec![transmitter(8_000_000, 5 * MS, 100), transmitter(4_000_000, 7 * MS, 100)];
     let up = route(&[Stage::Transmitter(0), Stage::Transmitter(1), delay(3 * MS)]);
     let down = route(&[delay(7 * MS), delay(5 * MS), delay(3 * MS)]);
-    let mut network = Network::new(transmitters, vec![Path { up, down, data: Way::Up }], 100, S);
+    let mut network = Network::new(transmitters, vec![Path { up, down, data: Way::Up, class: 0 }], 100, S);
     for number in 0..3 {
         network.inject(10 * MS, packet(number, 0, Way::Up, 1000));
     }
@@ -64,7 +64,7 @@ fn two_links_add_their_transmissions_and_delays_however_late_the_caller_asks() {
 fn the_directions_of_a_duplex_link_do_not_slow_each_other() {
     let transmitters = vec![transmitter(8_000_000, 5 * MS, 100), transmitter(8_000_000, 5 * MS, 100)];
     let (up, down) = (route(&[Stage::Transmitter(0)]), route(&[Stage::Transmitter(1)]));
-    let mut network = Network::new(transmitters, vec![Path { up, down, data: Way::Down }], 100, S);
+    let mut network = Network::new(transmitters, vec![Path { up, down, data: Way::Down, class: 0 }], 100, S);
     for number in 0..4 {
         let way = if number % 2 == 0 { Way::Up } else { Way::Down };
         network.inject(0, packet(number, 0, way, 1000));
@@ -77,9 +77,13 @@ fn the_directions_of_a_duplex_link_do_not_slow_each_other() {
 #[test]
 fn packets_of_several_paths_share_the_link_that_they_have_in_common() {
     let transmitters = vec![transmitter(8_000_000, 0, 2), transmitter(80_000_000, MS, 100)];
-    let far =
-        Path { up: route(&[Stage::Transmitter(1), Stage::Transmitter(0)]), down: route(&[delay(0)]), data: Way::Up };
-    let near = Path { up: route(&[Stage::Transmitter(0)]), down: route(&[delay(0)]), data: Way::Up };
+    let far = Path {
+        up: route(&[Stage::Transmitter(1), Stage::Transmitter(0)]),
+        down: route(&[delay(0)]),
+        data: Way::Up,
+        class: 0,
+    };
+    let near = Path { up: route(&[Stage::Transmitter(0)]), down: route(&[delay(0)]), data: Way::Up, class: 0 };
     let mut network = Network::new(transmitters, vec![near, far], 100, S);
     network.inject(0, packet(0, 1, Way::Up, 1000));
     // At 1.1 ms, when packet 0 arrives at the common link, packets 2 and 3 occupy it: 1 has left at 1 ms.
@@ -97,7 +101,8 @@ fn packets_of_several_paths_share_the_link_that_they_have_in_common() {
 fn the_next_time_to_wake_up_is_never_after_the_next_packet_is_due() {
     let transmitters = vec![transmitter(8_000_000, 5 * MS, 100), transmitter(4_000_000, 7 * MS, 100)];
     let up = route(&[Stage::Transmitter(0), Stage::Transmitter(1), delay(3 * MS)]);
-    let mut network = Network::new(transmitters, vec![Path { up, down: route(&[delay(0)]), data: Way::Up }], 100, S);
+    let mut network =
+        Network::new(transmitters, vec![Path { up, down: route(&[delay(0)]), data: Way::Up, class: 0 }], 100, S);
     network.inject(0, packet(0, 0, Way::Up, 1000));
     // Not before its propagation is over: 1 ms to transmit, then 5 + 7 + 3 ms.
     assert_eq!(network.next_due(), Some(16 * MS));
@@ -117,7 +122,7 @@ fn the_next_time_to_wake_up_is_never_after_the_next_packet_is_due() {
 fn a_step_of_the_rate_is_in_the_series() {
     let mut link = transmitter(8_000_000, 0, 1000);
     link.config.rate = RatePlan::Steps(vec![(0, 8_000_000), (50 * MS, 4_000_000)]);
-    let path = Path { up: route(&[Stage::Transmitter(0)]), down: route(&[delay(0)]), data: Way::Up };
+    let path = Path { up: route(&[Stage::Transmitter(0)]), down: route(&[delay(0)]), data: Way::Up, class: 0 };
     let mut network = Network::new(vec![link], vec![path], 1000, 100 * MS);
     network.set_origin(7 * S);
     for number in 0..200 {
@@ -174,6 +179,7 @@ proptest! {
             up: route(&up.iter().map(|i| Stage::Transmitter(*i)).collect::<Vec<_>>()),
             down: route(&down.iter().map(|i| Stage::Transmitter(*i)).collect::<Vec<_>>()),
             data: Way::Up,
+            class: 0,
         };
         let paths = vec![one(&[0, 1], &[2]), one(&[1], &[2, 0]), one(&[0, 1, 2], &[0])];
         let mut network = Network::new(transmitters, paths, 400, S);

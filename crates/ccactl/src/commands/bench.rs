@@ -1,10 +1,10 @@
 //! `ccactl bench`
 
-use super::{bench_view, calibrate, output};
+use super::{bench_view, calibrate, output, suite};
 use anyhow::{Context, Result};
 use ccactl_abi::exit;
 use ccactl_loader::Loader;
-use ccactl_scenario::{Override, SHIPPED, Scenario};
+use ccactl_scenario::{Override, Scenario};
 use ccactl_testbed::bench::{self, BenchResult, Interrupt, Limits, Options, OutputDir};
 use ccactl_testbed::host::clean;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -42,9 +42,11 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
+    /// Run an experiment of a paper, all cells of its matrix, and put it beside the print; goes on where it was interrupted
+    Run(suite::Args),
     /// Measure which rates this host emulates in time, and how many runs side by side; suites go by it
     Calibrate(calibrate::Args),
-    /// List the shipped scenarios
+    /// List the suites and the single scenarios
     List {
         /// Print JSON
         #[arg(long)]
@@ -99,8 +101,9 @@ impl Changes {
 pub fn run(args: Args) -> Result<ExitCode> {
     match args.action {
         Some(Action::Clean { json }) => return clean(json),
+        Some(Action::Run(args)) => return suite::run(args),
         Some(Action::Calibrate(args)) => return calibrate::run(&args),
-        Some(Action::List { json }) => return list(json),
+        Some(Action::List { json }) => return suite::list(json),
         Some(Action::Schema) => {
             output::json(&ccactl_scenario::schema())?;
             return Ok(ExitCode::SUCCESS);
@@ -168,22 +171,6 @@ fn clean(json: bool) -> Result<ExitCode> {
     } else {
         let (namespaces, cgroups, policies) = (cleaned.namespaces.len(), cleaned.cgroups.len(), cleaned.policies);
         println!("removed {namespaces} namespaces, {cgroups} cgroups, {policies} policies");
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-fn list(json: bool) -> Result<ExitCode> {
-    let scenarios = SHIPPED
-        .iter()
-        .map(|shipped| Scenario::parse(&format!("{}.toml", shipped.name), shipped.text))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(ccactl_testbed::Error::from)?;
-    if json {
-        output::json(&scenarios)?;
-    } else {
-        let rows: Vec<_> =
-            scenarios.iter().map(|s| [s.name.clone(), s.duration.to_string(), s.description.clone()]).collect();
-        output::table(["scenario", "duration", "description"], &rows)?;
     }
     Ok(ExitCode::SUCCESS)
 }

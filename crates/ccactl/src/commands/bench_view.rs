@@ -75,15 +75,16 @@ fn note(run: &RunResult) -> String {
     let verdict = if run.valid { "valid".to_owned() } else { format!("not valid ({})", run.problems.join("; ")) };
     let late = &run.link.lateness;
     let rate = run.link.rate_error.map_or_else(String::new, |e| format!(", rate error {:+.2} %", e * 100.0));
-    let marked = match run.link.marked_packets {
-        0 => String::new(),
-        marked => format!(", {marked} marked"),
-    };
+    let counted = |count: u64, what: &str| if count > 0 { format!(", {count} {what}") } else { String::new() };
+    let rarer = counted(run.link.dropped_early_packets, "dropped before it was full")
+        + &counted(run.link.lost_wireless_packets, "lost after all retries")
+        + &counted(run.link.marked_packets, "marked");
+    let waited = &run.link.queueing;
     let udp: String = run.udp.iter().map(udp_note).collect();
     let swaps = swaps_note(run).map(|note| format!(" {note}.")).unwrap_or_default();
     format!(
         "Run {}: {verdict}. Emulator: lateness p50 {:.3}, p99 {:.3}, max {:.1} ms{rate}; {} of {} packets dropped by the \
-         full buffer, {} lost at random{marked}.{udp}{swaps}",
+         full buffer, {} lost at random{rarer}; delay in its queue mean {:.2}, p99 {:.2} ms.{udp}{swaps}",
         run.run,
         late.p50_us / 1000.0,
         late.p99_us / 1000.0,
@@ -91,6 +92,8 @@ fn note(run: &RunResult) -> String {
         run.link.dropped_full_packets,
         run.link.packets,
         run.link.lost_packets,
+        waited.mean_us / 1000.0,
+        waited.p99_us / 1000.0,
     )
 }
 
@@ -100,7 +103,7 @@ fn marked_line(result: &BenchResult) -> String {
     let names = valid.first().map_or(&[][..], |run| &run.flows);
     let shares = names.iter().enumerate().map(|(i, flow)| {
         let sum = |count: fn(&FlowCounters) -> u64| valid.iter().map(|run| count(&run.flows[i].link)).sum::<u64>();
-        let accepted = sum(|link| link.offered_packets - link.dropped_full_packets);
+        let accepted = sum(|link| link.offered_packets - link.dropped_packets());
         let percent = sum(|link| link.marked_packets) as f64 * 100.0 / accepted.max(1) as f64;
         format!("{} {percent:.1} %", flow.name)
     });
@@ -158,6 +161,11 @@ pub fn print(scenario: &Scenario, result: &BenchResult, folder: &Path) -> Result
         .collect();
     output::table(["flow", "algorithm", "goodput Mbit/s", "mean RTT ms", "retransmitted", "mean cwnd"], &rows)?;
     println!("{}", shared_line(result));
+    for flow in sum.flows.iter().filter(|flow| flow.complete_transfers.is_some()) {
+        let [mean, p50, p99] = [flow.completion_mean_us, flow.completion_p50_us, flow.completion_p99_us].map(millis);
+        let transfers = number(flow.complete_transfers, 0);
+        println!("{}: {transfers} transfers, completion time mean {mean} ms, p50 {p50} ms, p99 {p99} ms", flow.name);
+    }
     if scenario.link.ecn_threshold.is_some() {
         println!("{}", marked_line(result));
     }

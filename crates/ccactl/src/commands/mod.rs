@@ -22,6 +22,7 @@ pub mod run;
 pub mod show;
 pub mod sockets_view;
 pub mod status;
+pub mod suite;
 pub mod swap;
 pub mod top;
 pub mod unload;

@@ -70,7 +70,11 @@ fn start(host: &Host, bench: &Bench) -> Running {
 fn two_flows(host: &Host) -> Bench {
     // A name of its own: tests with other bpffs folders run at the same time on the same kernel.
     let alias = format!("as = \"{}\"", host.name());
-    Bench::new("60s", &(flow("one", "f-bbrv2", &alias) + &flow("two", "native:reno", "")))
+    // Everything that a run can make on the host: hosts of all kinds, processes in cgroups of both kinds.
+    let download = "direction = \"download\"\npath = [\"access\", \"link\"]\nbytes = 50000\nrepeat = \"until-stop\"";
+    let hop = "[[hop]]\nname = \"access\"\nrate = \"50Mbit/s\"\ndelay = \"1ms\"\nbuffer = \"50p\"\nduplex = true\n";
+    let rest = format!("duplex = true\n{hop}[[udp]]\nname = \"noise\"\nrate = \"1Mbit/s\"\n");
+    Bench::new("60s", &(rest + &flow("one", "f-bbrv2", &alias) + &flow("two", "native:reno", download)))
 }
 
 fn interrupted_by(signal: Signal) {

@@ -89,3 +89,24 @@ fn without_the_capabilities_nothing_is_made() {
     failed(&output, 4, &["CAP_"]);
     assert!(!bench.output().exists());
 }
+
+#[test]
+fn a_calibration_needs_the_capabilities_too_and_keeps_nothing_without_them() {
+    let host = Host::new();
+    let status = host.run.path().join("status");
+    fs::write(&status, "CapEff:\t0000000000000000\n").unwrap();
+    let cache = host.run.path().join("cache");
+    let mut command = host.command(&["bench", "calibrate", "--quick"]);
+    let output = command.env("CCACTL_PROC_STATUS", &status).env("XDG_CACHE_HOME", &cache).output().unwrap();
+    failed(&output, 4, &["CAP_"]);
+    assert!(!cache.exists(), "no calibration");
+}
+
+#[test]
+fn a_run_is_tried_at_least_once() {
+    let host = Host::new();
+    let mut args = args(&good());
+    args.extend(["--attempts".to_owned(), "0".to_owned()]);
+    let output = run(&host, &args);
+    assert_eq!(output.status.code(), Some(2));
+}

@@ -10,5 +10,7 @@ mod ends;
 mod figures;
 mod input;
 mod leftovers;
+mod paths;
 mod scenario;
+mod suite;
 mod swaps;

@@ -1,4 +1,5 @@
-//! Still figures: one of window and RTT for a page of documentation ([`write()`]), and the set for a paper ([`paper`]).
+//! Still figures: one of window and RTT for a page of documentation ([`write()`]), the set for a paper ([`paper`]), and lines
+//! ([`plot`]) and matrices ([`grid`]) of numbers that do not come from one recording.
 
 mod axis;
 mod color;
@@ -8,6 +9,7 @@ mod heat;
 mod lines;
 pub mod paper;
 mod phases;
+pub mod plot;
 mod png;
 mod sheet;
 mod style;
@@ -15,3 +17,4 @@ mod thin;
 
 pub use document::{svg, write};
 pub(crate) use heat::heat_colors;
+pub use heat::{Grid, GridCell, draw as grid};

@@ -4,6 +4,7 @@ mod across;
 pub(crate) mod escape;
 mod parameters;
 mod sections;
+mod still;
 mod template;
 
 use std::path::Path;
@@ -11,7 +12,9 @@ use std::path::Path;
 use crate::charts::{self, Charts};
 use crate::{Error, Options, Recording, Summary, output};
 
-use escape::{script_json, text};
+use escape::script_json;
+pub use escape::text;
+pub use still::still_page;
 
 const TEMPLATE: &str = include_str!("../../assets/page/page.html");
 const METHOD: &str = include_str!("../../assets/page/method.html");

@@ -158,3 +158,22 @@ fn point(plan: &Plan, (rate_mbit, base_rtt_ms, parallel): (u64, u64, usize), run
         cpu_waiting: runs.iter().filter_map(|run| run.cpu.run_waiting).reduce(f64::max),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emulator::Topology;
+
+    #[test]
+    fn every_level_is_a_scenario_with_its_rate_and_a_buffer_of_a_bdp() {
+        for rate_mbit in RATES_MBIT {
+            for base_rtt_ms in BASE_RTTS_MS {
+                let scenario = scenario(rate_mbit, base_rtt_ms, 5);
+                assert_eq!(Topology::of(&scenario, 1).carried_bps, rate_mbit * 1_000_000);
+                assert_eq!(scenario.path_rtt(&scenario.flows[0].path).ns, base_rtt_ms * 1_000_000);
+                let bdp_bytes = rate_mbit * 1_000_000 / 8 * base_rtt_ms / 1000;
+                assert_eq!(scenario.link.buffer_bytes(), bdp_bytes.max(150_000));
+            }
+        }
+    }
+}

@@ -53,8 +53,9 @@ impl Topology {
             let down = spec.duplex.then(|| add(Way::Down));
             hops.push(Hop { name, spec, up, down });
         }
-        let flows = scenario.flows.iter().map(|flow| path(&hops, &flow.path, data_of(flow), flow.extra_rtt.ns));
-        let udp = scenario.udp.iter().map(|udp| path(&hops, &udp.path, Way::Up, 0));
+        let flows =
+            scenario.flows.iter().map(|flow| path(&hops, &flow.path, (data_of(flow), flow.class), flow.extra_rtt.ns));
+        let udp = scenario.udp.iter().map(|udp| path(&hops, &udp.path, (Way::Up, udp.class), 0));
         let used = scenario.flows.iter().map(|flow| &flow.path).chain(scenario.udp.iter().map(|udp| &udp.path));
         Topology {
             carried_bps: used.filter_map(|path| slowest_bps(&hops, path)).max().unwrap_or(0),
@@ -107,7 +108,7 @@ fn data_of(flow: &FlowSpec) -> Way {
 }
 
 /// `names` are in the order from the host to the server; half of `extra_rtt` lies at the end of each way.
-fn path(hops: &[Hop<'_>], names: &[String], data: Way, extra_rtt: Nanos) -> Path {
+fn path(hops: &[Hop<'_>], names: &[String], (data, class): (Way, u8), extra_rtt: Nanos) -> Path {
     let extra = (extra_rtt > 0).then(|| Stage::Delay(Delay::new(vec![(0, extra_rtt / 2)])));
     let up = names.iter().map(|name| Stage::Transmitter(Hop::named(hops, name).up));
     let down = names.iter().rev().map(|name| {
@@ -118,5 +119,6 @@ fn path(hops: &[Hop<'_>], names: &[String], data: Way, extra_rtt: Nanos) -> Path
         up: Route { stages: up.chain(extra.clone()).collect() },
         down: Route { stages: down.chain(extra).collect() },
         data,
+        class,
     }
 }

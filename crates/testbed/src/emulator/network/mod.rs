@@ -87,6 +87,7 @@ struct Lane {
     stages: Vec<Stage>,
     /// Transmitter among its stages whose rate is measured.
     bottleneck: Option<usize>,
+    class: u8,
     counters: PathCounters,
     sojourn: Histogram,
 }
@@ -126,14 +127,15 @@ impl<P: Copy> Network<P> {
             }
         };
         let data = paths.iter().map(|path| path.data).collect();
-        let lane = |route: Route| {
+        let lane = |(route, class): (Route, u8)| {
             let bottleneck = transmitters_of(&route).find(|i| is_bottleneck[*i]);
             let (counters, sojourn) = (PathCounters::default(), Histogram::new());
-            Lane { stages: route.stages, bottleneck, counters, sojourn }
+            Lane { stages: route.stages, bottleneck, class, counters, sojourn }
         };
+        let both_ways = |path: Path| [(path.up, path.class), (path.down, path.class)];
         Network {
             nodes: transmitters.into_iter().zip(least_ways).map(node).collect(),
-            lanes: paths.into_iter().flat_map(|path| [path.up, path.down]).map(lane).collect(),
+            lanes: paths.into_iter().flat_map(both_ways).map(lane).collect(),
             data,
             on_the_way: DelayLine::with_capacity(packets),
             origin: 0,
@@ -245,7 +247,7 @@ impl<P: Copy> Network<P> {
             packet: moving,
             size_bytes: transit.bytes + node.overhead_bytes,
             flow: transit.flow,
-            class: transit.path.min(u32::from(u8::MAX)) as u8,
+            class: self.lanes[lane_index(&transit)].class,
             is_ack: transit.is_ack,
             ecn_capable: transit.ecn_capable,
         };

@@ -23,6 +23,8 @@ pub struct Path {
     pub down: Route,
     /// Which way the data of its flow go.
     pub data: Way,
+    /// Class of its packets, both ways: see [`ccactl_link::Item::class`].
+    pub class: u8,
 }
 
 /// Indices of the transmitters that a route passes.

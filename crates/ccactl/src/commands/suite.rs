@@ -1,0 +1,140 @@
+//! `ccactl bench run` and `ccactl bench list`
+
+use super::{bench, output};
+use anyhow::{Context, Result};
+use ccactl_abi::exit;
+use ccactl_loader::Loader;
+use ccactl_suites::page::{Report, Subject, terminal};
+use ccactl_suites::progress::{Progress, duration_text};
+use ccactl_suites::runner::{self, Only, SuiteFolder, Testbed};
+use ccactl_suites::{Listed, Plan, Request, Size, results};
+use ccactl_testbed::bench::{ATTEMPTS, Limits, Options};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Name of a suite (`ccactl bench list`), or a scenario file with or without a matrix
+    name: String,
+    /// Only cells with these labels; several are alternatives
+    #[arg(long, value_name = "AXIS=VALUE,…")]
+    only: Vec<Only>,
+    /// Number of runs per cell
+    #[arg(long, value_name = "N")]
+    repeat: Option<u32>,
+    /// Seed of random losses and queues; run N of a cell uses seed + N
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// The scaled version of the scenario; says what it changes
+    #[arg(long)]
+    quick: bool,
+    /// Any field, such as `duration=60s`
+    #[arg(long, value_name = "FIELD=VALUE")]
+    set: Vec<String>,
+    /// Cells side by side [default: what `ccactl bench calibrate` measured for this rate, else 1]
+    #[arg(long, value_name = "N")]
+    jobs: Option<std::num::NonZeroUsize>,
+    /// How often a run is tried until it is valid
+    #[arg(long, value_name = "N", default_value_t = ATTEMPTS, value_parser = clap::value_parser!(u32).range(1..=100))]
+    attempts: u32,
+    /// Folder; a suite that was interrupted in it goes on [default: ./ccactl-bench-NAME, with --quick ./ccactl-bench-NAME-quick]
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// End with 6 when an ordering fails too, not only when a threshold of the scenario is missed
+    #[arg(long)]
+    strict: bool,
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args) -> Result<ExitCode> {
+    let plan = Plan::new(&Request {
+        name: args.name,
+        only: args.only,
+        repeat: args.repeat,
+        seed: args.seed,
+        quick: args.quick,
+        set: args.set,
+        folder: args.output,
+    })?;
+    plan.changed.iter().for_each(|change| eprintln!("not as the scenario is written: {change}"));
+    Loader::open()?;
+    let folder = SuiteFolder::open(&plan.folder, &plan.scenario.name, &plan.matrix)?;
+    let interrupt = bench::interrupt_flag()?;
+    let failures = carry_out(&plan, &folder, args.jobs.map(Into::into), args.attempts, &interrupt)?;
+
+    let results = results::load(&folder, &plan.matrix, plan.suite.windows, &interrupt)?;
+    let subject = Subject { suite: plan.suite, scenario: &plan.scenario, matrix: &plan.matrix, changed: &plan.changed };
+    let mut report = Report::new(&subject, &results, &failures);
+    report.draw(plan.suite, &results, &interrupt)?;
+    report.write(&folder, &results, &interrupt)?;
+    if args.json {
+        output::json(&report)?;
+    } else {
+        print!("{}", terminal(&report));
+        println!("page: {}", folder.path().join("suite.html").display());
+    }
+    Ok(exit_code(&report, args.strict))
+}
+
+/// Runs what is not finished.
+fn carry_out(
+    plan: &Plan,
+    folder: &SuiteFolder,
+    jobs: Option<usize>,
+    attempts: u32,
+    interrupt: &AtomicBool,
+) -> Result<Vec<runner::Failure>> {
+    let pending = runner::pending(folder, &plan.cells)?;
+    let finished = plan.cells.len() - pending.len();
+    if finished > 0 {
+        eprintln!("{finished} of {} cells are finished in {}", plan.cells.len(), folder.path().display());
+    }
+    if pending.is_empty() {
+        return Ok(Vec::new());
+    }
+    let jobs = jobs.unwrap_or_else(|| {
+        let calibrated = runner::side_by_side(&pending);
+        eprintln!("{}", calibrated.reason);
+        calibrated.count
+    });
+    let program = std::env::current_exe().context("find the ccactl binary for the built-in traffic")?;
+    let executor = Testbed { options: Options { program, limits: Limits::default(), attempts } };
+    let mut progress = Progress::new(&plan.scenario.name, &pending, jobs);
+    let outcome = runner::run(folder, &pending, jobs, &executor, interrupt, &mut progress);
+    progress.finish();
+    Ok(outcome?)
+}
+
+fn exit_code(report: &Report, strict: bool) -> ExitCode {
+    if !report.failed.is_empty() || report.without_a_valid_run().next().is_some() {
+        return ExitCode::from(exit::FAILURE);
+    }
+    let missed = report.misses_a_threshold() || (strict && report.fails_an_ordering());
+    if missed { ExitCode::from(exit::THRESHOLD) } else { ExitCode::SUCCESS }
+}
+
+/// `ccactl bench list`
+pub fn list(json: bool) -> Result<ExitCode> {
+    let all = ccactl_suites::listing()?;
+    if json {
+        output::json(&all)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let time = |size: Size| duration_text(Duration::from_secs_f64(size.runs_s));
+    let row = |listed: &Listed| {
+        let quick = listed.quick.map_or_else(|| "-".to_owned(), time);
+        let cells = listed.full.cells.to_string();
+        [listed.name.clone(), listed.experiment.to_owned(), cells, time(listed.full), quick, listed.description.clone()]
+    };
+    let (suites, single): (Vec<Listed>, Vec<Listed>) = all.into_iter().partition(|listed| listed.suite);
+    let suites: Vec<_> = suites.iter().map(row).collect();
+    output::table(["suite", "experiment", "cells", "runs", "--quick", "description"], &suites)?;
+    println!();
+    let rows: Vec<_> = single.iter().map(|s| [s.name.clone(), time(s.full), s.description.clone()]).collect();
+    output::table(["scenario", "runs", "description"], &rows)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,176 @@
+//! A whole suite on the real kernel: killed in the middle, cleaned up after, resumed, reported. The machine may be busy:
+//! no test asks a run to be valid.
+
+use crate::host::{Host, eventually, failed};
+use crate::leftovers;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, SystemTime};
+use tempfile::TempDir;
+
+const SCENARIO: &str = r#"
+name = "tiny"
+description = "Two flows for two seconds"
+duration = "2s"
+[link]
+rate = "20Mbit/s"
+base_rtt = "20ms"
+buffer = { bdp = 2 }
+[[flow]]
+name = "one"
+algorithm = "native:reno"
+[[flow]]
+name = "two"
+algorithm = "native:cubic"
+[[matrix]]
+name = "buffer"
+field = "link.buffer"
+values = ["1bdp", "2bdp"]
+[quick]
+set = { duration = "1s" }
+keep = { buffer = ["1bdp"] }
+"#;
+const CELLS: [&str; 2] = ["buffer=1bdp", "buffer=2bdp"];
+
+struct Suite {
+    folder: TempDir,
+}
+
+impl Suite {
+    fn new() -> Suite {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("tiny.toml"), SCENARIO).unwrap();
+        Suite { folder }
+    }
+
+    fn output(&self) -> PathBuf {
+        self.folder.path().join("out")
+    }
+
+    fn args(&self, further: &[&str]) -> Vec<String> {
+        let file = self.folder.path().join("tiny.toml").display().to_string();
+        let output = self.output().display().to_string();
+        let args = ["bench", "run", &file, "-o", &output].map(str::to_owned);
+        args.into_iter().chain(further.iter().map(|arg| (*arg).to_owned())).collect()
+    }
+
+    fn start(&self, host: &Host) -> Running {
+        let args = self.args(&[]);
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        Running(host.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+    }
+
+    fn run(&self, host: &Host, further: &[&str]) -> std::process::Output {
+        let args = self.args(further);
+        host.ccactl(&args.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+}
+
+/// A test that fails does not leave it running.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn changed(path: &Path) -> SystemTime {
+    fs::metadata(path).unwrap().modified().unwrap()
+}
+
+/// Blocks until the second cell records, while the first one is finished.
+fn wait_for_the_second_cell(suite: &Suite, running: &mut Running) {
+    let (first, second) = (suite.output().join(CELLS[0]), suite.output().join(CELLS[1]));
+    while !second.join("run-1/recording.parquet.partial.arrows").exists() {
+        assert!(running.0.try_wait().unwrap().is_none(), "the suite has ended by itself");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(first.join("result.json").exists(), "cells run in their order");
+}
+
+#[test]
+fn a_suite_killed_in_the_middle_is_cleaned_up_and_goes_on_with_what_is_left() {
+    let Some(host) = Host::with_root() else { return };
+    let suite = Suite::new();
+    let mut running = suite.start(&host);
+    let pid = running.0.id();
+    wait_for_the_second_cell(&suite, &mut running);
+    kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL).unwrap();
+    running.0.wait().unwrap();
+    assert!(!leftovers::of(&host, pid).is_empty(), "a killed suite cannot clean up");
+    host.json(&["bench", "clean", "--json"]);
+    eventually("everything of the killed suite to go", || leftovers::of(&host, pid).is_empty());
+    let [first, second] = CELLS.map(|cell| suite.output().join(cell));
+    assert!(!second.join("result.json").exists(), "no result of half a cell");
+
+    let kept = changed(&first.join("result.json"));
+    let ended = suite.run(&host, &["--json"]);
+    let report: Value = serde_json::from_slice(&ended.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&ended.stderr)));
+    // Runs of a busy machine may not be valid; then their cells have no figures, and the exit code says so.
+    let valid = report["cells"].as_array().unwrap().iter().all(|cell| cell["valid_runs"] == 1);
+    assert_eq!(ended.status.code(), Some(if valid { 0 } else { 1 }), "{report:#}");
+    let ids: Vec<&str> = report["cells"].as_array().unwrap().iter().map(|cell| cell["id"].as_str().unwrap()).collect();
+    assert_eq!((ids, report["missing"].as_array().unwrap().len()), (CELLS.to_vec(), 0));
+    if report["cells"][0]["valid_runs"] == 1 {
+        assert_eq!(changed(&first.join("result.json")), kept, "a finished cell is not run again");
+    }
+    for name in ["suite.html", "suite.md", "suite.json"] {
+        assert!(fs::metadata(suite.output().join(name)).unwrap().len() > 300, "{name}");
+    }
+    for cell in [&first, &second] {
+        assert!(cell.join("report.html").exists(), "{}", cell.display());
+    }
+    if valid {
+        let throughput = |row: usize| report["tables"][0]["rows"][row]["entries"][0][0]["measured"]["mean"].as_f64();
+        let sum = throughput(0).unwrap() + throughput(1).unwrap();
+        assert!(sum > 10.0 && sum < 19.2, "two flows over 20 Mbit/s: {sum}");
+        assert_eq!(report["figures"].as_array().unwrap().len(), 2);
+    }
+}
+
+#[test]
+fn an_interrupted_suite_says_how_to_go_on_and_leaves_nothing() {
+    let Some(host) = Host::with_root() else { return };
+    let suite = Suite::new();
+    let mut running = suite.start(&host);
+    let pid = running.0.id();
+    wait_for_the_second_cell(&suite, &mut running);
+    kill(Pid::from_raw(pid.cast_signed()), Signal::SIGINT).unwrap();
+    assert_eq!(running.0.wait().unwrap().code(), Some(130));
+    assert_eq!(leftovers::of(&host, pid), Vec::<String>::new());
+    assert!(suite.output().join(CELLS[0]).join("result.json").exists());
+    // Another scenario in the same folder is told, not mixed in.
+    failed(&suite.run(&host, &["--seed", "7"]), 2, &["seed = 7", "choose another with -o"]);
+}
+
+#[test]
+fn bad_wishes_are_refused_before_anything_is_made() {
+    let host = Host::new();
+    let suite = Suite::new();
+    for (args, words) in [
+        (&["--only", "bufer=1bdp"][..], "expected an axis of the matrix (buffer), found \"bufer\""),
+        (&["--only", "buffer=3bdp"], "expected a value of buffer (1bdp, 2bdp), found \"3bdp\""),
+        (&["--set", "link.speed=1"], "link.speed: unknown field"),
+        (&["--repeat", "0"], "repeat: expected 1 to 1000"),
+    ] {
+        failed(&suite.run(&host, args), 2, &[words]);
+        assert!(!suite.output().exists(), "{args:?}");
+    }
+    failed(&host.ccactl(&["bench", "run", "interaction"]), 2, &["interaction", "shipped"]);
+}
+
+#[test]
+fn the_list_has_suites_and_scenarios_with_their_sizes() {
+    let list = Host::new().json(&["bench", "list", "--json"]);
+    let all = list.as_array().unwrap();
+    let of = |name: &str| all.iter().find(|listed| listed["name"] == name).unwrap_or_else(|| panic!("no {name}"));
+    assert_eq!((&of("single")["suite"], &of("single")["full"]["runs_s"]), (&false.into(), &100.0.into()));
+    assert_eq!(of("fbbrv2-vs-cubic")["suite"], true);
+}

@@ -1,0 +1,21 @@
+//! The papers' experiments: a suite is a scenario with a matrix, the table or figure that a paper makes of it with the
+//! figures that it prints, and the orderings that a reproduction should show.
+//!
+//! [`runner`] carries out the cells of the matrix, [`results`] reads what they left, [`compare`] puts it beside the print,
+//! [`verdict`] judges the orderings. A [`suite`] says what of that belongs to an experiment, and [`page`] writes it down.
+
+pub mod compare;
+mod error;
+mod listing;
+pub mod page;
+mod plan;
+pub mod progress;
+pub mod results;
+pub mod runner;
+pub mod suite;
+pub mod verdict;
+
+pub use ccactl_scenario::Cell;
+pub use error::{Error, Result};
+pub use listing::{Listed, Size, listing};
+pub use plan::{Plan, Request};

@@ -1,0 +1,74 @@
+//! The report on a terminal.
+
+use super::cells::{Texts, notes};
+use super::{Report, evidence, outcome};
+use crate::compare::{Row, Table};
+
+const GAP: &str = "  ";
+
+/// The whole report as text.
+#[must_use]
+pub fn terminal(report: &Report) -> String {
+    let mut out = format!("{}\n{}\n", report.title(), report.description);
+    report.warnings().iter().for_each(|warning| out.push_str(&format!("{warning}\n")));
+    for table in report.tables.iter().filter(|table| table.is_measured()) {
+        out.push_str(&format!("\n{}\n{}", heading(table), grid(table)));
+        notes(table).iter().for_each(|note| out.push_str(&format!("{note}\n")));
+    }
+    if !report.verdicts.is_empty() {
+        out.push_str("\nOrderings\n");
+    }
+    for verdict in &report.verdicts {
+        out.push_str(&format!("{:<11} {}\n", outcome(verdict), verdict.text));
+        if verdict.passed != Some(true) {
+            evidence(verdict).iter().for_each(|line| out.push_str(&format!("{:<12}{line}\n", "")));
+        }
+    }
+    out.push_str(&format!("\n{}\n", report.basis()));
+    out
+}
+
+pub(super) fn heading(table: &Table) -> String {
+    if table.source.is_empty() { table.title.clone() } else { format!("{} ({})", table.title, table.source) }
+}
+
+/// Each row on up to three lines: measured, printed, difference.
+fn grid(table: &Table) -> String {
+    let head: Vec<String> = table.names.iter().chain(&table.columns).cloned().collect();
+    let lines: Vec<Vec<String>> = std::iter::once(head).chain(table.rows.iter().flat_map(lines)).collect();
+    let columns = table.names.len() + table.columns.len();
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut out = String::new();
+    for line in &lines {
+        let cells = line.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| {
+            let fill = " ".repeat(width - cell.chars().count());
+            if column < table.names.len() { format!("{cell}{fill}") } else { format!("{fill}{cell}") }
+        });
+        out.push_str(cells.collect::<Vec<_>>().join(GAP).trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+fn lines(row: &Row) -> Vec<Vec<String>> {
+    let texts: Vec<Texts> = row.entries.iter().map(Texts::new).collect();
+    let line = |names: Vec<String>, of: &dyn Fn(&Texts) -> String| -> Vec<String> {
+        names.into_iter().chain(texts.iter().map(of)).collect()
+    };
+    let under = |name: &str| {
+        let mut names = vec![String::new(); row.names.len()];
+        if let Some(last) = names.last_mut() {
+            *last = format!("  {name}");
+        }
+        names
+    };
+    let mut lines = vec![line(row.names.clone(), &|texts| texts.measured.clone())];
+    if texts.iter().any(|texts| texts.printed.is_some()) {
+        lines.push(line(under("printed"), &|texts| texts.printed.clone().unwrap_or_default()));
+    }
+    if texts.iter().any(|texts| texts.difference.is_some()) {
+        lines.push(line(under("difference"), &|texts| texts.difference.clone().unwrap_or_default()));
+    }
+    lines
+}

@@ -1,0 +1,86 @@
+//! What is to be run: a suite or a scenario file, with what the command line changes of it.
+
+use crate::runner::{Only, select};
+use crate::suite::{PLAIN, Suite, by_name};
+use crate::{Cell, Error, Result};
+use ccactl_scenario::{Override, Scenario, ScenarioFile};
+use std::path::{Path, PathBuf};
+
+/// The wishes of the command line.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// Name of a suite or of a scenario file.
+    pub name: String,
+    /// Which cells; all without any.
+    pub only: Vec<Only>,
+    /// Runs per cell.
+    pub repeat: Option<u32>,
+    /// Seed of the random losses and queues.
+    pub seed: Option<u64>,
+    /// The scaled version that the scenario describes.
+    pub quick: bool,
+    /// Other changes, `FIELD=VALUE`.
+    pub set: Vec<String>,
+    /// Where the results go.
+    pub folder: Option<PathBuf>,
+}
+
+/// What is to be run.
+pub struct Plan {
+    /// What is made of the results.
+    pub suite: &'static Suite,
+    /// Name and sentence.
+    pub scenario: Scenario,
+    /// All cells.
+    pub matrix: Vec<Cell>,
+    /// Those that are asked for.
+    pub cells: Vec<Cell>,
+    /// What differs from the scenario as it is written, in words; empty for the paper's own setting.
+    pub changed: Vec<String>,
+    /// Where the results go.
+    pub folder: PathBuf,
+}
+
+impl Plan {
+    /// Reads the scenario and makes the plan; nothing is made on the host.
+    ///
+    /// # Errors
+    /// When the scenario, a change or a selection does not fit.
+    pub fn new(request: &Request) -> Result<Plan> {
+        let mut overrides: Vec<Override> = Vec::new();
+        overrides.extend(request.repeat.map(|runs| Override::value("repeat", i64::from(runs))));
+        if let Some(seed) = request.seed {
+            let seed = i64::try_from(seed).map_err(|_| Error::Seed { found: seed })?;
+            overrides.push(Override::value("link.seed", seed));
+        }
+        for change in &request.set {
+            overrides.push(change.parse().map_err(ccactl_testbed::Error::from)?);
+        }
+        let file = ScenarioFile::open(&request.name, &overrides).map_err(ccactl_testbed::Error::from)?;
+        let mut changed = request.set.clone();
+        let suite = by_name(&request.name);
+        // A file goes before a shipped scenario of its name, and is not the paper's.
+        if suite.is_some() && Path::new(&request.name).exists() {
+            changed.push(format!("read from the file {} in the current folder", request.name));
+        }
+        let file = if request.quick {
+            let quick = file.quick().map_err(ccactl_testbed::Error::from)?;
+            changed.extend(file.quick_changes());
+            quick.ok_or_else(|| Error::NoQuick { scenario: file.scenario.name.clone() })?
+        } else {
+            file
+        };
+        let name = &file.scenario.name;
+        let suffix = if request.quick { "-quick" } else { "" };
+        let folder = request.folder.clone().unwrap_or_else(|| format!("ccactl-bench-{name}{suffix}").into());
+        let matrix = file.cells().to_vec();
+        Ok(Plan {
+            suite: suite.unwrap_or(&PLAIN),
+            cells: select(&matrix, &request.only)?,
+            matrix,
+            changed,
+            folder,
+            scenario: file.scenario,
+        })
+    }
+}

@@ -1,0 +1,51 @@
+//! Whether a cell is finished.
+
+use super::folder::VERSION;
+use crate::{Cell, Error, Result};
+use serde::Deserialize;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// A cell whose `result.json` is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Finished {
+    /// Runs that count.
+    pub valid_runs: usize,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    ccactl_version: String,
+    runs: Vec<Run>,
+}
+
+#[derive(Deserialize)]
+struct Run {
+    valid: bool,
+}
+
+/// Looks into the folder of a cell; `None` is missing or half made.
+///
+/// # Errors
+/// When there is a result, but not of this cell: it was put there by hand, and nothing of that kind is removed.
+pub fn look(folder: &Path, cell: &Cell) -> Result<Option<Finished>> {
+    let path = folder.join("result.json");
+    let json = match fs::read(&path) {
+        Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        other => other.map_err(Error::folder(&path, "read it"))?,
+    };
+    let unusable = |reason: String| Error::Result { path: path.clone(), reason };
+    let head: Head = serde_json::from_slice(&json).map_err(|error| unusable(error.to_string()))?;
+    if head.ccactl_version != VERSION {
+        return Err(unusable(format!("one of ccactl {}", head.ccactl_version)));
+    }
+    let scenario = fs::read_to_string(folder.join("scenario.toml"))
+        .map_err(|error| unusable(format!("no scenario beside it ({error})")))?;
+    if scenario != cell.scenario.to_toml() {
+        return Err(unusable("one of another scenario".to_owned()));
+    }
+    Ok(Some(Finished { valid_runs: head.runs.iter().filter(|run| run.valid).count() }))
+}

@@ -1,0 +1,175 @@
+//! The folder of a suite: what is finished in it, and what a killed suite left half made.
+//!
+//! `plan.json` says which scenario the folder belongs to, cell by cell, and is written before the first cell. A cell is
+//! finished when its `result.json` is there: that file is written last and as a whole. Only folders of cells without a valid
+//! run are ever removed.
+
+use super::finished::{self, Finished};
+use crate::{Cell, Error, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+const PLAN: &str = "plan.json";
+const LOCK: &str = ".lock";
+
+/// Version that results must have to be kept.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What a folder is for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Plan {
+    ccactl_version: String,
+    scenario: String,
+    /// By name of the cell: the scenario with every default written out.
+    cells: BTreeMap<String, String>,
+}
+
+/// An open folder; no other process has it open meanwhile.
+#[derive(Debug)]
+pub struct SuiteFolder {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl SuiteFolder {
+    /// Makes the folder for these cells, all of the matrix whether they are to run or not, or opens it again.
+    ///
+    /// # Errors
+    /// When it cannot be written, belongs to something else, or another process has it open.
+    pub fn open(path: &Path, scenario: &str, matrix: &[Cell]) -> Result<SuiteFolder> {
+        let cells = matrix.iter().map(|cell| (cell.id.clone(), cell.scenario.to_toml())).collect();
+        let plan = Plan { ccactl_version: VERSION.to_owned(), scenario: scenario.to_owned(), cells };
+        if !path.join(PLAN).exists() {
+            refuse_foreign_files(path)?;
+        }
+        fs::create_dir_all(path).map_err(Error::folder(path, "make it"))?;
+        let lock = File::create(path.join(LOCK)).map_err(Error::folder(path, "write into it"))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(Error::Busy { path: path.to_owned() }),
+            Err(TryLockError::Error(cause)) => return Err(Error::folder(path, "lock it")(cause)),
+        }
+        let folder = SuiteFolder { path: path.to_owned(), _lock: lock };
+        match folder.read_plan()? {
+            Some(there) => folder.check_same(&there, &plan)?,
+            None => {
+                let json = serde_json::to_vec_pretty(&plan).expect("a plan has only types that JSON knows");
+                folder.write(PLAN, &json)?;
+            }
+        }
+        Ok(folder)
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Folder of a cell.
+    #[must_use]
+    pub fn of_cell(&self, cell: &Cell) -> PathBuf {
+        self.path.join(&cell.id)
+    }
+
+    /// What is known of a cell; a half-made folder counts as nothing.
+    ///
+    /// # Errors
+    /// When a finished cell was made with another scenario or version than the plan says.
+    pub fn finished(&self, cell: &Cell) -> Result<Option<Finished>> {
+        finished::look(&self.of_cell(cell), cell)
+    }
+
+    /// Removes what a cell that is to run has in its place.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn clear(&self, cell: &Cell) -> Result<()> {
+        let path = self.of_cell(cell);
+        // The result first: whoever is killed in between leaves a half-made folder, not a result without its scenario.
+        for removed in [fs::remove_file(path.join("result.json")), fs::remove_dir_all(&path)] {
+            match removed {
+                Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+                other => other.map_err(Error::folder(&path, "remove what an earlier attempt left"))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a file as a whole.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn write(&self, name: &str, content: &[u8]) -> Result<()> {
+        Ok(ccactl_report::output::write_whole(&self.path.join(name), content)?)
+    }
+
+    fn read_plan(&self) -> Result<Option<Plan>> {
+        let path = self.path.join(PLAN);
+        let text = match fs::read(&path) {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+            other => other.map_err(Error::folder(&path, "read it"))?,
+        };
+        let plan = serde_json::from_slice(&text).map_err(|error| Error::OtherSuite {
+            path: self.path.clone(),
+            expected: format!("a {PLAN} that ccactl wrote"),
+            found: error.to_string(),
+        })?;
+        Ok(Some(plan))
+    }
+
+    fn check_same(&self, there: &Plan, wanted: &Plan) -> Result<()> {
+        let differs =
+            |expected: String, found: String| Err(Error::OtherSuite { path: self.path.clone(), expected, found });
+        if there.scenario != wanted.scenario {
+            return differs(format!("results of {}", wanted.scenario), format!("those of {}", there.scenario));
+        }
+        if there.ccactl_version != wanted.ccactl_version {
+            let version = |plan: &Plan| format!("ccactl {}", plan.ccactl_version);
+            return differs(format!("results of {}", version(wanted)), format!("those of {}", version(there)));
+        }
+        for (id, toml) in &wanted.cells {
+            match there.cells.get(id) {
+                None => return differs(format!("a matrix with the cell {id}"), "one without it".to_owned()),
+                Some(other) if other != toml => {
+                    let (expected, found) = first_difference(toml, other);
+                    return differs(format!("{expected} in cell {id}"), found);
+                }
+                Some(_) => {}
+            }
+        }
+        match there.cells.keys().find(|id| !wanted.cells.contains_key(*id)) {
+            Some(id) => differs(format!("a matrix without the cell {id}"), "one with it".to_owned()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Nothing of somebody else's is mixed with results, or taken for them.
+fn refuse_foreign_files(path: &Path) -> Result<()> {
+    let entries = match fs::read_dir(path) {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),
+        other => other.map_err(Error::folder(path, "read it"))?,
+    };
+    for entry in entries {
+        let name = entry.map_err(Error::folder(path, "read it"))?.file_name().to_string_lossy().into_owned();
+        // What a suite that was killed before it wrote its plan has left.
+        if name != LOCK && !name.starts_with(".ccactl-") {
+            let expected = "a new or an empty folder, or one of a suite".to_owned();
+            return Err(Error::OtherSuite { path: path.to_owned(), expected, found: format!("{name} and no {PLAN}") });
+        }
+    }
+    Ok(())
+}
+
+/// The first line of two documents that is not the same.
+fn first_difference(wanted: &str, there: &str) -> (String, String) {
+    let mut lines = wanted.lines().zip(there.lines());
+    match lines.find(|(a, b)| a != b) {
+        Some((a, b)) => (format!("`{a}`"), format!("`{b}`")),
+        None => (format!("{} lines", wanted.lines().count()), format!("{} lines", there.lines().count())),
+    }
+}

@@ -1,0 +1,197 @@
+//! Carries out the cells of a matrix, several side by side, each in a folder of its own, and goes on where an earlier
+//! attempt ended.
+
+mod finished;
+mod folder;
+mod jobs;
+mod remaining;
+mod selection;
+mod testbed;
+
+pub use finished::Finished;
+pub use folder::{SuiteFolder, VERSION};
+pub use jobs::{Jobs, side_by_side};
+pub use remaining::{Overhead, remaining};
+pub use selection::{Only, select};
+pub use testbed::Testbed;
+
+use crate::{Cell, Error, Result};
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// When so many cells fail one after the other, the fault is not theirs.
+const FAILURES_IN_A_ROW: usize = 3;
+
+/// What runs a cell: the testbed, or something that tests put in its place.
+pub trait Executor: Sync {
+    /// Runs all repeats of a cell into `folder`, which does not exist yet; `result.json` is written there last.
+    ///
+    /// # Errors
+    /// When the cell cannot be run, or `interrupt` is set.
+    fn execute(
+        &self,
+        cell: &Cell,
+        folder: &Path,
+        interrupt: &AtomicBool,
+        observe: &mut dyn FnMut(Step<'_>),
+    ) -> Result<()>;
+}
+
+/// What happens within a cell.
+#[derive(Debug, Clone, Copy)]
+pub enum Step<'a> {
+    /// A run begins.
+    Run {
+        /// From 1.
+        run: u32,
+        /// From 1; later ones follow attempts that were not valid.
+        attempt: u32,
+    },
+    /// It is under way for so long.
+    Elapsed(Duration),
+    /// It is over and does not count.
+    Invalid {
+        /// From 1.
+        run: u32,
+        /// Why.
+        problems: &'a [String],
+    },
+}
+
+/// What happens in a suite.
+#[derive(Debug, Clone, Copy)]
+pub enum Notice<'a> {
+    /// A cell begins; the number is its index in the plan.
+    Begun(usize),
+    /// It goes on.
+    Step(usize, Step<'a>),
+    /// It is finished.
+    Finished(usize),
+    /// It could not be run.
+    Failed(usize, &'a Error),
+}
+
+/// Sees what happens, from several threads, one at a time.
+pub trait Watcher: Send {
+    /// Something has happened.
+    fn notice(&mut self, notice: Notice<'_>);
+}
+
+/// A cell that could not be run, and why.
+#[derive(Debug)]
+pub struct Failure {
+    /// Name of the cell.
+    pub cell: String,
+    /// What went wrong.
+    pub error: Error,
+}
+
+/// The cells that are still to be run: those without a result that counts.
+///
+/// # Errors
+/// When a result in the folder is not one of its cell.
+pub fn pending(folder: &SuiteFolder, cells: &[Cell]) -> Result<Vec<Cell>> {
+    let mut pending = Vec::new();
+    for cell in cells {
+        if folder.finished(cell)?.is_none_or(|finished| finished.valid_runs == 0) {
+            pending.push(cell.clone());
+        }
+    }
+    Ok(pending)
+}
+
+/// Runs `cells` in their order, `jobs` at a time. What an earlier attempt has left of them is removed first. Cells that
+/// fail are given back; the others run on.
+///
+/// # Errors
+/// When a signal asked for the end.
+pub fn run(
+    folder: &SuiteFolder,
+    cells: &[Cell],
+    jobs: usize,
+    executor: &dyn Executor,
+    interrupt: &AtomicBool,
+    watcher: &mut dyn Watcher,
+) -> Result<Vec<Failure>> {
+    let work = Work {
+        folder,
+        cells,
+        executor,
+        interrupt,
+        queue: Mutex::new((0..cells.len()).collect()),
+        watcher: Mutex::new(watcher),
+        failures: Mutex::new(Failures::default()),
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..jobs.clamp(1, cells.len().max(1))).map(|_| scope.spawn(|| work.carry_out())).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| Error::Panicked))
+    })?;
+    Error::check(interrupt)?;
+    Ok(work.failures.into_inner().unwrap_or_else(PoisonError::into_inner).list)
+}
+
+#[derive(Default)]
+struct Failures {
+    list: Vec<Failure>,
+    in_a_row: usize,
+}
+
+/// What the threads share.
+struct Work<'a> {
+    folder: &'a SuiteFolder,
+    cells: &'a [Cell],
+    executor: &'a dyn Executor,
+    interrupt: &'a AtomicBool,
+    queue: Mutex<VecDeque<usize>>,
+    watcher: Mutex<&'a mut dyn Watcher>,
+    failures: Mutex<Failures>,
+}
+
+impl Work<'_> {
+    /// One thread: cell after cell, until none is left.
+    fn carry_out(&self) {
+        while !self.interrupt.load(Ordering::Relaxed) {
+            let Some(index) = locked(&self.queue).pop_front() else { return };
+            self.notice(Notice::Begun(index));
+            match self.run_cell(index) {
+                Ok(()) => {
+                    locked(&self.failures).in_a_row = 0;
+                    self.notice(Notice::Finished(index));
+                }
+                Err(error) if error.is_interrupt() => return,
+                Err(error) => self.fail(index, error),
+            }
+        }
+    }
+
+    fn run_cell(&self, index: usize) -> Result<()> {
+        let cell = &self.cells[index];
+        self.folder.clear(cell)?;
+        let folder = self.folder.of_cell(cell);
+        let mut observe = |step: Step<'_>| self.notice(Notice::Step(index, step));
+        self.executor.execute(cell, &folder, self.interrupt, &mut observe)
+    }
+
+    fn fail(&self, index: usize, error: Error) {
+        self.notice(Notice::Failed(index, &error));
+        let mut failures = locked(&self.failures);
+        failures.list.push(Failure { cell: self.cells[index].id.clone(), error });
+        failures.in_a_row += 1;
+        if failures.in_a_row >= FAILURES_IN_A_ROW {
+            locked(&self.queue).clear();
+        }
+    }
+
+    fn notice(&self, notice: Notice<'_>) {
+        locked(&self.watcher).notice(notice);
+    }
+}
+
+/// A panic elsewhere leaves nothing half done behind these locks.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

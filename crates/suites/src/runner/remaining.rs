@@ -1,0 +1,46 @@
+//! How long a suite will still take: its runs have known lengths, and what comes on top of each is measured.
+
+use std::time::Duration;
+
+/// Set-up, take-down and evaluation of a run, until one has been measured.
+const FIRST_GUESS: Duration = Duration::from_secs(5);
+
+/// Time that passes beside the runs themselves.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Overhead {
+    sum: Duration,
+    runs: u32,
+}
+
+impl Overhead {
+    /// Learns from a cell: `took` for `runs` runs (attempts that were not valid included) of `length` each.
+    pub fn learn(&mut self, took: Duration, length: Duration, runs: u32) {
+        self.sum += took.saturating_sub(length * runs);
+        self.runs += runs;
+    }
+
+    /// For one run.
+    #[must_use]
+    pub fn per_run(&self) -> Duration {
+        if self.runs == 0 { FIRST_GUESS } else { self.sum / self.runs }
+    }
+
+    /// What a cell of `runs` valid runs takes.
+    #[must_use]
+    pub fn of_cell(&self, length: Duration, runs: u32) -> Duration {
+        (length + self.per_run()) * runs
+    }
+}
+
+/// Until all is done, when each job that ends takes the next one that waits: `running` is what those that have begun
+/// still need, `waiting` what the others need.
+#[must_use]
+pub fn remaining(running: &[Duration], waiting: impl IntoIterator<Item = Duration>, jobs: usize) -> Duration {
+    let mut busy_until = running.to_vec();
+    busy_until.resize(jobs.max(running.len()).max(1), Duration::ZERO);
+    for next in waiting {
+        let first_free = busy_until.iter_mut().min().expect("at least one job");
+        *first_free += next;
+    }
+    busy_until.into_iter().max().unwrap_or_default()
+}

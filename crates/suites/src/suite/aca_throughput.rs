@@ -1,0 +1,73 @@
+//! E15: what two flows of ACA-TCP and of HighSpeed TCP deliver together, over the rate of random loss.
+
+use super::{Curve, Drawing, Suite, curves};
+use crate::compare::{Listed, Table};
+use crate::results::{Metric, Results};
+use crate::verdict::{Claims, Ordering};
+
+/// See [`Suite`].
+pub const SUITE: Suite = Suite {
+    name: "aca-throughput",
+    experiment: "E15",
+    paper: "P2 figure 12",
+    windows: &[],
+    tables,
+    orderings: ORDERINGS,
+    figures,
+};
+
+/// "Equal" at low loss.
+const EQUAL: f64 = 0.10;
+/// "Much better" at high loss: the figure has no number.
+const MUCH_BETTER: f64 = 1.2;
+
+fn tables(results: &Results) -> Vec<Table> {
+    let listed = Listed {
+        title: "Two flows, the second one 20 s later, 400 Mbit/s, 100 ms",
+        source: "figure 12, no numbers",
+        axes: &[("loss", "Loss"), ("algorithm", "Algorithm")],
+        metrics: &[(Metric::TotalDelivered, 0), (Metric::TotalThroughput, 0), (Metric::Jain, 0)],
+        printed: &|_, _, _| None,
+    };
+    vec![listed.table(results)]
+}
+
+fn figures(results: &Results) -> Vec<Drawing> {
+    let curve = Curve {
+        x: "loss",
+        x_label: "Random loss",
+        common: &[],
+        lines: Some("algorithm"),
+        metric: Metric::TotalDelivered,
+        flow: 0,
+        printed: &|_| None,
+    };
+    Drawing::lines(
+        "delivered",
+        "Packets delivered by both flows over random loss, as figure 12",
+        curves(&curve, results),
+    )
+}
+
+const ORDERINGS: &[Ordering] = &[
+    Ordering {
+        text: "At low loss both deliver the same",
+        claims: |results| {
+            let delivered =
+                |algorithm| results.value(&[("loss", "1e-7"), ("algorithm", algorithm)], Metric::TotalDelivered, 0);
+            let mut claims = Claims::new();
+            claims.near(&delivered("aca"), &delivered("hstcp"), EQUAL);
+            claims
+        },
+    },
+    Ordering {
+        text: "At high loss ACA-TCP delivers much more",
+        claims: |results| {
+            let delivered =
+                |algorithm| results.value(&[("loss", "1e-4"), ("algorithm", algorithm)], Metric::TotalDelivered, 0);
+            let mut claims = Claims::new();
+            claims.below(&delivered("hstcp").times(MUCH_BETTER), &delivered("aca"));
+            claims
+        },
+    },
+];

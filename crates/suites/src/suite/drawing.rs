@@ -1,0 +1,192 @@
+//! The figures of a suite, before they are drawn.
+
+use crate::results::{CellResults, Metric, Results};
+use ccactl_report::figure::Grid;
+use ccactl_report::figure::plot::{Line, Plot, Point, Style};
+
+/// A figure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drawing {
+    /// Name of its file, without an extension.
+    pub name: String,
+    /// What stands under it.
+    pub caption: String,
+    /// What is drawn.
+    pub kind: Kind,
+}
+
+/// Kinds of figures.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kind {
+    /// Something of the first valid run of a cell over time.
+    OverTime {
+        /// Name of the cell.
+        cell: String,
+        /// What.
+        what: OverTime,
+    },
+    /// Lines over a parameter.
+    Lines(Plot),
+    /// A matrix.
+    Matrix(Grid),
+}
+
+/// What a recording shows over time; the names are those of the report's figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OverTime {
+    /// Goodput of each flow.
+    Throughput,
+    /// Jain index per second.
+    Jain,
+    /// Congestion window of each flow.
+    Cwnd,
+    /// RTT of each flow.
+    Rtt,
+    /// Queueing delay of the bottleneck, as the link model saw it.
+    Queue,
+}
+
+impl OverTime {
+    /// Name among the figures of a report.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            OverTime::Throughput => "goodput",
+            OverTime::Jain => "jain",
+            OverTime::Cwnd => "cwnd",
+            OverTime::Rtt => "rtt",
+            OverTime::Queue => "queue",
+        }
+    }
+
+    fn caption(self) -> &'static str {
+        match self {
+            OverTime::Throughput => "Throughput over time",
+            OverTime::Jain => "Jain index per second over time",
+            OverTime::Cwnd => "Congestion window over time",
+            OverTime::Rtt => "RTT over time",
+            OverTime::Queue => "Queueing delay of the bottleneck over time (link model)",
+        }
+    }
+}
+
+impl Drawing {
+    /// Figures over time of every cell that `of` takes.
+    pub fn over_time(results: &Results, what: &[OverTime], of: impl Fn(&CellResults) -> bool) -> Vec<Drawing> {
+        let cells = results.cells.iter().filter(|cell| !cell.runs.is_empty() && of(cell));
+        let one = |cell: &CellResults, what: OverTime| Drawing {
+            name: format!("{}-{}", file_name(&cell.id), what.name()),
+            caption: format!("{}, {}", what.caption(), cell.id),
+            kind: Kind::OverTime { cell: cell.id.clone(), what },
+        };
+        cells.flat_map(|cell| what.iter().map(move |&what| one(cell, what))).collect()
+    }
+
+    /// Lines, unless none of them has a point.
+    #[must_use]
+    pub fn lines(name: &str, caption: &str, plot: Plot) -> Vec<Drawing> {
+        if plot.lines.iter().all(|line| line.points.is_empty()) {
+            return Vec::new();
+        }
+        vec![Drawing { name: name.to_owned(), caption: caption.to_owned(), kind: Kind::Lines(plot) }]
+    }
+}
+
+/// A metric over an axis of the matrix, a line per value of another axis.
+pub struct Curve<'a> {
+    /// The axis of x.
+    pub x: &'a str,
+    /// Quantity and unit of x.
+    pub x_label: &'a str,
+    /// Labels that all points have in common.
+    pub common: &'a [(&'a str, &'a str)],
+    /// The axis of the lines; without one there is a single line.
+    pub lines: Option<&'a str>,
+    /// The metric.
+    pub metric: Metric,
+    /// Of which flow.
+    pub flow: usize,
+    /// What the paper prints at a point.
+    pub printed: &'a dyn Fn(&CellResults) -> Option<f64>,
+}
+
+/// The plot of a curve, measured lines first, then the printed ones.
+#[must_use]
+pub fn curves(curve: &Curve<'_>, results: &Results) -> Plot {
+    let mut measured = Vec::new();
+    let mut printed = Vec::new();
+    let lines = curve.lines.map_or_else(|| vec!["measured"], |axis| results.values(axis));
+    for (number, value) in lines.into_iter().enumerate() {
+        let cells = || {
+            let of_line = |cell: &&CellResults| {
+                cell.has(curve.common) && curve.lines.is_none_or(|axis| cell.label(axis) == Some(value))
+            };
+            results.cells.iter().filter(of_line).filter_map(|cell| Some((number_of(cell.label(curve.x)?)?, cell)))
+        };
+        let line = |name: String, style: Style, points: Vec<Point>| Line {
+            name,
+            color: color(value),
+            number,
+            style,
+            points: in_order(points),
+        };
+        let of_run = cells().filter_map(|(x, cell)| {
+            let estimate = cell.estimate(curve.metric, curve.flow)?;
+            Some(Point { x, y: estimate.mean, ci95: estimate.ci95 })
+        });
+        measured.push(line(value.to_owned(), Style::Measured, of_run.collect()));
+        let of_print = cells().filter_map(|(x, cell)| Some(Point { x, y: (curve.printed)(cell)?, ci95: None }));
+        let points: Vec<Point> = of_print.collect();
+        if !points.is_empty() {
+            printed.push(line(format!("{value}, printed"), Style::Printed, points));
+        }
+    }
+    measured.extend(printed);
+    Plot {
+        title: format!("{} over {}", curve.metric.heading(), curve.x_label),
+        x_label: curve.x_label.to_owned(),
+        y_label: curve.metric.label(),
+        lines: measured,
+    }
+}
+
+/// The distribution of the transfers' completion times over all valid runs, a line per value of `lines`.
+#[must_use]
+pub fn distribution(results: &Results, common: &[(&str, &str)], lines: &str, flow: usize) -> Plot {
+    let line = |(number, value): (usize, &str)| {
+        let of_line = |cell: &&CellResults| cell.has(common) && cell.label(lines) == Some(value);
+        let runs = results.cells.iter().filter(of_line).flat_map(|cell| &cell.runs);
+        let flows = runs.filter_map(|run| run.whole.flows.get(flow));
+        let mut times: Vec<f64> = flows.flat_map(|flow| flow.completions_s.iter().copied()).collect();
+        times.sort_by(f64::total_cmp);
+        let all = times.len() as f64;
+        let point = |(i, x): (usize, f64)| Point { x, y: (i + 1) as f64 / all, ci95: None };
+        let points = times.into_iter().enumerate().map(point).collect();
+        Line { name: value.to_owned(), color: color(value), number, style: Style::Steps, points }
+    };
+    Plot {
+        title: "Distribution of flow completion times".to_owned(),
+        x_label: Metric::Completion.label(),
+        y_label: "ECDF".to_owned(),
+        lines: results.values(lines).into_iter().enumerate().map(line).collect(),
+    }
+}
+
+fn in_order(mut points: Vec<Point>) -> Vec<Point> {
+    points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    points
+}
+
+/// `0.5bdp`, `1e-5` and `196608` as numbers.
+fn number_of(label: &str) -> Option<f64> {
+    label.parse().ok().or_else(|| label.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%').parse().ok())
+}
+
+/// Of the registry; names that are no algorithm are told apart by their markers.
+fn color(name: &str) -> String {
+    ccactl_abi::Algorithm::by_name(name).map_or("#444444", |algorithm| algorithm.color).to_owned()
+}
+
+fn file_name(cell: &str) -> String {
+    cell.chars().map(|c| if c.is_alphanumeric() || matches!(c, '.' | '-') { c } else { '-' }).collect()
+}

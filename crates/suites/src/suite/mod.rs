@@ -1,0 +1,78 @@
+//! Every suite: one file and one row here.
+
+mod aca_cwnd;
+mod aca_delivered;
+mod aca_estimator;
+mod aca_fairness;
+mod aca_loss;
+mod aca_rtt;
+mod aca_throughput;
+mod aqm;
+mod bufferbloat;
+mod drawing;
+mod fbbrv2_rtprop;
+mod fbbrv2_single;
+mod fbbrv2_timeline;
+mod fbbrv2_vs_cubic;
+mod interaction_late_joiner;
+mod interaction_pairs;
+mod interaction_rtt;
+mod interaction_single;
+mod names;
+mod plain;
+mod rmem_sweep;
+mod wmem_sweep;
+
+pub use drawing::{Curve, Drawing, Kind, OverTime, curves, distribution};
+pub use plain::PLAIN;
+
+use crate::compare::Table;
+use crate::results::{Results, Window};
+use crate::verdict::Ordering;
+
+/// An experiment of a paper: what is made of the results of a scenario's cells.
+pub struct Suite {
+    /// Name of the suite and of its scenario.
+    pub name: &'static str,
+    /// Number of the experiment, such as `E1`; empty for what no paper has measured.
+    pub experiment: &'static str,
+    /// Paper and table or figure.
+    pub paper: &'static str,
+    /// Parts of a run that are looked at by themselves.
+    pub windows: &'static [Window],
+    /// The paper's tables.
+    pub tables: fn(&Results) -> Vec<Table>,
+    /// What a reproduction should show.
+    pub orderings: &'static [Ordering],
+    /// The paper's figures.
+    pub figures: fn(&Results) -> Vec<Drawing>,
+}
+
+/// All of them, in the order of the experiments.
+pub const SUITES: &[&Suite] = &[
+    &interaction_single::SUITE,
+    &interaction_pairs::SUITE,
+    &interaction_rtt::SUITE,
+    &interaction_late_joiner::SUITE,
+    &fbbrv2_timeline::SUITE,
+    &fbbrv2_rtprop::SUITE,
+    &fbbrv2_single::SUITE,
+    &fbbrv2_vs_cubic::SUITE,
+    &aca_estimator::SUITE,
+    &aca_cwnd::SUITE,
+    &aca_delivered::SUITE,
+    &aca_loss::SUITE,
+    &aca_fairness::SUITE,
+    &aca_throughput::SUITE,
+    &aca_rtt::SUITE,
+    &bufferbloat::SUITE,
+    &rmem_sweep::SUITE,
+    &wmem_sweep::SUITE,
+    &aqm::SUITE,
+];
+
+/// Looks one up; scenarios of a user have the tables of [`PLAIN`].
+#[must_use]
+pub fn by_name(name: &str) -> Option<&'static Suite> {
+    SUITES.iter().copied().find(|suite| suite.name == name)
+}

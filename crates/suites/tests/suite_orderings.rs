@@ -1,0 +1,186 @@
+//! Every ordering of every suite, on worlds that were not measured: it holds where it should, and each comparison in it
+//! can fail.
+
+mod common;
+
+use ccactl_report::figure::paper::Width;
+use ccactl_report::figure::{grid, plot::plot};
+use ccactl_scenario::{SHIPPED, ScenarioFile, Shipped};
+use ccactl_suites::Cell;
+use ccactl_suites::results::Results;
+use ccactl_suites::suite::{Kind, SUITES, Suite};
+use common::{world, worlds};
+
+fn cells(suite: &Suite) -> Vec<Cell> {
+    let shipped = Shipped::by_name(suite.name).unwrap_or_else(|| panic!("{}: no such scenario", suite.name));
+    ScenarioFile::parse(&format!("{}.toml", shipped.name), shipped.text, &[]).unwrap().cells().to_vec()
+}
+
+fn ideal(suite: &Suite) -> Results {
+    world::results(&cells(suite), suite.windows, worlds::of(suite.name))
+}
+
+#[test]
+fn every_ordering_holds_in_its_world() {
+    for suite in SUITES {
+        let results = ideal(suite);
+        assert!(!suite.orderings.is_empty(), "{}: a reproduction should show something", suite.name);
+        for ordering in suite.orderings {
+            let verdict = ordering.judge(&results);
+            assert_eq!(verdict.passed, Some(true), "{}: {}\n{:#?}", suite.name, verdict.text, verdict.evidence);
+        }
+    }
+}
+
+#[test]
+fn every_comparison_of_every_ordering_can_fail() {
+    for suite in SUITES {
+        let results = ideal(suite);
+        for ordering in suite.orderings {
+            let claims = (ordering.claims)(&results);
+            let mut failed = vec![false; claims.list().len()];
+            for_each_change(&results, &mut |changed| {
+                for (failed, claim) in failed.iter_mut().zip((ordering.claims)(changed).list()) {
+                    *failed |= claim.holds == Some(false);
+                }
+            });
+            let never: Vec<_> = failed.iter().zip(claims.list()).filter(|(failed, _)| !**failed).collect();
+            assert!(never.is_empty(), "{}: {}: no figure makes these fail: {never:#?}", suite.name, ordering.text);
+        }
+    }
+}
+
+/// Each figure of the world by itself, far down and far up.
+fn for_each_change(results: &Results, judge: &mut dyn FnMut(&Results)) {
+    for cell in 0..results.cells.len() {
+        let run = &results.cells[cell].runs[0];
+        let parts: Vec<Option<&str>> =
+            std::iter::once(None).chain(run.windows.keys().map(|name| Some(*name))).collect();
+        for part in parts {
+            for flow in 0..run.whole.flows.len() {
+                for metric in world::STORED {
+                    for value in [0.0, 0.01, 1e5, 1e9] {
+                        let mut changed = results.clone();
+                        let run = &mut changed.cells[cell].runs[0];
+                        let part = match part {
+                            None => &mut run.whole,
+                            Some(name) => run.windows.get_mut(name).unwrap(),
+                        };
+                        world::set(part, flow, metric, value);
+                        judge(&changed);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_ordering_without_its_cells_is_not_judged() {
+    for suite in SUITES {
+        for ordering in suite.orderings {
+            let verdict = ordering.judge(&Results::default());
+            assert_eq!(verdict.passed, None, "{}: {}", suite.name, verdict.text);
+            assert!(
+                verdict.evidence.iter().all(|claim| claim.holds.is_none() && claim.text.contains("not measured")),
+                "{:?}",
+                verdict.evidence
+            );
+        }
+    }
+}
+
+#[test]
+fn what_speaks_against_an_ordering_decides_even_when_other_cells_are_missing() {
+    let suite = SUITES.iter().find(|suite| suite.name == "aca-rtt").unwrap();
+    let mut results = ideal(suite);
+    results.cells.retain(|cell| cell.label("ratio") != Some("3"));
+    let mildest = &suite.orderings[0];
+    assert_eq!(mildest.judge(&results).passed, None);
+    let aca = results.cells.iter_mut().find(|cell| cell.has(&[("ratio", "6"), ("algorithm", "aca")])).unwrap();
+    world::set(&mut aca.runs[0].whole, 0, ccactl_suites::results::Metric::Throughput, 1e4);
+    let verdict = mildest.judge(&results);
+    assert_eq!(verdict.passed, Some(false));
+    assert!(verdict.evidence[0].text.contains("6 aca 1000.00"), "the failure comes first: {:?}", verdict.evidence);
+}
+
+#[test]
+fn every_figure_in_print_finds_its_cell() {
+    use ccactl_suites::compare::{SHEETS, sheet};
+    let printed_of = |name: &str| {
+        let suite = SUITES.iter().find(|suite| suite.name == name).unwrap();
+        let tables = (suite.tables)(&ideal(suite));
+        let entries = tables.iter().flat_map(|table| &table.rows).flat_map(|row| &row.entries);
+        entries.flat_map(|entry| &entry.0).filter(|compared| compared.printed.is_some()).count()
+    };
+    // All numbers of a sheet: rows times columns that are not keys.
+    let numbers = |name: &str, keys: usize| sheet(name).numbers(keys);
+    assert_eq!(printed_of("interaction-single"), numbers("p0_single_flow", 2));
+    // A matrix shows each pair of different algorithms twice.
+    let (alike, different) = (2 * 6 * 9, 2 * 15 * 9);
+    assert_eq!(numbers("p0_pairs", 3), alike + different);
+    assert_eq!(printed_of("interaction-pairs"), alike + 2 * different);
+    assert_eq!(printed_of("fbbrv2-single"), numbers("p1_single_flow", 2));
+    assert_eq!(printed_of("fbbrv2-vs-cubic"), numbers("p1_vs_cubic", 2));
+    assert_eq!(printed_of("aca-rtt"), numbers("p2_rtt_ratio", 2));
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../published");
+    let mut files: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .filter_map(|file| Some(file.unwrap().file_name().to_str()?.strip_suffix(".csv")?.to_owned()))
+        .collect();
+    files.sort();
+    assert_eq!(files, SHEETS.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+}
+
+#[test]
+fn tables_and_figures_refer_to_axes_that_the_scenario_has() {
+    for suite in SUITES {
+        let results = ideal(suite);
+        for table in (suite.tables)(&results) {
+            assert!(!table.rows.is_empty(), "{}: {}", suite.name, table.title);
+            for row in &table.rows {
+                assert!(row.names.iter().all(|name| name != "–"), "{}: {}: {:?}", suite.name, table.title, row.names);
+                assert_eq!(row.entries.len(), table.columns.len(), "{}: {}", suite.name, table.title);
+                for compared in row.entries.iter().flat_map(|entry| &entry.0) {
+                    assert!(compared.measured.is_some(), "{}: {}: {:?}", suite.name, table.title, compared.metric);
+                }
+            }
+        }
+        let figures = (suite.figures)(&results);
+        assert!(!figures.is_empty(), "{}: the paper has a figure", suite.name);
+        let mut names: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), figures.len(), "{}: two figures of one name", suite.name);
+    }
+}
+
+/// With `CCACTL_DRAWINGS=DIR` they can be looked at.
+#[test]
+fn every_line_and_matrix_can_be_drawn_and_names_what_it_shows() {
+    let folder = std::env::var_os("CCACTL_DRAWINGS").map(std::path::PathBuf::from);
+    for suite in SUITES {
+        for drawing in (suite.figures)(&ideal(suite)) {
+            let (svg, names) = match &drawing.kind {
+                Kind::OverTime { .. } => continue,
+                Kind::Lines(lines) => {
+                    (plot(lines, Width::Single), lines.lines.iter().map(|line| line.name.clone()).collect())
+                }
+                Kind::Matrix(matrix) => (grid(matrix, Width::Double), [&matrix.rows[..], &matrix.columns[..]].concat()),
+            };
+            assert!(!names.is_empty() && names.iter().all(|name| svg.contains(name.as_str())), "{}", drawing.name);
+            if let Some(folder) = &folder {
+                std::fs::write(folder.join(format!("{}-{}.svg", suite.name, drawing.name)), svg).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn every_scenario_with_a_matrix_is_a_suite() {
+    for shipped in SHIPPED {
+        let file = ScenarioFile::parse(&format!("{}.toml", shipped.name), shipped.text, &[]).unwrap();
+        let is_suite = SUITES.iter().any(|suite| suite.name == shipped.name);
+        assert!(is_suite || file.axes.is_empty(), "{}", shipped.name);
+    }
+}

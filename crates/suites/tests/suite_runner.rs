@@ -1,0 +1,315 @@
+//! The runner with an executor that only writes files: order, side by side, and resuming after every interruption.
+
+mod common;
+
+use ccactl_suites::runner::{
+    Executor, Notice, Only, Overhead, Step, SuiteFolder, Watcher, pending, remaining, run, select,
+};
+use ccactl_suites::{Cell, Error, Result};
+use common::{cells, result_json};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// Writes what a bench writes, in its order; is killed after so many writes of files and folders, as by SIGKILL.
+struct Fake {
+    writes_left: AtomicUsize,
+    valid: fn(&Cell) -> bool,
+    fails: fn(&Cell) -> bool,
+    begun: Mutex<Vec<String>>,
+    now: AtomicUsize,
+    most: AtomicUsize,
+    pause: Duration,
+}
+
+impl Fake {
+    fn new() -> Fake {
+        Fake::killed_after(usize::MAX)
+    }
+
+    fn killed_after(writes: usize) -> Fake {
+        Fake {
+            writes_left: AtomicUsize::new(writes),
+            valid: |_| true,
+            fails: |_| false,
+            begun: Mutex::default(),
+            now: AtomicUsize::new(0),
+            most: AtomicUsize::new(0),
+            pause: Duration::ZERO,
+        }
+    }
+
+    fn begun(&self) -> Vec<String> {
+        self.begun.lock().unwrap().clone()
+    }
+
+    fn write(&self, action: impl FnOnce()) -> Result<()> {
+        let left = self.writes_left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        left.map_err(|_| Error::Interrupted)?;
+        action();
+        Ok(())
+    }
+}
+
+impl Executor for Fake {
+    fn execute(&self, cell: &Cell, folder: &Path, _: &AtomicBool, observe: &mut dyn FnMut(Step<'_>)) -> Result<()> {
+        self.begun.lock().unwrap().push(cell.id.clone());
+        self.most.fetch_max(self.now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        std::thread::sleep(self.pause);
+        self.now.fetch_sub(1, Ordering::SeqCst);
+        if (self.fails)(cell) {
+            return Err(Error::Panicked);
+        }
+        assert!(!folder.exists(), "a cell begins without what an earlier attempt has left");
+        self.write(|| fs::create_dir_all(folder).unwrap())?;
+        self.write(|| fs::write(folder.join("scenario.toml"), cell.scenario.to_toml()).unwrap())?;
+        for run in 1..=cell.scenario.repeat {
+            observe(Step::Run { run, attempt: 1 });
+            let directory = folder.join(format!("run-{run}"));
+            self.write(|| fs::create_dir(&directory).unwrap())?;
+            self.write(|| fs::write(directory.join("recording.parquet"), "rows").unwrap())?;
+        }
+        let json = result_json(cell, (self.valid)(cell));
+        self.write(|| fs::write(folder.join("result.json.partial"), &json).unwrap())?;
+        self.write(|| fs::rename(folder.join("result.json.partial"), folder.join("result.json")).unwrap())
+    }
+}
+
+struct Nobody;
+
+impl Watcher for Nobody {
+    fn notice(&mut self, _: Notice<'_>) {}
+}
+
+fn carry_out(folder: &Path, cells: &[Cell], jobs: usize, fake: &Fake) -> Result<Vec<String>> {
+    let folder = SuiteFolder::open(folder, "test", cells)?;
+    let left = pending(&folder, cells)?;
+    let failures = run(&folder, &left, jobs, fake, &AtomicBool::new(false), &mut Nobody)?;
+    Ok(failures.into_iter().map(|failure| failure.cell).collect())
+}
+
+/// Every file with its content.
+fn tree(folder: &Path) -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().display().to_string();
+                files.insert(name, fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    files
+}
+
+#[test]
+fn cells_run_in_their_order_and_never_more_side_by_side_than_asked_for() {
+    let cells = cells(&["a", "b", "c", "d", "e", "f", "g"]);
+    let names: Vec<String> = cells.iter().map(|cell| cell.id.clone()).collect();
+    for jobs in [1, 3] {
+        let folder = TempDir::new().unwrap();
+        let fake = Fake { pause: Duration::from_millis(30), ..Fake::new() };
+        assert_eq!(carry_out(folder.path(), &cells, jobs, &fake).unwrap(), Vec::<String>::new());
+        let mut begun = fake.begun();
+        assert!(fake.most.load(Ordering::SeqCst) <= jobs);
+        if jobs > 1 {
+            // Threads that wake up together may note their cells in another order, but only within a round.
+            begun.sort();
+        }
+        assert_eq!(begun, names);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// Whatever the moments at which it is killed, the suite ends with the files of one that was not, and no
+    /// finished cell is run again.
+    #[test]
+    fn a_suite_that_is_killed_at_any_moments_ends_like_one_that_was_not(
+        kills in proptest::collection::vec(0usize..30, 0..5),
+        repeats in proptest::collection::vec(1u32..3, 1..5),
+        jobs in 1usize..3,
+    ) {
+        let names: Vec<String> = (0..repeats.len()).map(|i| format!("cell-{i}")).collect();
+        let mut cells = cells(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        for (cell, repeat) in cells.iter_mut().zip(repeats) {
+            cell.scenario.repeat = repeat;
+        }
+        let (whole, killed) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        carry_out(whole.path(), &cells, 1, &Fake::new()).unwrap();
+        for writes in kills {
+            let fake = Fake::killed_after(writes);
+            let finished = |folder: &Path| -> Vec<String> {
+                cells.iter().map(|c| c.id.clone()).filter(|id| folder.join(id).join("result.json").exists()).collect()
+            };
+            let before = finished(killed.path());
+            let _ = carry_out(killed.path(), &cells, jobs, &fake);
+            prop_assert!(fake.begun().iter().all(|id| !before.contains(id)));
+        }
+        carry_out(killed.path(), &cells, jobs, &Fake::new()).unwrap();
+        prop_assert_eq!(tree(killed.path()), tree(whole.path()));
+    }
+}
+
+#[test]
+fn a_cell_without_a_valid_run_is_run_again_and_others_are_not() {
+    let cells = cells(&["a", "b", "c"]);
+    let folder = TempDir::new().unwrap();
+    let fake = Fake { valid: |cell| cell.id != "axis=b", ..Fake::new() };
+    carry_out(folder.path(), &cells, 1, &fake).unwrap();
+    let again = Fake::new();
+    carry_out(folder.path(), &cells, 1, &again).unwrap();
+    assert_eq!(again.begun(), ["axis=b"]);
+    let never = Fake::new();
+    carry_out(folder.path(), &cells, 1, &never).unwrap();
+    assert!(never.begun().is_empty());
+}
+
+#[test]
+fn cells_that_fail_are_named_and_the_others_run() {
+    let cells = cells(&["a", "b", "c"]);
+    let folder = TempDir::new().unwrap();
+    let fake = Fake { fails: |cell| cell.id == "axis=b", ..Fake::new() };
+    assert_eq!(carry_out(folder.path(), &cells, 1, &fake).unwrap(), ["axis=b"]);
+    assert_eq!(fake.begun(), ["axis=a", "axis=b", "axis=c"]);
+}
+
+#[test]
+fn three_failures_in_a_row_end_the_suite() {
+    let cells = cells(&["a", "b", "c", "d", "e", "f"]);
+    let folder = TempDir::new().unwrap();
+    let fake = Fake { fails: |cell| cell.id != "axis=a", ..Fake::new() };
+    assert_eq!(carry_out(folder.path(), &cells, 1, &fake).unwrap(), ["axis=b", "axis=c", "axis=d"]);
+}
+
+#[test]
+fn an_interrupted_suite_begins_no_further_cell() {
+    let cells = cells(&["a", "b", "c"]);
+    let root = TempDir::new().unwrap();
+    let folder = SuiteFolder::open(root.path(), "test", &cells).unwrap();
+    struct Raise<'a>(&'a AtomicBool);
+    impl Watcher for Raise<'_> {
+        fn notice(&mut self, notice: Notice<'_>) {
+            if matches!(notice, Notice::Finished(0)) {
+                self.0.store(true, Ordering::SeqCst);
+            }
+        }
+    }
+    let flag = AtomicBool::new(false);
+    let fake = Fake::new();
+    let error = run(&folder, &cells, 1, &fake, &flag, &mut Raise(&flag)).unwrap_err();
+    assert_eq!((error.exit_code(), fake.begun()), (ccactl_abi::exit::INTERRUPTED, vec!["axis=a".to_owned()]));
+}
+
+#[test]
+fn the_folder_of_another_scenario_is_refused_and_says_what_differs() {
+    let cells = cells(&["a", "b"]);
+    let folder = TempDir::new().unwrap();
+    carry_out(folder.path(), &cells, 1, &Fake::new()).unwrap();
+    let before = tree(folder.path());
+    let refused = |scenario: &str, cells: &[Cell]| {
+        let error = SuiteFolder::open(folder.path(), scenario, cells).unwrap_err();
+        assert_eq!(error.exit_code(), ccactl_abi::exit::USAGE);
+        error.to_string()
+    };
+    let mut other = cells.clone();
+    other[1].scenario.repeat = 7;
+    let text = refused("test", &other);
+    assert!(text.contains("`repeat = 7` in cell axis=b") && text.contains("`repeat = 1`"), "{text}");
+    assert!(refused("other", &cells).contains("results of other"), "names of the scenarios");
+    assert!(refused("test", &cells[..1]).contains("without the cell axis=b"), "fewer cells");
+    assert!(refused("test", &common::cells(&["a", "b", "c"])).contains("with the cell axis=c"), "more cells");
+    assert_eq!(tree(folder.path()), before, "nothing was touched");
+}
+
+#[test]
+fn somebody_elses_folder_is_refused_and_left_as_it_is() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("thesis.tex"), "text").unwrap();
+    let error = SuiteFolder::open(folder.path(), "test", &cells(&["a"])).unwrap_err();
+    assert!(error.to_string().contains("thesis.tex"), "{error}");
+    assert_eq!(tree(folder.path()).len(), 1);
+}
+
+#[test]
+fn a_folder_is_open_once_at_a_time() {
+    let folder = TempDir::new().unwrap();
+    let cells = cells(&["a"]);
+    let first = SuiteFolder::open(folder.path(), "test", &cells).unwrap();
+    assert!(matches!(SuiteFolder::open(folder.path(), "test", &cells), Err(Error::Busy { .. })));
+    drop(first);
+    SuiteFolder::open(folder.path(), "test", &cells).unwrap();
+}
+
+#[test]
+fn a_result_of_another_scenario_or_version_is_an_error_and_is_not_removed() {
+    let cells = cells(&["a"]);
+    let folder = TempDir::new().unwrap();
+    carry_out(folder.path(), &cells, 1, &Fake::new()).unwrap();
+    let result = folder.path().join("axis=a/result.json");
+    let (good, toml) = (fs::read_to_string(&result).unwrap(), folder.path().join("axis=a/scenario.toml"));
+    let refused = |what: &str| {
+        let error = carry_out(folder.path(), &cells, 1, &Fake::new()).unwrap_err();
+        assert!(matches!(error, Error::Result { .. }), "{what}: {error}");
+        assert!(result.exists(), "{what}");
+    };
+    fs::write(&result, good.replace(ccactl_suites::runner::VERSION, "0.0.9")).unwrap();
+    refused("another version");
+    fs::write(&result, &good[..good.len() / 2]).unwrap();
+    refused("half a file");
+    fs::write(&result, &good).unwrap();
+    fs::write(toml, "repeat = 9").unwrap();
+    refused("another scenario");
+}
+
+#[test]
+fn only_takes_cells_by_their_labels() {
+    let cells: Vec<Cell> = common::grid(&[("buffer", &["5bdp", "0.8bdp"]), ("pair", &["reno+cubic", "vegas+bbr"])]);
+    let ids = |only: &[&str]| -> Result<Vec<String>> {
+        let only: Vec<Only> = only.iter().map(|text| text.parse().unwrap()).collect();
+        Ok(select(&cells, &only)?.into_iter().map(|cell| cell.id).collect())
+    };
+    assert_eq!(ids(&[]).unwrap().len(), 4);
+    assert_eq!(ids(&["buffer=5bdp,pair=reno+cubic"]).unwrap(), ["buffer=5bdp,pair=reno+cubic"]);
+    assert_eq!(ids(&["pair=vegas+bbr"]).unwrap(), ["buffer=5bdp,pair=vegas+bbr", "buffer=0.8bdp,pair=vegas+bbr"]);
+    assert_eq!(ids(&["pair=vegas+bbr", "buffer=5bdp"]).unwrap().len(), 3, "several are alternatives");
+    let error = |only| ids(&[only]).unwrap_err().to_string();
+    assert!(error("bufer=5bdp").contains("(buffer, pair)"));
+    assert!(error("buffer=6bdp").contains("(0.8bdp, 5bdp)"));
+    assert!(error("buffer=5bdp,buffer=0.8bdp").contains("one cell has together"));
+    for text in ["", "buffer", "buffer=", "=5bdp", "buffer=5bdp,"] {
+        assert!(text.parse::<Only>().is_err(), "{text:?}");
+    }
+}
+
+#[test]
+fn remaining_time_is_that_of_the_job_that_ends_last() {
+    let seconds = |all: &[u64]| all.iter().map(|&s| Duration::from_secs(s)).collect::<Vec<_>>();
+    let left = |running: &[u64], waiting: &[u64], jobs| remaining(&seconds(running), seconds(waiting), jobs).as_secs();
+    assert_eq!(left(&[], &[], 2), 0);
+    assert_eq!(left(&[40], &[100, 100], 1), 240);
+    assert_eq!(left(&[40, 90], &[100, 100], 2), 190);
+    assert_eq!(left(&[40], &[100], 2), 100, "a free job takes the one that waits");
+}
+
+#[test]
+fn overhead_is_what_cells_took_beyond_their_runs() {
+    let second = Duration::from_secs(1);
+    let mut overhead = Overhead::default();
+    let guess = overhead.per_run();
+    assert!(guess > Duration::ZERO);
+    overhead.learn(32 * second, 10 * second, 3);
+    overhead.learn(14 * second, 10 * second, 1);
+    assert_eq!(overhead.per_run(), Duration::from_millis(1500));
+    assert_eq!(overhead.of_cell(10 * second, 2), 23 * second);
+}
