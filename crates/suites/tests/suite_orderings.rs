@@ -3,10 +3,12 @@
 
 mod common;
 
+use ccactl_report::figure::paper::Width;
+use ccactl_report::figure::{grid, plot::plot};
 use ccactl_scenario::{SHIPPED, ScenarioFile, Shipped};
 use ccactl_suites::Cell;
 use ccactl_suites::results::Results;
-use ccactl_suites::suite::{SUITES, Suite};
+use ccactl_suites::suite::{Kind, SUITES, Suite};
 use common::{world, worlds};
 
 fn cells(suite: &Suite) -> Vec<Cell> {
@@ -150,6 +152,27 @@ fn tables_and_figures_refer_to_axes_that_the_scenario_has() {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), figures.len(), "{}: two figures of one name", suite.name);
+    }
+}
+
+/// With `CCACTL_DRAWINGS=DIR` they can be looked at.
+#[test]
+fn every_line_and_matrix_can_be_drawn_and_names_what_it_shows() {
+    let folder = std::env::var_os("CCACTL_DRAWINGS").map(std::path::PathBuf::from);
+    for suite in SUITES {
+        for drawing in (suite.figures)(&ideal(suite)) {
+            let (svg, names) = match &drawing.kind {
+                Kind::OverTime { .. } => continue,
+                Kind::Lines(lines) => {
+                    (plot(lines, Width::Single), lines.lines.iter().map(|line| line.name.clone()).collect())
+                }
+                Kind::Matrix(matrix) => (grid(matrix, Width::Double), [&matrix.rows[..], &matrix.columns[..]].concat()),
+            };
+            assert!(!names.is_empty() && names.iter().all(|name| svg.contains(name.as_str())), "{}", drawing.name);
+            if let Some(folder) = &folder {
+                std::fs::write(folder.join(format!("{}-{}.svg", suite.name, drawing.name)), svg).unwrap();
+            }
+        }
     }
 }
 

@@ -31,7 +31,7 @@ pub struct Rem {
 }
 
 impl Default for Rem {
-    /// The paper's γ, α and φ; target and interval of its authors' simulations.
+    /// The paper's γ, α and φ; target and interval of ns-2, whose REM is by its authors.
     fn default() -> Self {
         Rem { gamma: 0.001, alpha: 0.1, phi: 1.001, target_packets: 20, interval: 2_000_000, ecn: false }
     }

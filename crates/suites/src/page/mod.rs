@@ -108,7 +108,10 @@ impl Report {
     /// # Errors
     /// When a recording cannot be read, or a signal asked for the end.
     pub fn draw(&mut self, suite: &Suite, results: &Results, interrupt: &AtomicBool) -> Result<()> {
-        self.figures = figures::draw(&(suite.figures)(results), results, interrupt)?;
+        let mut drawn = figures::draw(&(suite.figures)(results), results, interrupt)?;
+        // So that the figures of several suites can lie in one folder, as those of a documentation do.
+        drawn.iter_mut().for_each(|figure| figure.name = format!("{}-{}", self.scenario, figure.name));
+        self.figures = drawn;
         Ok(())
     }
 
