@@ -96,8 +96,8 @@ fn print(calibration: &Calibration, path: &Path) -> Result<()> {
     for point in calibration.points.iter().filter(|point| !point.valid) {
         println!("{}", told(point));
     }
-    let (beyond, carried) = shipped(calibration)?;
-    for (runs, names) in carried.iter().rev() {
+    let Carried { by_runs, beyond } = shipped(calibration)?;
+    for (runs, names) in by_runs.iter().rev() {
         println!("{runs} side by side: {}", names.join(", "));
     }
     if !beyond.is_empty() {
@@ -107,18 +107,25 @@ fn print(calibration: &Calibration, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The shipped scenarios by the number of runs that may go side by side, and those whose rate is too high for even one.
-fn shipped(calibration: &Calibration) -> Result<(Vec<String>, BTreeMap<usize, Vec<String>>)> {
-    let mut beyond = Vec::new();
-    let mut carried: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+/// The shipped scenarios by what this host carries.
+#[derive(Default)]
+struct Carried {
+    /// By the number of runs that may go side by side.
+    by_runs: BTreeMap<usize, Vec<String>>,
+    /// The rate is too high for even one run.
+    beyond: Vec<String>,
+}
+
+fn shipped(calibration: &Calibration) -> Result<Carried> {
+    let mut carried = Carried::default();
     for shipped in SHIPPED {
         let scenario =
             Scenario::parse(&format!("{}.toml", shipped.name), shipped.text).map_err(ccactl_testbed::Error::from)?;
         let rate_bps = Topology::of(&scenario, 1).carried_bps;
         match calibration.parallel_runs(rate_bps) {
-            0 => beyond.push(format!("{} ({} Mbit/s)", scenario.name, rate_bps as f64 / 1e6)),
-            runs => carried.entry(runs).or_default().push(scenario.name),
+            0 => carried.beyond.push(format!("{} ({} Mbit/s)", scenario.name, rate_bps as f64 / 1e6)),
+            runs => carried.by_runs.entry(runs).or_default().push(scenario.name),
         }
     }
-    Ok((beyond, carried))
+    Ok(carried)
 }

@@ -123,9 +123,9 @@ fn a_step_of_the_rate_is_visible_in_the_series_of_the_link() {
 }
 
 /// Mean rate of the link's way up in each second, Mbit/s.
-fn sent_by_second(file: &Path) -> Vec<f64> {
+fn sent_by_second(file: &Path) -> [f64; 4] {
     let reader = ParquetRecordBatchReaderBuilder::try_new(fs::File::open(file).unwrap()).unwrap().build().unwrap();
-    let mut bits = vec![0.0; 4];
+    let mut bits = [0.0; 4];
     for batch in reader {
         let batch = batch.unwrap();
         let column = |name: &str| batch.column_by_name(name).unwrap().as_any();
@@ -136,7 +136,7 @@ fn sent_by_second(file: &Path) -> Vec<f64> {
             bits[((times.value(row) - 1) / 1_000_000) as usize] += rates.value(row) as f64 / 100.0;
         }
     }
-    bits.iter().map(|bits| bits / 1e6).collect()
+    bits.map(|bits| bits / 1e6)
 }
 
 #[test]
