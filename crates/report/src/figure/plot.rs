@@ -19,7 +19,7 @@ const MARKED: usize = 30;
 /// … and markers on a line of more.
 const MARKERS: usize = 7;
 /// Spread of x beyond which a linear axis would press the small values together.
-const WIDE: f64 = 20.0;
+const WIDE: f64 = 8.0;
 
 /// Lines over one axis.
 #[derive(Debug, Clone, PartialEq)]

@@ -125,7 +125,7 @@ pub fn curves(curve: &Curve<'_>, results: &Results) -> Plot {
         };
         let line = |name: String, style: Style, points: Vec<Point>| Line {
             name,
-            color: color(value),
+            color: color(value, number),
             number,
             style,
             points: in_order(points),
@@ -162,7 +162,7 @@ pub fn distribution(results: &Results, common: &[(&str, &str)], lines: &str, flo
         let all = times.len() as f64;
         let point = |(i, x): (usize, f64)| Point { x, y: (i + 1) as f64 / all, ci95: None };
         let points = times.into_iter().enumerate().map(point).collect();
-        Line { name: value.to_owned(), color: color(value), number, style: Style::Steps, points }
+        Line { name: value.to_owned(), color: color(value, number), number, style: Style::Steps, points }
     };
     Plot {
         title: "Distribution of flow completion times".to_owned(),
@@ -182,9 +182,11 @@ fn number_of(label: &str) -> Option<f64> {
     label.parse().ok().or_else(|| label.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%').parse().ok())
 }
 
-/// Of the registry; names that are no algorithm are told apart by their markers.
-fn color(name: &str) -> String {
-    ccactl_abi::Algorithm::by_name(name).map_or("#444444", |algorithm| algorithm.color).to_owned()
+/// Of the registry; lines that are no algorithms have Okabe and Ito's colours in turn.
+fn color(name: &str, number: usize) -> String {
+    const OTHERS: [&str; 7] = ["#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7"];
+    let of_registry = ccactl_abi::Algorithm::by_name(name).map(|algorithm| algorithm.color);
+    of_registry.unwrap_or(OTHERS[number % OTHERS.len()]).to_owned()
 }
 
 fn file_name(cell: &str) -> String {
