@@ -2,7 +2,7 @@
 
 use ccactl_rollout::Share;
 use ccactl_scenario::Scenario;
-use ccactl_testbed::emulator::{Emulator, Port, address};
+use ccactl_testbed::emulator::{Devices, Emulator, Topology, address};
 use ccactl_testbed::host::netns::Netns;
 use ccactl_testbed::host::run_id::{PREFIX, RunId};
 use ccactl_testbed::host::tun::Tun;
@@ -146,7 +146,7 @@ struct Link {
 
 impl Link {
     fn new(scenario: &str) -> Link {
-        let link = Scenario::parse("test.toml", scenario).unwrap_or_else(|error| panic!("{error}")).link;
+        let scenario = Scenario::parse("test.toml", scenario).unwrap_or_else(|error| panic!("{error}"));
         let id = RunId::new();
         let namespace = |role: &str| {
             let netns = Netns::create(format!("{PREFIX}-{id}-{role}")).unwrap_or_else(|error| panic!("{error}"));
@@ -154,16 +154,18 @@ impl Link {
             netns
         };
         let (sender, receiver) = (namespace("tx"), namespace("rx"));
-        let device = |netns: &Netns, address| Tun::create(netns, address, link.mtu).unwrap_or_else(|e| panic!("{e}"));
-        let port = Port { tun: device(&sender, address::sender(0)), one_way: link.base_rtt.ns / 2 };
-        let far = device(&receiver, address::RECEIVER);
-        let emulator = Emulator::start(vec![port], far, &link, 1).unwrap_or_else(|error| panic!("{error}"));
+        let mtu = scenario.link.mtu;
+        let device = |netns: &Netns, address| Tun::create(netns, address, mtu).unwrap_or_else(|e| panic!("{e}"));
+        let devices =
+            Devices { hosts: vec![device(&sender, address::host(0))], server: device(&receiver, address::SERVER) };
+        let emulator = Emulator::start(devices, Topology::of(&scenario, 1), scenario.duration.ns);
+        let emulator = emulator.unwrap_or_else(|error| panic!("{error}"));
         Link { _emulator: emulator, sender, receiver }
     }
 
     /// A connection whose sending end belongs to `cgroup`, and whose receiving end does not.
     fn connection(&self, cgroup: &Path) -> (TcpStream, TcpStream) {
-        let listener = self.receiver.run(|| TcpListener::bind((address::RECEIVER, 0))).expect("a free port");
+        let listener = self.receiver.run(|| TcpListener::bind((address::SERVER, 0))).expect("a free port");
         let to = listener.local_addr().expect("it is bound");
         let inside = Inside::enter(cgroup);
         let sender = self.sender.run(|| TcpStream::connect(to)).expect("the link is up");
