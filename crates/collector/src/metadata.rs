@@ -55,8 +55,8 @@ static KEYS: &[Key] = &[
     key(&["drops_before"], "streams of parts", "rows lost before the part began"),
     key(&["parts"], "last part", "how many there are; `drops_by_reason` of the whole recording stands beside it"),
     key(&["recovered"], "files of `recover`", "JSON `{rows, until, truncated}`: whole rows, time of the last, whether the stream ended without its end mark. `drops` is then what the last row knew"),
-    key(&["flows"], "testbed", "JSON: list of `{cgroup_id, name, algorithm}`"),
-    key(&["link"], "testbed", "JSON `{rate_bps, base_rtt_us, buffer_bytes, overhead_bytes}`"),
+    key(&["flows"], "testbed", "JSON: list of `{cgroup_id, name, algorithm, base_rtt_us, way}`; `way` past the bottleneck: `up`, `down` or `beside`"),
+    key(&["link"], "testbed", "JSON `{rate_bps, mean_rate_bps, base_rtt_us, buffer_bytes, overhead_bytes}`"),
     key(&["scenario"], "testbed", "the resolved scenario, TOML"),
     key(&["canary"], "guarded roll-outs", "JSON `{canary, baseline, share}`, kernel names"),
 ];

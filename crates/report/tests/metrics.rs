@@ -222,6 +222,21 @@ fn bytes_between_two_rows_are_spread_over_the_intervals_between_them() {
 }
 
 #[test]
+fn utilisation_is_that_of_the_busier_way_at_the_mean_rate() {
+    let link = r#"{"rate_bps":10000000,"mean_rate_bps":5000000,"overhead_bytes":14}"#;
+    let flows = r#"[{"cgroup_id":101,"way":"up"},{"cgroup_id":102,"way":"down"},{"cgroup_id":103,"way":"down"},{"cgroup_id":104,"way":"beside"}]"#;
+    let rows = (1..=4).flat_map(|flow| {
+        let pkts = flow * 10;
+        let payload = pkts * 1448;
+        [Row::at(flow, 0), Row { delivered_pkts: pkts as u32, ..Row::at(flow, SECOND).bytes(payload, payload) }]
+    });
+    let fixture = Fixture::new(rows.collect()).meta("link", link).meta("flows", flows);
+    let found = summary_of(&fixture, &Options::default()).unwrap();
+    // Down: 20 + 30 packets of 1514 bytes in a second, of 5 Mbit/s.
+    near(found.link.unwrap().utilisation, 50.0 * 1514.0 * 8.0 / 5e6);
+}
+
+#[test]
 fn utilisation_counts_headers_and_framing_of_delivered_packets() {
     let link = r#"{"rate_bps":10000000,"base_rtt_us":40000,"buffer_bytes":100000,"overhead_bytes":14}"#;
     let rows = vec![

@@ -428,3 +428,21 @@ fn an_impossible_tour_is_refused_with_line_and_field() {
         assert!(error.starts_with(&start) && error.contains(word), "{tour}: expected {start}…{word}, found {error}");
     }
 }
+
+#[test]
+fn the_mean_rate_is_that_of_the_run() {
+    let link = |lines: &str| {
+        let text = format!(
+            "duration = \"10s\"\n[link]\nrate = \"10Mbit/s\"\nbase_rtt = \"10ms\"\nbuffer = \"100p\"\n{lines}\n[[flow]]\nname = \"a\"\nalgorithm = \"native:reno\""
+        );
+        Scenario::parse("test.toml", &text).unwrap().link
+    };
+    assert_eq!(link("").mean_rate_bps(Span::from_secs(10)), 10e6);
+    let stepped = link("rate_steps = [{ at = \"4s\", rate = \"20Mbit/s\" }, { at = \"8s\", rate = \"5Mbit/s\" }]");
+    assert_eq!(stepped.mean_rate_bps(Span::from_secs(10)), (4.0 * 10e6 + 4.0 * 20e6 + 2.0 * 5e6) / 10.0);
+    assert_eq!(
+        stepped.mean_rate_bps(Span::from_secs(6)),
+        (4.0 * 10e6 + 2.0 * 20e6) / 6.0,
+        "what comes later is not in it"
+    );
+}

@@ -122,6 +122,8 @@ pub struct FlowInfo {
     pub algorithm: Option<String>,
     /// Round-trip time of this flow's empty path, when flows differ.
     pub base_rtt_us: Option<f64>,
+    /// Which way its data pass the bottleneck, `up` or `down`, where that has a transmitter for each; `beside` when they do not pass it.
+    pub way: Option<String>,
 }
 
 /// The bottleneck.
@@ -130,6 +132,8 @@ pub struct FlowInfo {
 pub struct Link {
     /// Rate on the wire, framing included.
     pub rate_bps: f64,
+    /// Mean over the run, where the rate changes.
+    pub mean_rate_bps: Option<f64>,
     /// Round-trip time of the empty path.
     pub base_rtt_us: Option<f64>,
     /// Size of the buffer.

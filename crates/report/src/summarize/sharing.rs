@@ -14,24 +14,34 @@ const HEADER_BYTES_IPV4: f64 = 52.0;
 /// 40 + 20 + 12.
 const HEADER_BYTES_IPV6: f64 = 72.0;
 
+/// [`FlowInfo::way`](crate::recording::FlowInfo::way) of a flow that does not pass the bottleneck.
+const BESIDE: &str = "beside";
+
 /// The bottleneck, when the recording knows it.
 pub fn link_summary(metadata: &Metadata, flows: &[Flow], run_us: u64) -> Option<LinkSummary> {
     let link = metadata.link.as_ref().filter(|link| link.rate_bps > 0.0)?;
-    let wire_bytes: f64 = flows
-        .iter()
-        .map(|flow| {
-            let ipv6 = flow.endpoints.src.contains(':');
-            let per_packet = link.overhead_bytes + if ipv6 { HEADER_BYTES_IPV6 } else { HEADER_BYTES_IPV4 };
-            flow.grown(Counter::BytesAcked) as f64 + flow.grown(Counter::DeliveredPkts) as f64 * per_packet
-        })
-        .sum();
+    // Each way has a transmitter of its own: the busier one is the bottleneck.
+    let mut wire_bytes: BTreeMap<Option<&str>, f64> = BTreeMap::new();
+    for flow in flows {
+        let info = metadata.flows.iter().find(|info| info.cgroup_id == flow.endpoints.cgroup_id);
+        let way = info.and_then(|info| info.way.as_deref());
+        if way == Some(BESIDE) {
+            continue;
+        }
+        let ipv6 = flow.endpoints.src.contains(':');
+        let per_packet = link.overhead_bytes + if ipv6 { HEADER_BYTES_IPV6 } else { HEADER_BYTES_IPV4 };
+        *wire_bytes.entry(way).or_default() +=
+            flow.grown(Counter::BytesAcked) as f64 + flow.grown(Counter::DeliveredPkts) as f64 * per_packet;
+    }
+    let wire_bytes = wire_bytes.into_values().fold(0.0, f64::max);
+    let mean_rate_bps = link.mean_rate_bps.unwrap_or(link.rate_bps);
     let bdp_bytes = link.base_rtt_us.map(|rtt_us| link.rate_bps * rtt_us / US_PER_S / BITS_PER_BYTE);
     Some(LinkSummary {
         rate_bps: link.rate_bps,
         base_rtt_us: link.base_rtt_us,
         buffer_bytes: link.buffer_bytes,
         buffer_bdp: link.buffer_bytes.zip(bdp_bytes.filter(|&bdp| bdp > 0.0)).map(|(buffer, bdp)| buffer / bdp),
-        utilisation: (run_us > 0).then(|| wire_bytes * BITS_PER_BYTE * US_PER_S / (link.rate_bps * run_us as f64)),
+        utilisation: (run_us > 0).then(|| wire_bytes * BITS_PER_BYTE * US_PER_S / (mean_rate_bps * run_us as f64)),
     })
 }
 

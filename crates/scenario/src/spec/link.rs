@@ -228,6 +228,20 @@ impl LinkSpec {
         }
     }
 
+    /// Rate on the wire in bit/s, mean over a run of that length.
+    #[must_use]
+    pub fn mean_rate_bps(&self, duration: Span) -> f64 {
+        if let Some(trace) = &self.rate_trace {
+            return trace.mean_rate().bps as f64;
+        }
+        let starts = std::iter::once((0, self.rate)).chain(self.rate_steps.iter().map(|step| (step.at.ns, step.rate)));
+        let ends = self.rate_steps.iter().map(|step| step.at.ns).chain([u64::MAX]);
+        let bits = starts
+            .zip(ends)
+            .map(|((start, rate), end)| rate.bps as f64 * end.min(duration.ns).saturating_sub(start) as f64);
+        bits.sum::<f64>() / duration.ns as f64
+    }
+
     /// Propagation delays of one direction, each for what leaves from its time on, ns.
     #[must_use]
     pub fn one_way(&self) -> Vec<(Nanos, Nanos)> {

@@ -5,8 +5,8 @@ use crate::host::cgroup::Cgroup;
 use ccactl_collector::{CgroupFilter, Every, KnownAlgorithm, Output, RecordOptions, Recorder, Summary};
 use ccactl_loader::Loader;
 use ccactl_report::RecordingSummary;
-use ccactl_scenario::Scenario;
 use ccactl_scenario::units::Span;
+use ccactl_scenario::{Direction, FlowSpec, LINK, Scenario};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -67,6 +67,15 @@ pub fn base_rtt_us(rtt: Span) -> f64 {
     rtt.ns as f64 / 1000.0
 }
 
+/// How the data of a flow pass the bottleneck, in the words of `ccactl.flows`.
+fn way(flow: &FlowSpec) -> &'static str {
+    match flow.direction {
+        _ if !flow.path.iter().any(|link| link == LINK) => "beside",
+        Direction::Upload => "up",
+        Direction::Download => "down",
+    }
+}
+
 fn metadata(scenario: &Scenario, cgroups: &[Cgroup]) -> BTreeMap<String, String> {
     let link = &scenario.link;
     let flows: Vec<_> = scenario
@@ -79,11 +88,13 @@ fn metadata(scenario: &Scenario, cgroups: &[Cgroup]) -> BTreeMap<String, String>
                 "name": flow.name,
                 "algorithm": flow.algorithm,
                 "base_rtt_us": base_rtt_us(scenario.base_rtt(flow)),
+                "way": way(flow),
             })
         })
         .collect();
     let link = json!({
         "rate_bps": link.rate.bps,
+        "mean_rate_bps": link.mean_rate_bps(scenario.duration),
         "base_rtt_us": base_rtt_us(link.base_rtt),
         "buffer_bytes": link.buffer_bytes(),
         "overhead_bytes": link.overhead_bytes,
