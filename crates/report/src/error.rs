@@ -125,7 +125,7 @@ pub enum Error {
     },
     /// The rows span more intervals than anybody can look at, or the memory holds.
     #[error(
-        "{path}: {span_s:.0} s in intervals of {interval_s} s are more than {most}: give a wider --interval, or a part of the \
+        "{path}: {span_s:.0} s in intervals of {interval_s} s are more than {most} {of}: give a wider --interval, or a part of the \
          recording with --from and --to"
     )]
     TooManyIntervals {
@@ -135,8 +135,10 @@ pub enum Error {
         span_s: f64,
         /// Asked for.
         interval_s: f64,
-        /// How many there may be.
+        /// How many there may be …
         most: u64,
+        /// … and where they are counted.
+        of: &'static str,
     },
     /// The window lies outside of the recording.
     #[error("{path}: no rows between {from_s} s and {to_s} s: the recording covers {first_s:.1} s to {last_s:.1} s")]

@@ -243,6 +243,21 @@ fn more_intervals_than_anybody_can_look_at_are_refused_at_once() {
 }
 
 #[test]
+fn intervals_are_counted_over_all_flows() {
+    let (_folder, path) = place("x.parquet");
+    // 115 days are within the limit of a recording, not when each of three flows is there all the time.
+    let rows = (1..=3).flat_map(|flow| [0, 9_900_000].map(|s| (flow, s)));
+    let row = |(flow, s): (u64, u64)| Row::at(flow, s * 1_000_000).bytes(1 + s, 1 + s).rtt(1000, 1 + s as u32);
+    let mut rows: Vec<Row> = rows.map(row).collect();
+    rows.sort_by_key(|row| row.t_us);
+    Fixture::new(rows).parquet(&path);
+    let text = complaint(&path);
+    assert!(text.contains("20000000 of all flows together") && text.contains("--interval"), "{text}");
+    let recordings = open_all(&[path]).unwrap();
+    assert!(summarize(&recordings, &Options { interval_s: 10.0, ..Options::default() }).is_ok());
+}
+
+#[test]
 fn a_tiny_interval_of_a_long_recording_is_refused() {
     let (_folder, path) = place("x.parquet");
     let row = |i: u64| Row::at(1, i * 1_000_000).bytes(i * 5000, i * 5000).rtt(1000, i as u32);

@@ -14,10 +14,7 @@ use crate::summary::DropSpan;
 use crate::walk::{COUNTERS, Closing, Counter, Endpoints, Event, FlowKey, Name, Names, Step, Walked, walk};
 use crate::{Error, Options};
 
-use super::US_PER_S;
-
-/// In intervals of a second more than a hundred days. Each of them costs memory, whether anything happened in it or not.
-const MOST_INTERVALS: u64 = 10_000_000;
+use super::intervals::Intervals;
 
 /// The columns that the figures are made of, beside counters and inner state.
 const COLUMNS: [&str; 18] = [
@@ -151,35 +148,15 @@ impl Flow {
     }
 }
 
-/// From the earliest row to the latest.
-#[derive(Default)]
-struct Span(Option<(u64, u64)>);
-
-impl Span {
-    fn reach(&mut self, t_us: u64) {
-        let (first_us, last_us) = self.0.unwrap_or((t_us, t_us));
-        self.0 = Some((first_us.min(t_us), last_us.max(t_us)));
-    }
-
-    fn length_us(&self) -> u64 {
-        self.0.map_or(0, |(first_us, last_us)| last_us - first_us)
-    }
-
-    fn intervals(&self, width_us: u64) -> u64 {
-        self.length_us() / width_us
-    }
-}
-
 /// Goes through the rows once, and once more when a flow has changed its algorithm: what happened in the second
 /// before a change is looked at when it is known that there is one.
 pub fn fold(recording: &Recording, window_us: (u64, u64), options: &Options) -> Result<Folded, Error> {
     let width_us = options.interval_us();
     let mut flows: Vec<Running> = Vec::new();
     let mut drops = Drops::default();
-    let mut span = Span::default();
+    let mut intervals = Intervals::new(width_us);
     let walked = walk(recording, window_us, &[&COLUMNS[..], &COUNTERS, &inner::COLUMNS].concat(), |step| {
-        span.reach(step.row.t_us);
-        if span.intervals(width_us) > MOST_INTERVALS {
+        if !intervals.have_room(step) {
             return;
         }
         if flows.len() <= step.flow {
@@ -188,14 +165,7 @@ pub fn fold(recording: &Recording, window_us: (u64, u64), options: &Options) -> 
         flows[step.flow].add(step, width_us);
         drops.add(step.row.t_us, step.row.dropped_rows, width_us);
     })?;
-    if span.intervals(width_us) > MOST_INTERVALS {
-        return Err(Error::TooManyIntervals {
-            path: recording.path().to_owned(),
-            span_s: span.length_us() as f64 / US_PER_S,
-            interval_s: width_us as f64 / US_PER_S,
-            most: MOST_INTERVALS,
-        });
-    }
+    intervals.check(recording.path())?;
     let Walked { flows: keys, names, extent, truncated } = walked;
     let swaps = find_swaps(recording, window_us, &flows)?;
     let all_flows = flows.len();

@@ -4,6 +4,7 @@ mod connections;
 mod convergence;
 mod figures;
 mod fold;
+mod intervals;
 mod sharing;
 mod swaps;
 

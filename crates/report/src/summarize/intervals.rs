@@ -1,0 +1,62 @@
+//! How many intervals a recording asks for, before memory is spent on them: a row may claim to be from any time.
+
+use std::path::Path;
+
+use super::US_PER_S;
+use crate::Error;
+use crate::walk::Step;
+
+/// Between the first row and the last. In intervals of a second more than a hundred days. Jain's index of each costs some
+/// seventy bytes.
+const MOST: u64 = 10_000_000;
+/// From the first row to the last of each flow, summed up. Each costs sixteen bytes, whether anything happened in it or not.
+const MOST_OF_FLOWS: u64 = 20_000_000;
+
+/// The intervals so far.
+pub struct Intervals {
+    width_us: u64,
+    /// Earliest and latest row.
+    span_us: Option<(u64, u64)>,
+    of_flows: u64,
+}
+
+impl Intervals {
+    /// None yet, of `width_us` > 0.
+    pub fn new(width_us: u64) -> Intervals {
+        Intervals { width_us, span_us: None, of_flows: 0 }
+    }
+
+    /// Takes a step in. Answers whether there is room for all so far.
+    pub fn have_room(&mut self, step: &Step<'_>) -> bool {
+        let t_us = step.row.t_us;
+        let (first_us, last_us) = self.span_us.unwrap_or((t_us, t_us));
+        self.span_us = Some((first_us.min(t_us), last_us.max(t_us)));
+        let from_us = step.previous.map_or(t_us, |previous| previous.t_us);
+        let entered = (t_us / self.width_us).saturating_sub(from_us / self.width_us);
+        self.of_flows = self.of_flows.saturating_add(entered);
+        self.exceeded().is_none()
+    }
+
+    /// The error when there was no room at some step.
+    pub fn check(&self, path: &Path) -> Result<(), Error> {
+        let Some((most, of)) = self.exceeded() else { return Ok(()) };
+        Err(Error::TooManyIntervals {
+            path: path.to_owned(),
+            span_s: self.length_us() as f64 / US_PER_S,
+            interval_s: self.width_us as f64 / US_PER_S,
+            most,
+            of,
+        })
+    }
+
+    fn exceeded(&self) -> Option<(u64, &'static str)> {
+        if self.length_us() / self.width_us > MOST {
+            return Some((MOST, "of the recording"));
+        }
+        (self.of_flows > MOST_OF_FLOWS).then_some((MOST_OF_FLOWS, "of all flows together"))
+    }
+
+    fn length_us(&self) -> u64 {
+        self.span_us.map_or(0, |(first_us, last_us)| last_us - first_us)
+    }
+}
