@@ -22,6 +22,8 @@ pub struct Series {
     pub watched: Vec<Watched>,
     /// `None` of a watcher without programs.
     pub bpf: Option<BpfTime>,
+    /// On disk, in the longest window; `None` of a watcher without a file.
+    pub bytes_per_row: Option<f64>,
 }
 
 /// What a load did in a span.
@@ -50,7 +52,7 @@ impl Window {
 impl Series {
     pub fn new(watcher: Watcher, flows: usize) -> Series {
         let (bare_bps, throughput, cpu_per_byte, watched) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Series { watcher, flows, bare_bps, throughput, cpu_per_byte, watched, bpf: None }
+        Series { watcher, flows, bare_bps, throughput, cpu_per_byte, watched, bpf: None, bytes_per_row: None }
     }
 
     /// Takes in a window with the watcher and its neighbours without.

@@ -33,7 +33,7 @@ pub fn line(series: &Series) -> String {
         number(bpf(|bpf| bpf.runs_per_s), 0),
         number(bpf(|bpf| bpf.ns_per_run), 0),
         number(bpf(|bpf| bpf.cpus), 3),
-        number(mean(series, |watched| watched.bytes_per_row), 1),
+        number(series.bytes_per_row, 1),
     ];
     format!("| {} |", cells.join(" | "))
 }
@@ -44,7 +44,7 @@ pub fn verdict(series: &Series) -> Option<(bool, String)> {
         return None;
     }
     let drops: u64 = series.watched.iter().filter_map(|watched| watched.drops).sum();
-    let bytes = mean(series, |watched| watched.bytes_per_row).unwrap_or(f64::INFINITY);
+    let bytes = series.bytes_per_row.unwrap_or(f64::INFINITY);
     let mut reached = drops == 0 && bytes <= GOAL_BYTES_PER_ROW;
     let mut text = format!(
         "{} flows, every ACK: {drops} rows lost (goal 0), {bytes:.1} bytes per row (goal ≤ {GOAL_BYTES_PER_ROW})",

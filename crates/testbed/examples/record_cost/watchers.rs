@@ -7,6 +7,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::time::TimeValLike;
 use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -120,8 +121,16 @@ impl Running {
     }
 }
 
+/// As from a terminal or a service of its own: the scheduler then shares the CPUs between it and the load as a whole, however
+/// many threads that has.
+fn in_own_session(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new("setsid");
+    command.arg(program);
+    command
+}
+
 fn record(program: &Path, netns: &Netns, every: &str, path: PathBuf) -> Result<Running> {
-    let mut command = Command::new(program);
+    let mut command = in_own_session(program);
     command
         .args(["record", "--force", "--json", "--every", every, "--netns"])
         .arg(Path::new(NETNS_DIR).join(netns.name()));
@@ -166,7 +175,7 @@ fn poll(netns: &str, port: u16, is_stopped: &AtomicBool) -> std::io::Result<u64>
     let filter = format!("dport = :{port}");
     while !is_stopped.load(Ordering::Relaxed) {
         let began = Instant::now();
-        let output = Command::new("ss").args(["-N", netns, "-tinH", &filter]).stdin(Stdio::null()).output()?;
+        let output = in_own_session("ss").args(["-N", netns, "-tinH", &filter]).stdin(Stdio::null()).output()?;
         if !output.status.success() {
             return Err(std::io::Error::other(format!("ss: {}", String::from_utf8_lossy(&output.stderr))));
         }
