@@ -91,7 +91,7 @@ async fn rows_that_go_nowhere_are_shown_to_the_tap() {
     let seen = seen.lock().unwrap();
     assert_eq!((summary.rows, summary.path, summary.flows), (seen.len() as u64, None, 2));
     assert!(!host.file("unused").exists());
-    let is_sender = |row: &&Sample| u64::from(row.sport) == facts[0].number("sport");
+    let is_sender = |row: &&Sample| row.flow_id == facts[0].number("flow_id");
     let close = seen.iter().filter(is_sender).find(|row| row.event == EVENT_CLOSE).unwrap();
     assert_eq!(close.bytes_sent, facts[0].number("bytes_sent"));
     // The kernel's minimum includes the handshake.

@@ -25,18 +25,18 @@ fn a_thousand_connections_add_up_to_what_tcp_info_says() {
     let Some((recording, summary, facts, port)) = record("totals", plan) else { return };
     assert_eq!((facts.len() as u64, summary.flows, summary.drops.total()), (count, 2 * count, 0));
 
-    let (sport, dport) = (recording.u16("sport"), recording.u16("dport"));
-    // The sender is the side that accepts. No port of a client is used twice, or the kernel would have run out of them.
+    let (sport, flow_id) = (recording.u16("sport"), recording.u64("flow_id"));
+    // The sender is the side that accepts.
     let closes: HashMap<u64, usize> = recording
         .rows_of("close")
         .into_iter()
         .filter(|&row| sport[row] == port)
-        .map(|row| (u64::from(dport[row]), row))
+        .map(|row| (flow_id[row], row))
         .collect();
     assert_eq!(closes.len() as u64, count);
     let mut retransmitted = 0;
     for socket in &facts {
-        let row = closes[&socket.number("dport")];
+        let row = closes[&socket.number("flow_id")];
         for column in ["bytes_sent", "bytes_retrans", "bytes_acked", "bytes_received"] {
             assert_eq!(recording.u64_at(column, row), socket.number(column), "{column}");
         }
@@ -47,7 +47,7 @@ fn a_thousand_connections_add_up_to_what_tcp_info_says() {
         assert!(recording.optional_u64_at("duration_us", row).is_some());
         retransmitted += socket.number("retrans_pkts");
     }
-    assert!(retransmitted > 100, "{retransmitted} packets were sent again, too few to show anything");
+    assert!(retransmitted > 30, "{retransmitted} packets were sent again, too few to show anything");
 
     // Each retransmission that was not a timeout's has a row; one row may stand for several packets of one segment.
     let [retrans, rto] = ["retrans", "rto"].map(|event| recording.rows_of(event).len() as u64);

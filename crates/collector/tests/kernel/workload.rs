@@ -193,15 +193,11 @@ fn set_option<T>(stream: &TcpStream, option: libc::c_int, value: &T) {
 fn print_facts(stream: &TcpStream) {
     // SAFETY: all-zero bytes are a valid tcp_info.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
-    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
-    let value = (&raw mut info).cast();
-    // SAFETY: the kernel writes at most `length` bytes to `info`.
-    let result =
-        unsafe { libc::getsockopt(stream.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, value, &raw mut length) };
-    assert_eq!(result, 0);
-    let (local, peer) = (stream.local_addr().unwrap().port(), stream.peer_addr().unwrap().port());
+    read_option(stream, libc::IPPROTO_TCP, libc::TCP_INFO, &mut info);
+    let mut flow_id = 0u64;
+    read_option(stream, libc::SOL_SOCKET, libc::SO_COOKIE, &mut flow_id);
     println!(
-        "@sport={local} dport={peer} bytes_sent={} bytes_retrans={} bytes_acked={} bytes_received={} retrans_pkts={} \
+        "@flow_id={flow_id} bytes_sent={} bytes_retrans={} bytes_acked={} bytes_received={} retrans_pkts={} \
          rto_count={} min_rtt_us={} delivered_pkts={} delivered_ce_pkts={}",
         info.tcpi_bytes_sent,
         info.tcpi_bytes_retrans,
@@ -213,4 +209,12 @@ fn print_facts(stream: &TcpStream) {
         info.tcpi_delivered,
         info.tcpi_delivered_ce,
     );
+}
+
+fn read_option<T: Copy>(stream: &TcpStream, level: libc::c_int, name: libc::c_int, value: &mut T) {
+    let mut length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes to `value`, which is plain data.
+    let result =
+        unsafe { libc::getsockopt(stream.as_raw_fd(), level, name, std::ptr::from_mut(value).cast(), &raw mut length) };
+    assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
 }
