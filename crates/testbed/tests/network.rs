@@ -191,8 +191,9 @@ proptest! {
             let way = if *is_up { Way::Up } else { Way::Down };
             network.inject(now, packet(number as u32, *path, way, *bytes));
         }
-        let half = network.inside();
-        prop_assert!(seen.len() + half == packets.len());
+        // The last one may have found a full buffer: it is told of at the next step.
+        seen.extend(drain(&mut network, now));
+        prop_assert_eq!(seen.len() + network.inside(), packets.len());
         seen.extend(drain(&mut network, now + 10 * S));
         prop_assert_eq!(network.inside(), 0);
 

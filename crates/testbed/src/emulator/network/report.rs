@@ -30,7 +30,7 @@ pub struct LinkReport {
 }
 
 impl<P: Copy> Network<P> {
-    /// Packets that were injected and have neither arrived nor gone.
+    /// Packets that were injected and have neither arrived nor gone, once [`Network::step`] has given everything.
     #[must_use]
     pub fn inside(&self) -> usize {
         self.on_the_way.len() + self.nodes.iter().map(|node| node.link.queued_packets()).sum::<usize>()
