@@ -1,6 +1,6 @@
 //! `ccactl bench`
 
-use super::{bench_view, calibrate, output, suite};
+use super::{bench_view, calibrate, lab, output, suite};
 use anyhow::{Context, Result};
 use ccactl_abi::exit;
 use ccactl_loader::Loader;
@@ -29,6 +29,8 @@ pub struct Args {
     /// Try a run that is not valid up to so many times
     #[arg(long, value_name = "N", default_value_t = bench::ATTEMPTS, value_parser = clap::value_parser!(u32).range(1..))]
     attempts: u32,
+    #[command(flatten)]
+    lab: lab::Args,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -114,6 +116,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let scenario = Scenario::open(&name, &args.changes.overrides()).map_err(ccactl_testbed::Error::from)?;
     let folder = args.output.unwrap_or_else(|| format!("ccactl-bench-{}-{}", scenario.name, utc_now()).into());
     let interrupt = interrupt_flag()?;
+    if args.lab.is_asked_for() {
+        return args.lab.carry_out(&scenario, &folder, args.attempts, args.json, &interrupt);
+    }
     let result = carry_out(&scenario, &folder, args.attempts, None, &interrupt)?;
     if args.json {
         output::json(&result)?;
