@@ -41,6 +41,8 @@ const DISK_MODULES: &[&str] = &["virtio_pci", "virtio_blk"];
 const DISK_BYTES: u64 = 4 << 30;
 /// Room for the first file system and for ordinary results.
 const SPACE_FOR_A_RUN: u64 = 512 << 20;
+/// What a kernel says before it gives up (kernel/panic.c).
+const PANIC: &str = "Kernel panic";
 /// Lines of the console that an error shows.
 const CONSOLE_LINES: usize = 15;
 
@@ -182,15 +184,32 @@ impl Lab {
         }
         match disk::open(disk).map_err(|cause| Error::Results { cause })? {
             Content::Archive(archive) => Ok(archive),
-            Content::Nothing if console.contains("Kernel panic") => Err(Error::Panicked { release, console }),
+            Content::Nothing if console.contains(PANIC) => Err(Error::Panicked { release, console }),
             Content::Nothing => Err(Error::NoResults { release, console }),
         }
     }
 }
 
-/// The end of what a console said, without what terminals make of it.
+/// What a console said last; of a panic the line that says why, which comes before the trace, and what follows it.
 fn last_lines(console: &str) -> String {
     let lines: Vec<&str> = console.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
-    let last = &lines[lines.len().saturating_sub(CONSOLE_LINES)..];
-    if last.is_empty() { "(it said nothing)".to_owned() } else { last.join("\n") }
+    let panic = lines.iter().position(|line| line.contains(PANIC));
+    let from = panic.unwrap_or_else(|| lines.len().saturating_sub(CONSOLE_LINES));
+    let shown: Vec<&str> = lines.iter().skip(from).take(CONSOLE_LINES).copied().collect();
+    if shown.is_empty() { "(it said nothing)".to_owned() } else { shown.join("\n") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_of_a_panic_is_shown_though_its_trace_is_long() {
+        let trace: String = (0..40).map(|i| format!("trace {i}\r\n")).collect();
+        let shown = last_lines(&format!("booting\n\n[1.0] {PANIC} - not syncing: why\n{trace}"));
+        assert!(shown.starts_with("[1.0] Kernel panic - not syncing: why\ntrace 0\n"), "{shown}");
+        assert_eq!(shown.lines().count(), CONSOLE_LINES);
+        assert!(last_lines(&trace).ends_with("trace 38\ntrace 39"));
+        assert_eq!(last_lines("\n"), "(it said nothing)");
+    }
 }
