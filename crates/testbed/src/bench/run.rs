@@ -71,6 +71,10 @@ fn measure(
     let t0 = clock::now() + LEAD_NS;
     dumbbell.set_origin(t0);
     let cpu = CpuMeter::start(&[&parent, &ends]);
+    let ends_realtime = children.are_realtime();
+    if !ends_realtime {
+        tracing::warn!("no real-time priority for senders and receivers: other load on this host may lengthen RTTs");
+    }
     children.go(t0)?;
     let mut swaps = Swaps::start(scenario, &cgroups, t0)?;
     let end = t0 + scenario.duration.ns;
@@ -95,7 +99,7 @@ fn measure(
     let recorded = recording.finish()?;
     let (links, carried_bps) = (dumbbell.links.clone(), dumbbell.carried_bps);
     let (emulator, device_drops) = dumbbell.finish()?;
-    let cpu = CpuUse { emulator_s: emulator.cpu_s, ..cpu };
+    let cpu = CpuUse { ends_realtime, emulator_s: emulator.cpu_s, ..cpu };
     let cgroup_ids = cgroups.iter().map(Cgroup::id).collect();
     let kernel_names = policies.kernel_names.clone();
     Ok(Measured { emulator, links, carried_bps, cpu, device_drops, recorded, reports, cgroup_ids, kernel_names, swaps })

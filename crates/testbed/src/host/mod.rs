@@ -6,6 +6,7 @@ pub mod clean;
 pub mod cpu;
 mod netlink;
 pub mod netns;
+pub mod priority;
 pub mod process;
 pub mod qdisc;
 pub mod run_id;
