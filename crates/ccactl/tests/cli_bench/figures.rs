@@ -34,6 +34,9 @@ fn one_native_flow_fills_the_link_and_leaves_nothing_behind() {
     let run = last_run(&result);
     let flow = &run["flows"][0];
     assert_eq!(flow["kernel_name"], "reno");
+    // The recorder is there before the flows are told to start, which they do a tenth of a second later.
+    let begin_s = run["begin_in_recording_s"].as_f64().unwrap();
+    assert!((0.1..20.0).contains(&begin_s), "{begin_s} s");
     // The ceiling is 1448/1514 of the rate, 19.1 Mbit/s.
     let goodput_bps = flow["metrics"]["goodput_bps"].as_f64().unwrap();
     assert!((14e6..19.5e6).contains(&goodput_bps), "{goodput_bps} bit/s");

@@ -101,6 +101,7 @@ fn measure(
     let cgroup_ids = cgroups.iter().map(Cgroup::id).collect();
     let kernel_names = policies.kernel_names.clone();
     Ok(Measured {
+        t0,
         emulator,
         links,
         carried_bps,
