@@ -91,7 +91,7 @@ fn only_new_and_only_live_sockets_can_be_swapped() {
 
 #[test]
 fn children_of_a_listener_are_moved_whether_accepted_before_or_after_or_not_yet() {
-    with_policy(|host, first, second| {
+    with_policy(|host, _, second| {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let accepted = Connection::to(listener.try_clone().unwrap());
         let waiting = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -106,7 +106,7 @@ fn children_of_a_listener_are_moved_whether_accepted_before_or_after_or_not_yet(
 
 #[test]
 fn a_v4_mapped_connection_is_moved_like_any_other() {
-    with_policy(|host, first, second| {
+    with_policy(|host, _, second| {
         let listener = TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let mapped = Ipv4Addr::LOCALHOST.to_ipv6_mapped();
@@ -122,7 +122,7 @@ fn a_v4_mapped_connection_is_moved_like_any_other() {
 
 #[test]
 fn what_an_application_chose_is_left_alone_unless_enforced() {
-    with_policy(|host, first, second| {
+    with_policy(|host, _, second| {
         let connection = Connection::over(LOOPBACK[0]);
         choose(&connection.active, "reno");
         let outcome = host.loader.swap(&swap_to(host, "a", &second)).unwrap();
