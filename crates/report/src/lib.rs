@@ -34,6 +34,7 @@ pub use recording::{
     AlgorithmInfo, DropReasons, Extent, FlowInfo, Link, Metadata, Recording, Recovered, SCHEMA_VERSION, ValueInfo,
     open_all,
 };
+pub use repeats::estimate;
 pub use summarize::summarize;
 pub use summary::{
     AlgorithmChange, AlgorithmSummary, ChangeSide, Closed, Connections, Convergence, Distribution, DropSpan, Estimate,

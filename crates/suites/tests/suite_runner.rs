@@ -190,6 +190,27 @@ fn three_failures_in_a_row_end_the_suite() {
     let folder = TempDir::new().unwrap();
     let fake = Fake { fails: |cell| cell.id != "axis=a", ..Fake::new() };
     assert_eq!(carry_out(folder.path(), &cells, 1, &fake).unwrap(), ["axis=b", "axis=c", "axis=d"]);
+    assert_eq!(fake.begun(), ["axis=a", "axis=b", "axis=c", "axis=d"]);
+}
+
+#[test]
+fn cells_that_are_given_up_are_told() {
+    let cells = cells(&["a", "b", "c", "d", "e"]);
+    let root = TempDir::new().unwrap();
+    let folder = SuiteFolder::open(root.path(), "test", &cells).unwrap();
+    #[derive(Default)]
+    struct Told(Vec<usize>);
+    impl Watcher for Told {
+        fn notice(&mut self, notice: Notice<'_>) {
+            if let Notice::GivenUp(left) = notice {
+                self.0.push(left);
+            }
+        }
+    }
+    let fake = Fake { fails: |_| true, ..Fake::new() };
+    let mut told = Told::default();
+    let failures = run(&folder, &cells, 1, &fake, &AtomicBool::new(false), &mut told).unwrap();
+    assert_eq!((failures.len(), told.0), (3, vec![2]));
 }
 
 #[test]

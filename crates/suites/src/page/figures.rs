@@ -21,6 +21,9 @@ pub struct DrawnFigure {
     /// The drawing.
     #[serde(skip)]
     pub svg: String,
+    /// It takes both columns of a paper.
+    #[serde(skip)]
+    pub is_wide: bool,
 }
 
 /// Draws all. A recording is read once for all that is drawn of it; what it has no data for is left out (the Jain index
@@ -41,7 +44,8 @@ pub fn draw(drawings: &[Drawing], results: &Results, interrupt: &AtomicBool) -> 
                 named(&of_cells[cell.as_str()], *what)
             }
         };
-        let figure = |svg| DrawnFigure { name: drawing.name.clone(), caption: drawing.caption.clone(), svg };
+        let is_wide = matches!(drawing.kind, Kind::Matrix(_));
+        let figure = |svg| DrawnFigure { name: drawing.name.clone(), caption: drawing.caption.clone(), svg, is_wide };
         drawn.extend(svg.map(figure));
     }
     Ok(drawn)

@@ -99,8 +99,8 @@ fn in_windows(
 }
 
 fn in_window(recordings: &[Recording], run: &RunResult, duration_s: f64, window: &Window) -> Result<Part> {
-    let options =
-        Options { from_s: Some(window.from * duration_s), to_s: Some(window.to * duration_s), ..Options::default() };
+    let at = |share: f64| Some(run.begin_in_recording_s + share * duration_s);
+    let options = Options { from_s: at(window.from), to_s: at(window.to), ..Options::default() };
     let summary = match ccactl_report::summarize(recordings, &options) {
         Ok(summary) => summary.recordings.into_iter().next().expect("one recording gives one summary"),
         // Nothing was sent in it: that is not known, and no failure.

@@ -33,6 +33,9 @@ pub struct Dumbbell {
 
 impl Dumbbell {
     /// Makes it for run `run` (from 1) of a scenario.
+    ///
+    /// # Errors
+    /// When the kernel refuses a namespace, a device, a setting or the emulator's thread.
     pub fn create(id: RunId, scenario: &Scenario, run: u32) -> Result<Dumbbell> {
         let topology = Topology::of(scenario, run);
         let server = namespace(id, "rx", &scenario.host(SERVER))?;
@@ -52,11 +55,13 @@ impl Dumbbell {
     }
 
     /// Namespace of a host: those of the flows first, then those of the UDP sources.
+    #[must_use]
     pub fn host(&self, index: usize) -> &Netns {
         &self.hosts[index]
     }
 
     /// Namespace of the server.
+    #[must_use]
     pub fn server(&self) -> &Netns {
         &self.server
     }
@@ -67,6 +72,9 @@ impl Dumbbell {
     }
 
     /// Stops the emulator; gives its report and the packets that the devices dropped.
+    ///
+    /// # Errors
+    /// When the counters of a device cannot be read, or the emulator's thread has failed.
     pub fn finish(self) -> Result<(EmulatorReport, u64)> {
         let mut drops = tun::dropped_packets(&self.server)?;
         for host in &self.hosts {

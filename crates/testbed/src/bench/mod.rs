@@ -13,6 +13,7 @@ mod run;
 mod swaps;
 mod validity;
 
+pub use dumbbell::Dumbbell;
 pub use link_file::LINK_FILE;
 pub use output::OutputDir;
 pub use result::{

@@ -15,6 +15,7 @@ use crate::host::cgroup::Cgroup;
 use crate::host::cpu::{CpuMeter, CpuUse};
 use crate::host::run_id::{PREFIX, RunId};
 use ccactl_loader::Loader;
+use ccactl_report::RecordingSummary;
 use ccactl_scenario::Scenario;
 use std::path::Path;
 use std::time::Duration;
@@ -41,6 +42,7 @@ pub fn run(
     interrupt.check()?;
     link_file::write(&folder, &measured.links, &measured.emulator.series)?;
     let summary = recording::summarize(&file)?;
+    check_commands(scenario, &measured, &summary)?;
     Ok(RunResult::new(scenario, &options.limits, (run, attempt, name), measured, summary))
 }
 
@@ -102,7 +104,19 @@ fn measure(
     let cpu = CpuUse { ends_realtime, emulator_s: emulator.cpu_s, ..cpu };
     let cgroup_ids = cgroups.iter().map(Cgroup::id).collect();
     let kernel_names = policies.kernel_names.clone();
-    Ok(Measured { emulator, links, carried_bps, cpu, device_drops, recorded, reports, cgroup_ids, kernel_names, swaps })
+    Ok(Measured {
+        t0,
+        emulator,
+        links,
+        carried_bps,
+        cpu,
+        device_drops,
+        recorded,
+        reports,
+        cgroup_ids,
+        kernel_names,
+        swaps,
+    })
 }
 
 /// A flow that silently fell back to another algorithm must not appear in any table.
@@ -124,6 +138,27 @@ fn check_algorithms(scenario: &Scenario, at_start: &[String], swaps: &[SwapResul
         let last = sent.algorithms.names().last().map_or("none", String::as_str);
         if last != at_end[i] {
             return fault("at its end", &at_end[i], last);
+        }
+    }
+    Ok(())
+}
+
+/// The same for commands: the testbed has none of their sockets in hand, so the recording has to tell.
+fn check_commands(scenario: &Scenario, measured: &Measured, summary: &RecordingSummary) -> Result<()> {
+    for (i, flow) in scenario.flows.iter().enumerate().filter(|(_, flow)| flow.command.is_some()) {
+        let swapped = measured.swaps.iter().filter(|swap| swap.flow == flow.name).map(|swap| &swap.now);
+        let given: Vec<&String> = std::iter::once(&measured.kernel_names[i]).chain(swapped).collect();
+        for socket in summary.flows.iter().filter(|socket| socket.cgroup_id == measured.cgroup_ids[i]) {
+            let later = socket.changes.iter().map(|change| &change.to_kernel_name);
+            let mut names = std::iter::once(&socket.kernel_name).chain(later);
+            if let Some(other) = names.find(|name| !given.contains(name)) {
+                let message = format!(
+                    "expected the congestion control {} on all sockets of its command, found {other} on {}: let the \
+                     command choose none",
+                    measured.kernel_names[i], socket.local
+                );
+                return Err(Error::Flow { flow: flow.name.clone(), message });
+            }
         }
     }
     Ok(())

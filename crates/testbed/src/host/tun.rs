@@ -82,10 +82,14 @@ impl AsFd for Tun {
 
 /// Packets that the device in `netns` dropped, both directions (`/proc/net/dev`).
 pub fn dropped_packets(netns: &Netns) -> Result<u64> {
-    let table = netns
-        .run(|| std::fs::read_to_string("/proc/thread-self/net/dev"))
-        .map_err(Error::system(format!("read device counters in namespace {}", netns.name())))?;
-    Ok(table.lines().find_map(parse_drops).unwrap_or(0))
+    let counted = || {
+        let table = std::fs::read_to_string("/proc/thread-self/net/dev")?;
+        let drops = table.lines().find_map(parse_drops);
+        // A run without this count must not pass for one without drops.
+        drops
+            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("no counters of {DEVICE} in /proc/net/dev")))
+    };
+    netns.run(counted).map_err(Error::system(format!("read device counters in namespace {}", netns.name())))
 }
 
 /// Received and transmitted drops are columns 4 and 12 after the name.

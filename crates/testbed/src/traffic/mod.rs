@@ -92,30 +92,23 @@ pub const READY: &str = "ready";
 /// Lines of standard input; closed when the bench closes its end.
 type Commands = UnboundedReceiver<String>;
 
-/// A thread of its own reads standard input: a read of it cannot be cancelled.
+/// Hands on what the bench says.
 fn commands() -> Commands {
     let (send, receive) = unbounded_channel();
-    std::thread::spawn(move || {
-        for line in io::stdin().lock().lines().map_while(io::Result::ok) {
-            if send.send(line).is_err() {
-                return;
-            }
-        }
-    });
+    read_lines(move |line| send.send(line).is_ok());
     receive
 }
 
 /// The same for an end that has no runtime.
 fn line_reader() -> std::sync::mpsc::Receiver<String> {
     let (send, receive) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
-        for line in io::stdin().lock().lines().map_while(io::Result::ok) {
-            if send.send(line).is_err() {
-                return;
-            }
-        }
-    });
+    read_lines(move |line| send.send(line).is_ok());
     receive
+}
+
+/// A thread of its own reads standard input, as a read of it cannot be cancelled, until nobody wants its lines.
+fn read_lines(take: impl Fn(String) -> bool + Send + 'static) {
+    std::thread::spawn(move || io::stdin().lock().lines().map_while(io::Result::ok).all(take));
 }
 
 /// One line on standard output, at once.
@@ -130,6 +123,17 @@ async fn wait_for_go(commands: &mut Commands) -> io::Result<Nanos> {
     say(READY)?;
     let line = commands.recv().await.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
     parse_go(&line)
+}
+
+/// Says ready, and does `work` from the start of the run on for as long as the bench is there: once it has closed its end,
+/// nobody waits for a result.
+async fn after_go<T>(work: impl AsyncFnOnce(Nanos) -> io::Result<T>) -> io::Result<T> {
+    let mut commands = commands();
+    let t0 = wait_for_go(&mut commands).await?;
+    tokio::select! {
+        done = work(t0) => done,
+        _ = commands.recv() => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
+    }
 }
 
 fn parse_go(line: &str) -> io::Result<Nanos> {

@@ -1,7 +1,7 @@
 //! The sending end that opens its connections: as much as TCP takes, from a start to a stop or until a size is reached.
 
 use super::transfer::{self, Algorithms, Next, Schedule, Transfer};
-use super::{block_on, commands, say, sleep_until, wait_for_go};
+use super::{after_go, block_on, say, sleep_until};
 use crate::clock;
 use ccactl_link::Nanos;
 use serde::{Deserialize, Serialize};
@@ -46,15 +46,7 @@ impl SendReport {
 /// # Errors
 /// When the connection fails or the bench is gone.
 pub fn send(options: SendOptions) -> io::Result<()> {
-    let report = block_on(async {
-        let mut commands = commands();
-        let t0 = wait_for_go(&mut commands).await?;
-        tokio::select! {
-            report = send_from(t0, &options) => report,
-            // The bench has closed its end: nobody waits for a result.
-            _ = commands.recv() => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
-        }
-    })?;
+    let report = block_on(after_go(async |t0| send_from(t0, &options).await))?;
     say(&serde_json::to_string(&report)?)
 }
 

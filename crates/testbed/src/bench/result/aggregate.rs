@@ -2,7 +2,7 @@
 
 use super::RunResult;
 use super::flow::Completion;
-use ccactl_report::{Estimate, Measures, stats};
+use ccactl_report::{Estimate, Measures, estimate};
 use ccactl_scenario::Scenario;
 use serde::{Deserialize, Serialize};
 
@@ -54,12 +54,6 @@ pub struct FlowAggregate {
     pub completion_p50_us: Option<Estimate>,
     /// 99th percentile of their completion times.
     pub completion_p99_us: Option<Estimate>,
-}
-
-fn estimate(values: impl Iterator<Item = f64>) -> Option<Estimate> {
-    let values: Vec<f64> = values.collect();
-    let spread = stats::spread(&values)?;
-    Some(Estimate { n: values.len() as u64, mean: spread.mean, sd: spread.sd, ci95: spread.ci95 })
 }
 
 pub(super) fn aggregate(scenario: &Scenario, runs: &[RunResult]) -> Option<Aggregate> {

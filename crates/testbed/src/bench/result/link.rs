@@ -20,7 +20,8 @@ pub struct LinkResult {
     pub buffer_bytes: u64,
     /// Rate on the wire while backlogged, as measured: that of the plan, changed by the error.
     pub achieved_rate_bps: Option<f64>,
-    /// How much faster than planned packets came out while backlogged, as a share.
+    /// How much faster than planned packets came out while backlogged, as a share; like the rate, unknown after a short
+    /// backlog.
     pub rate_error: Option<f64>,
     /// How long the bottleneck was backlogged.
     pub backlogged_s: f64,
@@ -81,16 +82,13 @@ pub(super) fn link_result(scenario: &Scenario, measured: &Measured, summary: &Re
         .max_by_key(|transmitter| (transmitter.report.counters.sent_wire_bytes, transmitter.way == Way::Up))
         .expect("every scenario has a link");
     let counters = bottleneck.report.counters;
+    let rate_error = validity::rate_error(emulator);
     LinkResult {
         rate_bps: scenario.link.rate.bps,
         base_rtt_us: base_rtt_us(scenario.link.base_rtt),
         buffer_bytes: scenario.link.buffer_bytes(),
-        achieved_rate_bps: bottleneck
-            .report
-            .planned_rate_bps
-            .zip(emulator.rate_error)
-            .map(|(bps, error)| bps * (1.0 + error)),
-        rate_error: validity::rate_error(emulator),
+        achieved_rate_bps: bottleneck.report.planned_rate_bps.zip(rate_error).map(|(bps, error)| bps * (1.0 + error)),
+        rate_error,
         backlogged_s: emulator.backlogged_s,
         utilisation: summary.link.as_ref().and_then(|link| link.utilisation),
         lateness: emulator.lateness,

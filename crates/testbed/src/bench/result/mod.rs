@@ -19,9 +19,12 @@ use super::validity::{self, Evidence, Limits};
 use crate::emulator::{EmulatorReport, Way};
 use crate::host::cpu::CpuUse;
 use ccactl_collector::Summary;
+use ccactl_link::Nanos;
 use ccactl_report::{Measures, RecordingSummary, stats};
 use ccactl_scenario::{Published, Scenario};
 use serde::{Deserialize, Serialize};
+
+const US_PER_S: f64 = 1e6;
 
 /// A whole bench.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -64,6 +67,9 @@ pub struct RunResult {
     pub transmitters: Vec<TransmitterResult>,
     /// Packets that were in queues and on wires when the emulator was stopped.
     pub inside_packets: u64,
+    /// When the run begins in the time of its recording, which is started before; 0 in results that do not say.
+    #[serde(default)]
+    pub begin_in_recording_s: f64,
     /// Rows in the recording.
     pub recorded_rows: u64,
     /// Rows that the recorder lost.
@@ -81,6 +87,8 @@ pub struct RunResult {
 
 /// What a run gave before it was evaluated.
 pub(super) struct Measured {
+    /// When the run began (`CLOCK_MONOTONIC`).
+    pub t0: Nanos,
     pub emulator: EmulatorReport,
     /// Names of the transmitters.
     pub links: Vec<(String, Way)>,
@@ -123,6 +131,7 @@ impl RunResult {
             link: link::link_result(scenario, &measured, &summary),
             transmitters: link::transmitters(&measured),
             inside_packets: measured.emulator.inside_packets,
+            begin_in_recording_s: measured.recorded.clock.elapsed_us(measured.t0) as f64 / US_PER_S,
             recorded_rows: recorded.0,
             recorder_drops: recorded.1,
             jain: jain(scenario, &flows),
