@@ -22,8 +22,8 @@ pub struct CpuUse {
     pub idle: f64,
     /// CPU time of the sending and receiving processes of the run, in s.
     pub processes_s: f64,
-    /// CPU time of the emulator's thread, in s; what the kernel does for a packet that it gives out is in it.
-    pub emulator_s: f64,
+    /// CPU time of the emulator's thread, in s; what the kernel does for a packet that it gives out is in it. None without it.
+    pub emulator_s: Option<f64>,
 }
 
 /// Measures between two moments.
@@ -93,7 +93,7 @@ impl Reading {
             stolen: ticks(|times| times.stolen) / total,
             idle: ticks(|times| times.idle) / total,
             processes_s: later.used_us.saturating_sub(self.used_us) as f64 / 1e6,
-            emulator_s: 0.0,
+            emulator_s: None,
         }
     }
 }
@@ -165,7 +165,7 @@ mod tests {
             stolen: 0.02,
             idle: 0.5,
             processes_s: 0.3,
-            emulator_s: 0.0,
+            emulator_s: None,
         };
         assert_eq!(start.until(&end), expected);
         let blind = Reading { machine_us: None, run_us: vec![None], ..start };
