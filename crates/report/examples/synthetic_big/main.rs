@@ -43,7 +43,7 @@ fn main() {
             let t_us = (row as f64 * 1e6 / ROWS_PER_S) as u64;
             // Flows have their opening one after the other, and then ACKs in no order.
             let index = if row < count { row } else { noise.below(count as u64) as usize };
-            columns.push(t_us, &flows[index].ack(t_us, &mut noise));
+            columns.push(flows[index].ack(t_us, &mut noise));
         }
         writer.write(&columns.batch()).expect("rows are written");
         written += here;
@@ -62,6 +62,7 @@ fn properties(rows: usize) -> WriterProperties {
         ("every", "ack".to_owned()),
         ("rows", rows.to_string()),
         ("drops", "0".to_owned()),
+        ("order", "netns,flow_id,time".to_owned()),
     ];
     let pairs = pairs.into_iter().map(|(key, value)| KeyValue::new(format!("ccactl.{key}"), value)).collect();
     let mut properties = WriterProperties::builder()

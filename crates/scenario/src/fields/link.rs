@@ -14,7 +14,7 @@ const RATE: Field = optional(
     "rate",
     Kind::Rate,
     "mean rate of `rate_trace`",
-    "bits per second on the wire; required without `rate_trace`, and with it what a BDP and the utilisation are counted with",
+    "bits per second on the wire; required without `rate_trace`, and with it what a BDP is counted with (the utilisation is of the opportunities in the run)",
 );
 const BUFFER: Field = required(
     "buffer",

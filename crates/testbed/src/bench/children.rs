@@ -101,6 +101,17 @@ impl Children {
         Ok(Children { receiver, flows, udp })
     }
 
+    /// Whether all of them but commands of the scenario run with real-time priority.
+    #[must_use]
+    pub fn are_realtime(&self) -> bool {
+        let flows = self.flows.iter().all(|flow| match flow {
+            Flow::Upload(talker) => talker.is_realtime(),
+            Flow::Download { server, client } => server.is_realtime() && client.is_realtime(),
+            Flow::Foreign(_) => true,
+        });
+        flows && self.receiver.is_realtime() && self.udp.iter().all(Talker::is_realtime)
+    }
+
     /// Begins the run at `t0`.
     pub fn go(&mut self, t0: Nanos) -> Result<()> {
         self.receiver.go(t0)?;

@@ -74,6 +74,10 @@ fn measure(
     let t0 = clock::now() + LEAD_NS;
     network.set_origin(t0);
     let cpu = CpuMeter::start(&[&parent, &ends]);
+    let ends_realtime = children.are_realtime();
+    if !ends_realtime {
+        tracing::warn!("no real-time priority for senders and receivers: other load on this host may lengthen RTTs");
+    }
     children.go(t0)?;
     let mut swaps = Swaps::start(scenario, &cgroups, t0)?;
     let end = t0 + scenario.duration.ns;
@@ -97,7 +101,7 @@ fn measure(
     check_algorithms(scenario, &policies.kernel_names, &swaps, &reports)?;
     let recorded = recording.finish()?;
     let carried = network.finish()?;
-    let cpu = CpuUse { emulator_s: carried.emulator.as_ref().map(|emulator| emulator.cpu_s), ..cpu };
+    let cpu = CpuUse { ends_realtime, emulator_s: carried.emulator.as_ref().map(|emulator| emulator.cpu_s), ..cpu };
     let cgroup_ids = cgroups.iter().map(Cgroup::id).collect();
     let kernel_names = policies.kernel_names.clone();
     Ok(Measured { carried, cpu, recorded, reports, cgroup_ids, kernel_names, swaps })

@@ -9,15 +9,16 @@ use serde::{Deserialize, Serialize};
 const PACKETWISE_BPS: u64 = 100_000_000;
 /// A rate is not judged by less than this.
 const SHORTEST_BACKLOG_S: f64 = 1.0;
-/// The kernel's TCP runs in the emulator's thread and a socket's buffer bridges the time until its process gets on, so a little
-/// waiting spoils nothing: 20 % of a run at 100 Mbit/s changed neither goodput nor lateness. Where it was 50 %, the sender no longer
-/// filled the link (`docs/performance.md`).
+/// The kernel's TCP runs in the emulator's thread and a socket's buffer bridges the time until its process gets on. Processes at the
+/// ends have real-time priority, so what they wait for is each other, and that is short. Where they had not and waited for 50 % of
+/// a run at 100 Mbit/s, the sender no longer filled the link (`docs/performance.md`).
 const CPU_WAITING: f64 = 0.5;
 /// The emulator cannot run either in time that the hypervisor takes: with more than this, the 99th percentile of the lateness is
 /// of such time.
 const CPU_STOLEN: f64 = 0.01;
 
-/// A sender that gets no CPU leaves its socket empty, and the congestion control idle where it would have sent. TODO-MEASURE
+/// A sender that gets no CPU leaves its socket empty, and the congestion control idle where it would have sent: as much as the rate of
+/// the link may be off.
 const SOCKET_EMPTY: f64 = 0.01;
 
 /// What a valid run keeps to.
@@ -157,6 +158,7 @@ mod tests {
         stolen: 0.0,
         idle: 0.5,
         processes_s: 1.0,
+        ends_realtime: true,
         emulator_s: Some(1.0),
     };
 

@@ -8,6 +8,7 @@ pub(crate) mod iproute;
 mod netlink;
 pub mod netns;
 pub(crate) mod offload;
+pub mod priority;
 pub mod process;
 pub mod qdisc;
 pub mod run_id;
