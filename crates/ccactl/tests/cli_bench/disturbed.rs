@@ -1,10 +1,11 @@
 //! The validity gate on purpose: a run during which something with more priority than the emulator holds all CPUs is told apart, tried
-//! again, and in no mean.
+//! again, and in no mean; so is one whose sender does not run.
 
 use crate::figures;
 use crate::host::Host;
 use crate::scenario::{Bench, flow};
 use nix::sched::{CpuSet, sched_setaffinity};
+use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 use std::path::Path;
@@ -114,4 +115,55 @@ fn a_run_beside_something_with_more_priority_is_rejected_tried_again_and_in_no_m
     assert_eq!((&sum["valid_runs"], &sum["invalid_runs"]), (&1.into(), &1.into()));
     assert_eq!(sum["flows"][0]["goodput_bps"]["mean"], again["flows"][0]["metrics"]["goodput_bps"]);
     assert_eq!(process.status.code(), Some(0));
+}
+
+/// The only process of the cgroup of a flow, once it is there.
+fn sender_of(flow: &str) -> Option<Pid> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let of_flow = |pid: &i32| {
+        let cgroups = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+        cgroups.lines().any(|line| line.ends_with(&format!("/{flow}")))
+    };
+    pids.find(of_flow).map(Pid::from_raw)
+}
+
+/// Stops a process for a while, as a machine does that has no CPU for it.
+fn starve(flow: &str) {
+    const FULL_SPEED: Duration = Duration::from_millis(1200);
+    const STARVED: Duration = Duration::from_millis(1500);
+    let deadline = Instant::now() + AT_MOST;
+    let sender = loop {
+        match sender_of(flow) {
+            Some(pid) => break pid,
+            None => assert!(Instant::now() < deadline, "no sender of {flow}"),
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    std::thread::sleep(FULL_SPEED);
+    kill(sender, Signal::SIGSTOP).unwrap();
+    std::thread::sleep(STARVED);
+    kill(sender, Signal::SIGCONT).unwrap();
+}
+
+#[test]
+fn a_run_whose_sender_does_not_run_is_rejected() {
+    let Some(host) = Host::with_root() else { return };
+    let name = host.name();
+    let bench = Bench::new("4s", &flow(&name, "native:reno", ""));
+    let (result, _, left) = std::thread::scope(|scope| {
+        let starving = scope.spawn(|| starve(&name));
+        let ended = figures::run_with(&host, &bench, &["--attempts", "1"]);
+        starving.join().unwrap();
+        ended
+    });
+    assert_eq!(left, Vec::<String>::new());
+    let run = figures::last_run(&result);
+    // The socket bridges a part of the time.
+    let empty = run["flows"][0]["socket_empty"].as_f64().unwrap();
+    assert!((0.05..0.5).contains(&empty), "{empty}");
+    let problems: Vec<&str> = run["problems"].as_array().unwrap().iter().map(|p| p.as_str().unwrap()).collect();
+    let expected = format!("the sending process of flow {name} left the socket empty");
+    assert!(problems.iter().any(|problem| problem.contains(&expected)), "{problems:?}");
+    assert_eq!((&run["valid"], &result["aggregate"]), (&Value::Bool(false), &Value::Null));
 }

@@ -16,7 +16,7 @@ pub fn probe(needs: &[Need]) -> Result<()> {
 }
 
 fn try_one(netns: &Netns, need: &Need) -> Result<()> {
-    let words = format!("qdisc replace dev lo root handle 1: {} {}", need.kind, need.words);
+    let words = format!("qdisc replace dev lo root {} {}", need.kind, need.words);
     let own = ["-n", netns.name()].into_iter().chain(words.split(' ')).map(str::to_owned);
     match iproute::run("tc", &own.collect::<Vec<_>>()) {
         Err(Error::Command { found, .. }) => Err(Error::NoDiscipline {
