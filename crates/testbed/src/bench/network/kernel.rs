@@ -1,7 +1,7 @@
 //! Hosts joined by veth pairs and routers, with the queue disciplines of the kernel: the plan of `ccactl-netem` carried out.
 
 use super::counters::{self, Counted};
-use super::{Carried, Hosts, probe};
+use super::{Carried, Hosts};
 use crate::bench::result::TransmitterResult;
 use crate::emulator::{LinkCounters, Topology, Way, address};
 use crate::error::{Error, Result};
@@ -31,10 +31,9 @@ pub fn plan(scenario: &Scenario) -> Result<Plan> {
 }
 
 impl Kernel {
-    /// Makes it.
+    /// Makes it; what the kernel lacks was found out by [`super::Backend::check`].
     pub fn create(id: RunId, scenario: &Scenario) -> Result<Kernel> {
         let plan = plan(scenario)?;
-        probe::probe(&plan.needs)?;
         let hosts = Hosts::create(id, scenario)?;
         let router = |node: Node| {
             let netns = Netns::create(format!("{PREFIX}-{id}-{node}"))?;
