@@ -154,8 +154,11 @@ fn disciplines_have_every_parameter_of_the_scenario() {
             "fq_codel limit 50 flows 1024 quantum 1514 target 5000us interval 100000us ecn memory_limit 1gb drop_batch 1",
         ),
         (
-            &["link.buffer=50p", "link.queue={ discipline = \"pie\", derandomise = true, mean_packet_bytes = 1514 }"],
-            "pie limit 50 target 15000us tupdate 15000us alpha 2 beta 20 noecn nobytemode",
+            &[
+                "link.buffer=50p",
+                "link.queue={ discipline = \"pie\", derandomise = true, mean_packet_bytes = 1514, update_interval = \"20ms\" }",
+            ],
+            "pie limit 50 target 15000us tupdate 20000us alpha 2 beta 20 noecn nobytemode",
         ),
     ] {
         assert_eq!(discipline(changes), expected);
@@ -215,7 +218,10 @@ fn what_the_kernel_cannot_do_is_refused_by_field() {
 fn everything_is_told_at_once() {
     let (fields, _) = refused(&["link.buffer=50p", "link.queue=pie", "link.overhead_bytes=38"]);
     // The default packet of PIE is the RFC's, and a full one is four times the overhead larger here.
-    assert_eq!(fields, ["link.overhead_bytes", "link.queue.mean_packet_bytes", "link.queue.derandomise"]);
+    assert_eq!(
+        fields,
+        ["link.overhead_bytes", "link.queue.mean_packet_bytes", "link.queue.derandomise", "link.queue.update_interval"]
+    );
 }
 
 #[test]
