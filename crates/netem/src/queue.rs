@@ -14,6 +14,9 @@ const PIE_MAX_WEIGHT: f64 = 32.0;
 const PIE_BURST_NS: Nanos = 150_000_000;
 /// From a probability of a tenth on the kernel drops ECN-capable packets too.
 const PIE_MAX_MARK: f64 = 0.1;
+/// The kernel rounds the interval up to its ticks. Multiples of this are whole ticks at 100, 250, 300 and 1000 Hz; the default of 15 ms
+/// becomes 16 ms at 250 Hz.
+const PIE_TICKS_NS: Nanos = 20_000_000;
 /// Room for the bytes of a queue that is limited in packets: more than any scenario allows.
 const NO_MEMORY_LIMIT: &str = "1gb";
 
@@ -123,8 +126,11 @@ fn pie(link: &LinkSpec, config: &Pie, lacks: &mut Lacks) -> String {
         lacks.ensure(fits, field(name), "a sixteenth or a multiple of it up to 2", weight);
         scaled as u32
     });
+    let expected = "a multiple of 20ms, which is whole ticks of every kernel";
+    let whole_ticks = update_interval.is_multiple_of(PIE_TICKS_NS) && update_interval > 0;
+    lacks.ensure(whole_ticks, field("update_interval"), expected, format!("{update_interval} ns"));
     let target_us = micros(&field("target"), target, lacks);
-    let update_us = micros(&field("update_interval"), update_interval, lacks);
+    let update_us = update_interval / 1000;
     let ecn = ecn(config.ecn);
     format!("limit {limit} target {target_us}us tupdate {update_us}us alpha {alpha} beta {beta} {ecn} nobytemode")
 }

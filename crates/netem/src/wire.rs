@@ -49,7 +49,12 @@ fn netem(field: &'static str, link: &LinkSpec, longest: Nanos, words: &[String])
 }
 
 fn delay_words(delay: Span) -> Option<String> {
-    (delay.ns > 0).then(|| format!("delay {}ns", delay.ns))
+    (delay.ns > 0).then(|| format!("delay {}", micros(delay.ns)))
+}
+
+/// `tc` counts delays in microseconds and takes fractions of them.
+fn micros(ns: Nanos) -> String {
+    format!("{}us", ns as f64 / 1000.0)
 }
 
 /// netem draws from both sides of a mean, the scenario from the delay upwards.
@@ -58,7 +63,7 @@ fn jitter_words(delay: Span, jitter: JitterSpec, lacks: &mut Lacks) -> String {
     lacks.ensure(uniform, "link.jitter.distribution", "\"uniform\"", "\"normal\" with truncation, which netem has not");
     let half = jitter.max.ns / 2;
     let order = if jitter.reorder { String::new() } else { format!(" {KEEP_ORDER}") };
-    format!("delay {}ns {half}ns{order}", delay.ns + half)
+    format!("delay {} {}{order}", micros(delay.ns + half), micros(half))
 }
 
 /// Percent with all digits of the probability.

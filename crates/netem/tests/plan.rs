@@ -45,9 +45,9 @@ fn a_bottleneck_is_a_token_bucket_and_its_delay_lies_behind_it() {
             "near far root handle 1: tbf rate 20000000bit burst 3028 limit 100000",
             "near far parent 1:1 handle 2: bfifo limit 100000",
             // 20 ms of 20 Mbit/s are 833 of the smallest frames.
-            "far rx root handle 1: netem limit 20833 delay 20000000ns",
-            "near access root handle 1: netem limit 20833 delay 20000000ns",
-            "access tx1 root handle 1: netem limit 20416 delay 10000000ns",
+            "far rx root handle 1: netem limit 20833 delay 20000us",
+            "near access root handle 1: netem limit 20833 delay 20000us",
+            "access tx1 root handle 1: netem limit 20416 delay 10000us",
         ]
     );
 }
@@ -93,7 +93,7 @@ fn a_duplex_link_has_transmitter_and_wire_in_both_directions() {
         [
             "far near root handle 1: tbf rate 20000000bit burst 3028 limit 100000",
             "far near parent 1:1 handle 2: bfifo limit 100000",
-            "near access root handle 1: netem limit 20833 delay 20000000ns loss random 1%",
+            "near access root handle 1: netem limit 20833 delay 20000us loss random 1%",
         ]
     );
     let plan = plan(&["link.duplex=true"]).unwrap();
@@ -108,8 +108,8 @@ fn without_a_transmitter_the_way_back_neither_loses_nor_varies() {
     assert_eq!(
         queues[2..4],
         [
-            "far rx root handle 1: netem limit 20916 delay 21000000ns 1000000ns rate 34359738360bit loss random 0.5%",
-            "near access root handle 1: netem limit 20833 delay 20000000ns",
+            "far rx root handle 1: netem limit 20916 delay 21000us 1000us rate 34359738360bit loss random 0.5%",
+            "near access root handle 1: netem limit 20833 delay 20000us",
         ]
     );
 }
@@ -120,7 +120,7 @@ fn losses_in_bursts_and_reordering_are_those_of_the_scenario() {
     let jitter = "link.jitter={ max = \"2ms\", reorder = true }";
     assert_eq!(
         queues(&[chain, jitter])[2],
-        "far rx root handle 1: netem limit 20916 delay 21000000ns 1000000ns loss gemodel 0.1% 25% 75% 1%"
+        "far rx root handle 1: netem limit 20916 delay 21000us 1000us loss gemodel 0.1% 25% 75% 1%"
     );
 }
 
@@ -154,8 +154,11 @@ fn disciplines_have_every_parameter_of_the_scenario() {
             "fq_codel limit 50 flows 1024 quantum 1514 target 5000us interval 100000us ecn memory_limit 1gb drop_batch 1",
         ),
         (
-            &["link.buffer=50p", "link.queue={ discipline = \"pie\", derandomise = true, mean_packet_bytes = 1514 }"],
-            "pie limit 50 target 15000us tupdate 15000us alpha 2 beta 20 noecn nobytemode",
+            &[
+                "link.buffer=50p",
+                "link.queue={ discipline = \"pie\", derandomise = true, mean_packet_bytes = 1514, update_interval = \"20ms\" }",
+            ],
+            "pie limit 50 target 15000us tupdate 20000us alpha 2 beta 20 noecn nobytemode",
         ),
     ] {
         assert_eq!(discipline(changes), expected);
@@ -215,7 +218,10 @@ fn what_the_kernel_cannot_do_is_refused_by_field() {
 fn everything_is_told_at_once() {
     let (fields, _) = refused(&["link.buffer=50p", "link.queue=pie", "link.overhead_bytes=38"]);
     // The default packet of PIE is the RFC's, and a full one is four times the overhead larger here.
-    assert_eq!(fields, ["link.overhead_bytes", "link.queue.mean_packet_bytes", "link.queue.derandomise"]);
+    assert_eq!(
+        fields,
+        ["link.overhead_bytes", "link.queue.mean_packet_bytes", "link.queue.derandomise", "link.queue.update_interval"]
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use ccactl_abi::{Algorithm, test_every_algorithm};
 use ccactl_loader::{LoadRequest, Loader, Paths};
 use ccactl_scenario::Scenario;
-use ccactl_testbed::bench::Dumbbell;
+use ccactl_testbed::bench::Emulated;
 use ccactl_testbed::emulator::{EmulatorReport, Troubles, address};
 use ccactl_testbed::host::run_id::{PREFIX, RunId};
 use nix::sys::socket::sockopt::TcpCongestion;
@@ -146,12 +146,12 @@ impl Drop for Registered {
 }
 
 /// Two hosts with the emulated link between them.
-struct Bottleneck(Dumbbell);
+struct Bottleneck(Emulated);
 
 impl Bottleneck {
     fn new() -> Self {
         let scenario = Scenario::parse("test.toml", SCENARIO).unwrap_or_else(|error| panic!("{error}"));
-        Self(Dumbbell::create(RunId::new(), &scenario, 1).unwrap_or_else(|error| panic!("{error}")))
+        Self(Emulated::create(RunId::new(), &scenario, 1).unwrap_or_else(|error| panic!("{error}")))
     }
 
     /// A connection whose sender chose its algorithm before the SYN, as one that negotiates ECN must.

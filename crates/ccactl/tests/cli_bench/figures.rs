@@ -9,8 +9,13 @@ use std::process::{Output, Stdio};
 
 /// Runs a bench to its end; gives its JSON, exit code and what it left.
 pub fn run(host: &Host, bench: &Bench) -> (Value, Output, Vec<String>) {
+    run_with(host, bench, &[])
+}
+
+/// The same with further arguments.
+pub fn run_with(host: &Host, bench: &Bench, further: &[&str]) -> (Value, Output, Vec<String>) {
     let args = bench.args();
-    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).chain(further.iter().copied()).collect();
     let child = host.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let pid = child.id();
     let output = child.wait_with_output().unwrap();

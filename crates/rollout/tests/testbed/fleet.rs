@@ -2,7 +2,7 @@
 
 use ccactl_rollout::Share;
 use ccactl_scenario::Scenario;
-use ccactl_testbed::bench::Dumbbell;
+use ccactl_testbed::bench::Emulated;
 use ccactl_testbed::emulator::address;
 use ccactl_testbed::host::run_id::RunId;
 use nix::sys::socket::getsockopt;
@@ -137,12 +137,12 @@ fn start(pairs: Vec<(TcpStream, TcpStream)>) -> Vec<Connection> {
 }
 
 /// Two hosts with the emulated link between them.
-struct Link(Dumbbell);
+struct Link(Emulated);
 
 impl Link {
     fn new(scenario: &str) -> Link {
         let scenario = Scenario::parse("test.toml", scenario).unwrap_or_else(|error| panic!("{error}"));
-        Link(Dumbbell::create(RunId::new(), &scenario, 1).unwrap_or_else(|error| panic!("{error}")))
+        Link(Emulated::create(RunId::new(), &scenario, 1).unwrap_or_else(|error| panic!("{error}")))
     }
 
     /// A connection whose sending end belongs to `cgroup`, and whose receiving end does not.

@@ -69,13 +69,16 @@ fn whole(run: &RunResult) -> Part {
         name: flow.name.clone(),
         algorithm: flow.algorithm.clone(),
         measures: flow.metrics.clone(),
-        overflow_pkts: Some(flow.link.dropped_full_packets),
+        overflow_pkts: flow.link.map(|link| link.dropped_full_packets),
         completions_s: completions_s(flow),
     };
     Part {
         jain: run.jain,
         utilisation: run.link.utilisation,
-        queue_ms: (run.link.queueing.packets > 0).then_some(run.link.queueing.mean_us / US_PER_MS),
+        queue_ms: run.link.queue.and_then(|queue| {
+            let queueing = queue.queueing;
+            (queueing.packets > 0).then_some(queueing.mean_us / US_PER_MS)
+        }),
         flows: run.flows.iter().map(flow).collect(),
         ..Part::default()
     }

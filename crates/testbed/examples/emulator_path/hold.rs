@@ -2,7 +2,7 @@
 
 use crate::{BUFFER_BYTES, ONE_WAY_MS, RATE_BPS, Result};
 use ccactl_scenario::Scenario;
-use ccactl_testbed::bench::Dumbbell;
+use ccactl_testbed::bench::Emulated;
 use ccactl_testbed::emulator::address;
 use ccactl_testbed::host::netns::NETNS_DIR;
 use ccactl_testbed::host::run_id::RunId;
@@ -27,10 +27,10 @@ pub fn hold() -> Result<()> {
         2 * ONE_WAY_MS,
     );
     let scenario = Scenario::parse("path.toml", &text)?;
-    let dumbbell = Dumbbell::create(RunId::new(), &scenario, 1)?;
-    let (near, far) = (dumbbell.host(0).name(), dumbbell.server().name());
+    let network = Emulated::create(RunId::new(), &scenario, 1)?;
+    let (near, far) = (network.host(0).name(), network.server().name());
     println!("{NETNS_DIR}/{near} {NETNS_DIR}/{far} {}", address::SERVER);
     std::io::stdin().read_to_end(&mut Vec::new())?;
-    let (report, _) = dumbbell.finish()?;
+    let (report, _) = network.stop()?;
     if report.realtime { Ok(()) } else { Err("the emulator had no real-time priority or locked memory".into()) }
 }

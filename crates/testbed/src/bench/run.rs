@@ -1,8 +1,8 @@
 //! One run of a scenario.
 
 use super::children::{Children, Places, Reports};
-use super::dumbbell::Dumbbell;
 use super::link_file;
+use super::network::Network;
 use super::output::OutputDir;
 use super::policies::Policies;
 use super::recording::{self, Recording};
@@ -40,7 +40,10 @@ pub fn run(
     let file = folder.join("recording.parquet");
     let measured = measure(scenario, options, &file, run, interrupt, observe)?;
     interrupt.check()?;
-    link_file::write(&folder, &measured.links, &measured.emulator.series)?;
+    if let Some(emulator) = &measured.carried.emulator {
+        let names: Vec<_> = measured.carried.transmitters.iter().map(|of| (of.link.clone(), of.way)).collect();
+        link_file::write(&folder, &names, &emulator.series)?;
+    }
     let summary = recording::summarize(&file)?;
     check_commands(scenario, &measured, &summary)?;
     Ok(RunResult::new(scenario, &options.limits, (run, attempt, name), measured, summary))
@@ -58,7 +61,7 @@ fn measure(
 ) -> Result<Measured> {
     let id = RunId::new();
     let loader = Loader::open()?;
-    let dumbbell = Dumbbell::create(id, scenario, run)?;
+    let network = Network::create(options.backend, id, scenario, run)?;
     let parent = Cgroup::create(loader.mount().path().join(format!("{PREFIX}-bench-{id}")))?;
     let cgroups =
         scenario.flows.iter().map(|flow| Cgroup::create(parent.path().join(&flow.name))).collect::<Result<Vec<_>>>()?;
@@ -66,12 +69,12 @@ fn measure(
     let ends = Cgroup::create(loader.mount().path().join(format!("{PREFIX}-bench-{id}-ends")))?;
     let policies = Policies::load(&loader, scenario, &parent, &cgroups)?;
     let recording = Recording::start(file, scenario, &loader, &parent, &cgroups)?;
-    let places = Places { dumbbell: &dumbbell, cgroups: &cgroups, ends: &ends };
+    let places = Places { hosts: network.hosts(), cgroups: &cgroups, ends: &ends };
     let mut children = Children::start(&options.program, scenario, places, &policies.kernel_names)?;
     interrupt.check()?;
 
     let t0 = clock::now() + LEAD_NS;
-    dumbbell.set_origin(t0);
+    network.set_origin(t0);
     let cpu = CpuMeter::start(&[&parent, &ends]);
     let ends_realtime = children.are_realtime();
     if !ends_realtime {
@@ -99,24 +102,11 @@ fn measure(
     let reports = children.finish(scenario, t0)?;
     check_algorithms(scenario, &policies.kernel_names, &swaps, &reports)?;
     let recorded = recording.finish()?;
-    let (links, carried_bps) = (dumbbell.links.clone(), dumbbell.carried_bps);
-    let (emulator, device_drops) = dumbbell.finish()?;
-    let cpu = CpuUse { ends_realtime, emulator_s: emulator.cpu_s, ..cpu };
+    let carried = network.finish()?;
+    let cpu = CpuUse { ends_realtime, emulator_s: carried.emulator.as_ref().map(|emulator| emulator.cpu_s), ..cpu };
     let cgroup_ids = cgroups.iter().map(Cgroup::id).collect();
     let kernel_names = policies.kernel_names.clone();
-    Ok(Measured {
-        t0,
-        emulator,
-        links,
-        carried_bps,
-        cpu,
-        device_drops,
-        recorded,
-        reports,
-        cgroup_ids,
-        kernel_names,
-        swaps,
-    })
+    Ok(Measured { t0, carried, cpu, recorded, reports, cgroup_ids, kernel_names, swaps })
 }
 
 /// A flow that silently fell back to another algorithm must not appear in any table.

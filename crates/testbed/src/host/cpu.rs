@@ -25,8 +25,8 @@ pub struct CpuUse {
     /// Whether all built-in ends of flows had real-time priority; without it, ordinary load on the host delays what arrives at them.
     #[serde(default)]
     pub ends_realtime: bool,
-    /// CPU time of the emulator's thread, in s; what the kernel does for a packet that it gives out is in it.
-    pub emulator_s: f64,
+    /// CPU time of the emulator's thread, in s; what the kernel does for a packet that it gives out is in it. None without it.
+    pub emulator_s: Option<f64>,
 }
 
 /// Measures between two moments.
@@ -97,7 +97,7 @@ impl Reading {
             idle: ticks(|times| times.idle) / total,
             processes_s: later.used_us.saturating_sub(self.used_us) as f64 / 1e6,
             ends_realtime: false,
-            emulator_s: 0.0,
+            emulator_s: None,
         }
     }
 }
@@ -170,7 +170,7 @@ mod tests {
             idle: 0.5,
             processes_s: 0.3,
             ends_realtime: false,
-            emulator_s: 0.0,
+            emulator_s: None,
         };
         assert_eq!(start.until(&end), expected);
         let blind = Reading { machine_us: None, run_us: vec![None], ..start };

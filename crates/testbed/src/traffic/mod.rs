@@ -15,6 +15,7 @@ pub mod client;
 pub mod receiver;
 pub mod sender;
 pub mod server;
+pub mod supply;
 pub mod transfer;
 pub mod udp;
 
@@ -22,6 +23,7 @@ pub use client::{FetchOptions, FetchReport};
 pub use receiver::{Arrival, ReceiveOptions, ReceiveReport, UdpCount};
 pub use sender::{SendOptions, SendReport};
 pub use server::ServeOptions;
+pub use supply::Supply;
 pub use transfer::{Algorithms, Schedule, Transfer};
 pub use udp::{RatePlan, UdpSendOptions, UdpSendReport};
 

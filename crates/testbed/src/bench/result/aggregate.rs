@@ -75,8 +75,8 @@ pub(super) fn aggregate(scenario: &Scenario, runs: &[RunResult]) -> Option<Aggre
             retrans_pkts: of_flow(&|m| Some(m.retrans_pkts as f64)),
             cwnd_mean_pkts: of_flow(&|m| m.cwnd_mean_pkts),
             queueing_mean_us: over(&|run| {
-                let queueing = &run.flows[i].queueing;
-                (queueing.packets > 0).then_some(queueing.mean_us)
+                let queueing = run.flows[i].queueing.filter(|queueing| queueing.packets > 0);
+                queueing.map(|queueing| queueing.mean_us)
             }),
             complete_transfers: of_transfers(&|c| Some(c.complete as f64)),
             completion_mean_us: of_transfers(&|c| c.mean_us),
