@@ -20,11 +20,23 @@ use std::sync::Arc;
 /// skip.
 const ROW_GROUP_ROWS: usize = 256 * 1024;
 
-/// Columns that grow by small steps: differences take half of what a dictionary does, or less. All encodings were
-/// measured on recordings of bulk transfers: docs/performance.md has the table.
-const GROWING: &[&str] = &["time", "t_us", "bytes_acked", "bytes_sent", "delivered_pkts"];
+/// Columns that grow or change by small steps: differences take half of what a dictionary does, or less. All encodings were
+/// measured on recordings, with the rows of a flow side by side: docs/performance.md has the table.
+const GROWING: &[&str] = &[
+    "time",
+    "t_us",
+    "srtt_us",
+    "bytes_acked",
+    "bytes_sent",
+    "bytes_retrans",
+    "retrans_pkts",
+    "lost_pkts",
+    "delivered_pkts",
+];
 /// Columns whose upper bytes hardly change while the lowest one does: the bytes of each place are stored together.
-const JITTERING: &[&str] = &["cwnd_pkts", "inflight_pkts", "srtt_us", "rtt_us"];
+const JITTERING: &[&str] = &["cwnd_pkts", "inflight_pkts", "snd_wnd_bytes", "rtt_us"];
+/// Columns with many values that come in bunches: zstd finds those, which a dictionary's numbers hide from it.
+const BUNCHED: &[&str] = &["pacing_rate_bps", "delivery_rate_bps"];
 
 /// Writes `target` from `stream`; nothing is seen under that name until it is complete.
 ///
@@ -125,7 +137,8 @@ fn properties(metadata: &BTreeMap<String, String>, sorted_by: Vec<SortingColumn>
         .set_sorting_columns(Some(sorted_by));
     let growing = GROWING.iter().map(|&column| (column, Encoding::DELTA_BINARY_PACKED));
     let jittering = JITTERING.iter().map(|&column| (column, Encoding::BYTE_STREAM_SPLIT));
-    for (column, encoding) in growing.chain(jittering) {
+    let bunched = BUNCHED.iter().map(|&column| (column, Encoding::PLAIN));
+    for (column, encoding) in growing.chain(jittering).chain(bunched) {
         properties =
             properties.set_column_dictionary_enabled(column.into(), false).set_column_encoding(column.into(), encoding);
     }

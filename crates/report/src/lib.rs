@@ -5,7 +5,7 @@
 //! figure. What each
 //! figure means, and how it is weighted, is in `docs/metrics.md`.
 //!
-//! Rows are decoded in batches by Polars' streaming engine and walked over flow by flow (`walk`), once for the summary and
+//! Rows are decoded in batches by Polars' Parquet reader and walked over flow by flow (`walk`), once for the summary and
 //! once for the charts. Nothing is kept of a batch but the last row of each flow, so memory does not grow with the length
 //! of a recording.
 

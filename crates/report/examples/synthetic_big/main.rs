@@ -18,8 +18,19 @@ use parquet::file::properties::WriterProperties;
 
 /// As in `crates/collector/src/parquet_file.rs`.
 const ROW_GROUP_ROWS: usize = 256 * 1024;
-const GROWING: [&str; 8] =
-    ["time", "t_us", "bytes_acked", "bytes_sent", "bytes_retrans", "delivered_pkts", "lost_pkts", "retrans_pkts"];
+const GROWING: [&str; 9] = [
+    "time",
+    "t_us",
+    "srtt_us",
+    "bytes_acked",
+    "bytes_sent",
+    "bytes_retrans",
+    "retrans_pkts",
+    "lost_pkts",
+    "delivered_pkts",
+];
+const JITTERING: [&str; 4] = ["cwnd_pkts", "inflight_pkts", "snd_wnd_bytes", "rtt_us"];
+const BUNCHED: [&str; 2] = ["pacing_rate_bps", "delivery_rate_bps"];
 const FLOWS: usize = 50;
 /// All flows together.
 const ROWS_PER_S: f64 = 400_000.0;
@@ -69,10 +80,12 @@ fn properties(rows: usize) -> WriterProperties {
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
         .set_key_value_metadata(Some(pairs));
-    for column in GROWING {
-        properties = properties
-            .set_column_dictionary_enabled(column.into(), false)
-            .set_column_encoding(column.into(), Encoding::DELTA_BINARY_PACKED);
+    let growing = GROWING.map(|column| (column, Encoding::DELTA_BINARY_PACKED));
+    let jittering = JITTERING.map(|column| (column, Encoding::BYTE_STREAM_SPLIT));
+    let bunched = BUNCHED.map(|column| (column, Encoding::PLAIN));
+    for (column, encoding) in growing.into_iter().chain(jittering).chain(bunched) {
+        properties =
+            properties.set_column_dictionary_enabled(column.into(), false).set_column_encoding(column.into(), encoding);
     }
     properties.build()
 }
