@@ -198,7 +198,7 @@ fn three_failures_in_a_row_end_the_suite() {
 fn cells_that_are_given_up_are_told() {
     let cells = cells(&["a", "b", "c", "d", "e"]);
     let root = TempDir::new().unwrap();
-    let folder = SuiteFolder::open(root.path(), "test", &cells).unwrap();
+    let folder = SuiteFolder::open(root.path(), "test", &cells, Backend::Emulator).unwrap();
     #[derive(Default)]
     struct Told(Vec<usize>);
     impl Watcher for Told {

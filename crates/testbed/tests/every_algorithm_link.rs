@@ -56,7 +56,7 @@ fn moves_5_mb_through_a_lossy_bottleneck(algorithm: &str) {
     let elapsed = start.elapsed();
 
     let name = algorithm_of(&sender);
-    let (report, _) = bottleneck.0.finish().expect("the emulator's thread ends");
+    let (report, _) = bottleneck.0.stop().expect("the emulator's thread ends");
     let flow = &report.flows[0].counters;
     eprintln!(
         "{algorithm}: {:.2} s, {:.1} Mbit/s, {} packets dropped by the buffer, {} lost at random",
