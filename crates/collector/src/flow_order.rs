@@ -6,10 +6,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, UInt32Type, UInt64Type};
 use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::interleave::interleave_record_batch;
+use ccactl_format::layout::FLOW;
 use std::collections::BTreeMap;
-
-/// The columns that name a flow, in the order of the sort.
-pub(crate) const FLOW: [&str; 2] = ["netns", "flow_id"];
 
 /// Rows that are put together at a time, a tenth of the memory of a row group.
 const PIECE_ROWS: usize = 32 * 1024;

@@ -1,10 +1,11 @@
 //! From the stream to Parquet. Row groups follow each other in time; within each the rows are sorted by flow.
 
-use crate::flow_order::{FLOW, RowGroup};
+use crate::flow_order::RowGroup;
 use crate::metadata::ORDER;
 use crate::output::with_suffix;
 use crate::stream::StreamFile;
 use arrow_schema::{Schema, SchemaRef};
+use ccactl_format::layout::{BUNCHED, FLOW, GROWING, JITTERING, ROW_GROUP_ROWS, TIME};
 use ccactl_format::{CHECKSUM_KEY, SEALED_BY, SealedFile, UNSEALED};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -15,28 +16,6 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Rows of a row group: what the conversion holds in memory, some 100 MB of rows and 10 MB encoded, and what a reader can
-/// skip.
-const ROW_GROUP_ROWS: usize = 256 * 1024;
-
-/// Columns that grow or change by small steps: differences take half of what a dictionary does, or less. All encodings were
-/// measured on recordings, with the rows of a flow side by side: docs/performance.md has the table.
-const GROWING: &[&str] = &[
-    "time",
-    "t_us",
-    "srtt_us",
-    "bytes_acked",
-    "bytes_sent",
-    "bytes_retrans",
-    "retrans_pkts",
-    "lost_pkts",
-    "delivered_pkts",
-];
-/// Columns whose upper bytes hardly change while the lowest one does: the bytes of each place are stored together.
-const JITTERING: &[&str] = &["cwnd_pkts", "inflight_pkts", "snd_wnd_bytes", "rtt_us"];
-/// Columns with many values that come in bunches: zstd finds those, which a dictionary's numbers hide from it.
-const BUNCHED: &[&str] = &["pacing_rate_bps", "delivery_rate_bps"];
 
 /// Writes `target` from `stream`; nothing is seen under that name until it is complete.
 ///
@@ -84,7 +63,7 @@ fn write(
     metadata: &BTreeMap<String, String>,
     is_sorted: bool,
 ) -> std::result::Result<(), Box<dyn std::error::Error>> {
-    let sorted_by = [&FLOW[..], if is_sorted { &["time"] } else { &[] }].concat();
+    let sorted_by = [&FLOW[..], if is_sorted { &[TIME] } else { &[] }].concat();
     let mut metadata = metadata.clone();
     metadata.insert(ORDER.to_owned(), sorted_by.join(","));
     let properties = properties(&metadata, sorting_columns(&stream.schema(), &sorted_by));
@@ -135,10 +114,10 @@ fn properties(metadata: &BTreeMap<String, String>, sorted_by: Vec<SortingColumn>
         .set_created_by(format!("ccactl {} {SEALED_BY}", env!("CARGO_PKG_VERSION")))
         .set_key_value_metadata(Some(pairs.chain([checksum]).collect()))
         .set_sorting_columns(Some(sorted_by));
-    let growing = GROWING.iter().map(|&column| (column, Encoding::DELTA_BINARY_PACKED));
-    let jittering = JITTERING.iter().map(|&column| (column, Encoding::BYTE_STREAM_SPLIT));
-    let bunched = BUNCHED.iter().map(|&column| (column, Encoding::PLAIN));
-    for (column, encoding) in growing.chain(jittering).chain(bunched) {
+    let growing = GROWING.map(|column| (column, Encoding::DELTA_BINARY_PACKED));
+    let jittering = JITTERING.map(|column| (column, Encoding::BYTE_STREAM_SPLIT));
+    let bunched = BUNCHED.map(|column| (column, Encoding::PLAIN));
+    for (column, encoding) in growing.into_iter().chain(jittering).chain(bunched) {
         properties =
             properties.set_column_dictionary_enabled(column.into(), false).set_column_encoding(column.into(), encoding);
     }
