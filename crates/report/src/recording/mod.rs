@@ -5,6 +5,7 @@ mod detect;
 mod find;
 mod guard;
 mod metadata;
+mod pages;
 mod parquet;
 mod part;
 mod rows;

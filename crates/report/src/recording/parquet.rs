@@ -4,10 +4,14 @@
 //! memory each time: that took as long as decoding. So its reader is asked for row groups, which it gives in one piece.
 
 use std::fs::File;
+use std::io::Cursor;
 use std::path::Path;
 use std::sync::Arc;
 
+use memmap2::Mmap;
 use polars::prelude::*;
+
+use super::pages;
 
 /// Rows per batch: large enough for the cost per batch to vanish, small enough for any machine.
 const BATCH_ROWS: usize = 1 << 17;
@@ -43,7 +47,11 @@ impl Batches {
             column_orders: None,
             footer_buf: self.footer.footer_buf.clone(),
         };
-        let mut reader = ParquetReader::new(&mut self.file);
+        // Mapped anew for each slice, or all that was read of a file would count as memory of this process.
+        // SAFETY: nothing writes to a finished recording; who cuts it under a reader ends that, here as in Polars' own mapping.
+        let bytes = unsafe { Mmap::map(&self.file) }?;
+        pages::check(&bytes, &footer, &self.columns)?;
+        let mut reader = ParquetReader::new(Cursor::new(&bytes));
         reader.set_metadata(Arc::new(footer));
         let rows = reader
             .with_columns(Some(self.columns.clone()))
