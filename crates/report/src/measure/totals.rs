@@ -21,6 +21,8 @@ pub struct Totals {
     pub cwnd_pkts_us: u128,
     /// Time for which the window is known.
     pub cwnd_time_us: u64,
+    /// Largest window.
+    pub cwnd_max_pkts: Option<u32>,
 }
 
 impl Totals {
@@ -48,6 +50,7 @@ impl Totals {
         run.windows(|cwnd_pkts, us| {
             self.cwnd_pkts_us += u128::from(cwnd_pkts) * u128::from(us);
             self.cwnd_time_us = self.cwnd_time_us.saturating_add(us);
+            self.cwnd_max_pkts = self.cwnd_max_pkts.max(Some(cwnd_pkts));
         });
     }
 

@@ -21,6 +21,10 @@ const CPU_STOLEN: f64 = 0.01;
 /// the link may be off.
 const SOCKET_EMPTY: f64 = 0.01;
 
+/// More packets than any receive window holds: 65 535 · 2¹⁴ bytes (RFC 7323 2.3) in segments of 536 bytes (RFC 9293 3.7.1) are 2.0
+/// million. A window beyond was not the algorithm's choice; `docs/fidelity.md` tells of a kernel that makes such ones.
+const IMPOSSIBLE_CWND_PKTS: u32 = 1 << 21;
+
 /// What a valid run keeps to.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
@@ -119,7 +123,17 @@ pub fn problems(limits: &Limits, evidence: &Evidence<'_>) -> Vec<String> {
             problems.push(format!("{:.1} % {what}, expected at most {} %", share * 100.0, limit * 100.0));
         }
     }
+    problems.extend(evidence.flows.iter().filter_map(impossible_window));
     problems
+}
+
+/// Whether a flow had a window that no algorithm can have meant.
+fn impossible_window(flow: &FlowResult) -> Option<String> {
+    let pkts = flow.metrics.as_ref()?.cwnd_max_pkts.filter(|pkts| *pkts > IMPOSSIBLE_CWND_PKTS)?;
+    let name = &flow.name;
+    Some(format!(
+        "a cwnd of {pkts} packets of flow {name}, expected at most {IMPOSSIBLE_CWND_PKTS}: the kernel left out a call of the algorithm"
+    ))
 }
 
 /// Whether it kept time and lost nothing by itself.
@@ -151,6 +165,7 @@ fn any(count: u64, what: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::emulator::{Lateness, Troubles};
+    use ccactl_report::Measures;
 
     const QUIET: CpuUse = CpuUse {
         machine_waiting: Some(0.9),
@@ -227,7 +242,7 @@ mod tests {
         assert_eq!(judge(1_000_000_000, &report, 0, (0, 0), busy), Vec::<String>::new());
     }
 
-    fn flow(socket_empty: Option<f64>) -> FlowResult {
+    fn flow(socket_empty: Option<f64>, cwnd_max_pkts: Option<u32>) -> FlowResult {
         FlowResult {
             name: "one".to_owned(),
             algorithm: "reno".to_owned(),
@@ -238,27 +253,37 @@ mod tests {
             link: None,
             queueing: None,
             socket_empty,
-            metrics: None,
+            metrics: Some(Measures { cwnd_max_pkts, ..Measures::default() }),
             changes: Vec::new(),
             transfers: Vec::new(),
             completion: None,
         }
     }
 
+    /// On a fast link, and without the emulator.
+    fn judge_flow(flow: FlowResult) -> Vec<String> {
+        let flows = [flow];
+        let evidence = Evidence {
+            carried_bps: 400_000_000,
+            emulator: None,
+            device_drops: 0,
+            recorded: (1000, 0),
+            cpu: QUIET,
+            flows: &flows,
+        };
+        problems(&Limits::default(), &evidence)
+    }
+
+    #[test]
+    fn a_window_that_no_algorithm_can_have_meant_is_a_reason() {
+        assert_eq!(judge_flow(flow(None, Some(IMPOSSIBLE_CWND_PKTS))), Vec::<String>::new());
+        let found = judge_flow(flow(None, Some(1_963_000_000)));
+        assert!(found.len() == 1 && found[0].contains("a cwnd of 1963000000 packets of flow one"), "{found:?}");
+    }
+
     #[test]
     fn a_starved_sender_is_a_reason_at_every_rate_and_without_the_emulator() {
-        let judge = |socket_empty| {
-            let flows = [flow(socket_empty)];
-            let evidence = Evidence {
-                carried_bps: 400_000_000,
-                emulator: None,
-                device_drops: 0,
-                recorded: (1000, 0),
-                cpu: QUIET,
-                flows: &flows,
-            };
-            problems(&Limits::default(), &evidence)
-        };
+        let judge = |socket_empty| judge_flow(flow(socket_empty, None));
         assert_eq!((judge(None), judge(Some(SOCKET_EMPTY))), (Vec::new(), Vec::new()));
         let found = judge(Some(0.142));
         assert!(

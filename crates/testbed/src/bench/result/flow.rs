@@ -169,6 +169,7 @@ fn together(sockets: &[&Measures]) -> Option<Measures> {
         ce_ratio: ratio(delivered_ce_pkts as f64, delivered_pkts),
         rto_count: sockets.iter().map(|m| m.rto_count).sum(),
         cwnd_mean_pkts: None,
+        cwnd_max_pkts: sockets.iter().filter_map(|m| m.cwnd_max_pkts).max(),
         rtt_samples,
         rtt_mean_us: ratio(rtt_sum_us, rtt_samples),
         rtt_p50_us: None,
