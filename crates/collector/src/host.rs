@@ -18,8 +18,9 @@ const STATE_LOCK: &str = "lock";
 /// Held shared by every running recorder.
 const RECORDER_LOCK: &str = "recorder.lock";
 
-/// How long the lock of another ccactl is waited for; it is held for a load or an unload, well below a second.
-const LOCK_PATIENCE: Duration = Duration::from_secs(10);
+/// How long the lock of others is waited for. Each holds it for a load or an unload, well below a second on a quiet host; a suite begins
+/// a dozen recordings at a time, and beside compilers ten seconds were not enough for the last of them.
+const LOCK_PATIENCE: Duration = Duration::from_secs(60);
 
 /// The folders that all processes of ccactl on this host share.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,6 +12,7 @@ mod counts;
 mod error;
 mod events;
 mod feed;
+mod flow_order;
 mod host;
 mod metadata;
 mod netns;

@@ -16,6 +16,9 @@ use std::time::Duration;
 /// Version of the columns and keys; a reader refuses what it does not know.
 pub const SCHEMA_VERSION: u32 = 2;
 
+/// In a Parquet file: the columns by which the rows of each row group are sorted, separated by commas.
+pub(crate) const ORDER: &str = "ccactl.order";
+
 /// The metadata keys as lines of a Markdown table.
 #[must_use]
 pub fn keys_table() -> String {
@@ -50,6 +53,7 @@ static KEYS: &[Key] = &[
     key(&["duration_us", "rows"], "Parquet", "known at the end"),
     key(&["rows_by_event"], "Parquet", "JSON: rows by `event`"),
     key(&["drops", "drops_by_reason"], "Parquet", "rows lost; JSON `{ring_full_samples, ring_full_events, no_storage}`"),
+    key(&["order"], "Parquet", "columns by which the rows of a row group are sorted: `netns,flow_id,time`, without `time` if a row came too late for its place. A file without the key is in order of `time`"),
     key(&["crc32"], "Parquet", "CRC-32 of the whole file with these eight digits being zeros; a reader refuses a file that differs"),
     key(&["dataset", "part"], "parts of `--rotate`", "id that they share; number from 0. `rows`, `rows_by_event`, `drops` and `duration_us` are those of the part"),
     key(&["drops_before"], "streams of parts", "rows lost before the part began"),

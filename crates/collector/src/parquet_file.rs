@@ -1,9 +1,11 @@
-//! From the stream to Parquet.
+//! From the stream to Parquet. Row groups follow each other in time; within each the rows are sorted by flow.
 
+use crate::flow_order::RowGroup;
+use crate::metadata::ORDER;
 use crate::output::with_suffix;
 use crate::stream::StreamFile;
-use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
+use ccactl_format::layout::{BUNCHED, FLOW, GROWING, JITTERING, ROW_GROUP_ROWS, TIME};
 use ccactl_format::{CHECKSUM_KEY, SEALED_BY, SealedFile, UNSEALED};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -11,21 +13,13 @@ use parquet::file::metadata::{KeyValue, SortingColumn};
 use parquet::file::properties::WriterProperties;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Rows of a row group: what the conversion holds in memory, some 30 MB encoded, and what a reader can skip.
-const ROW_GROUP_ROWS: usize = 256 * 1024;
-
-/// Columns that grow by small steps: differences take half of what a dictionary does, or less. All encodings were
-/// measured on recordings of bulk transfers: docs/performance.md has the table.
-const GROWING: &[&str] = &["time", "t_us", "bytes_acked", "bytes_sent", "delivered_pkts"];
-/// Columns whose upper bytes hardly change while the lowest one does: the bytes of each place are stored together.
-const JITTERING: &[&str] = &["cwnd_pkts", "inflight_pkts", "srtt_us", "rtt_us"];
-
 /// Writes `target` from `stream`; nothing is seen under that name until it is complete.
 ///
-/// `is_sorted` promises that the rows are in order of `time`.
+/// `is_sorted` promises that the rows of the stream are in order of `time`.
 ///
 /// # Errors
 /// What went wrong, in words; nothing is left behind.
@@ -69,31 +63,61 @@ fn write(
     metadata: &BTreeMap<String, String>,
     is_sorted: bool,
 ) -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let sorted_by = [&FLOW[..], if is_sorted { &[TIME] } else { &[] }].concat();
+    let mut metadata = metadata.clone();
+    metadata.insert(ORDER.to_owned(), sorted_by.join(","));
+    let properties = properties(&metadata, sorting_columns(&stream.schema(), &sorted_by));
     // The stream's metadata are those of the start. Readers look for them in either place: the file's own pairs or the
     // Arrow schema that is stored in it.
-    let schema: SchemaRef = Arc::new(Schema::new_with_metadata(stream.schema().fields().clone(), metadata.clone()));
-    let properties = properties(metadata, is_sorted);
+    let schema: SchemaRef = Arc::new(Schema::new_with_metadata(stream.schema().fields().clone(), metadata));
     let mut writer = ArrowWriter::try_new(SealedFile::new(file), Arc::clone(&schema), Some(properties))?;
+    let mut group = RowGroup::new(schema);
     for batch in stream.take(batches) {
-        writer.write(&RecordBatch::try_new(Arc::clone(&schema), batch?.columns().to_vec())?)?;
+        let mut batch = batch?;
+        while group.rows() + batch.num_rows() >= ROW_GROUP_ROWS {
+            let fitting = ROW_GROUP_ROWS - group.rows();
+            group.push(&batch.slice(0, fitting))?;
+            write_group(&mut writer, &mut group)?;
+            batch = batch.slice(fitting, batch.num_rows() - fitting);
+        }
+        group.push(&batch)?;
     }
+    write_group(&mut writer, &mut group)?;
     writer.into_inner()?.seal()?;
     Ok(())
 }
 
-fn properties(metadata: &BTreeMap<String, String>, is_sorted: bool) -> WriterProperties {
+/// Writes what is in `group`; one that is full is complete on disk then.
+fn write_group<W: Write + Send>(
+    writer: &mut ArrowWriter<W>,
+    group: &mut RowGroup,
+) -> std::result::Result<(), Box<dyn std::error::Error>> {
+    for rows in group.drain()? {
+        writer.write(&rows?)?;
+    }
+    Ok(())
+}
+
+/// What the footer says of each row group. A column that the stream lacks ends the list: the drain will tell.
+fn sorting_columns(schema: &Schema, names: &[&str]) -> Vec<SortingColumn> {
+    let index = |name: &&str| schema.index_of(name).ok().and_then(|index| i32::try_from(index).ok());
+    let ascending = |column_idx| SortingColumn { column_idx, descending: false, nulls_first: false };
+    names.iter().map_while(index).map(ascending).collect()
+}
+
+fn properties(metadata: &BTreeMap<String, String>, sorted_by: Vec<SortingColumn>) -> WriterProperties {
     let pairs = metadata.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone()));
     let checksum = KeyValue::new(CHECKSUM_KEY.to_owned(), UNSEALED.to_owned());
-    let by_time = SortingColumn { column_idx: 0, descending: false, nulls_first: false };
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
         .set_created_by(format!("ccactl {} {SEALED_BY}", env!("CARGO_PKG_VERSION")))
         .set_key_value_metadata(Some(pairs.chain([checksum]).collect()))
-        .set_sorting_columns(is_sorted.then(|| vec![by_time]));
-    let growing = GROWING.iter().map(|&column| (column, Encoding::DELTA_BINARY_PACKED));
-    let jittering = JITTERING.iter().map(|&column| (column, Encoding::BYTE_STREAM_SPLIT));
-    for (column, encoding) in growing.chain(jittering) {
+        .set_sorting_columns(Some(sorted_by));
+    let growing = GROWING.map(|column| (column, Encoding::DELTA_BINARY_PACKED));
+    let jittering = JITTERING.map(|column| (column, Encoding::BYTE_STREAM_SPLIT));
+    let bunched = BUNCHED.map(|column| (column, Encoding::PLAIN));
+    for (column, encoding) in growing.into_iter().chain(jittering).chain(bunched) {
         properties =
             properties.set_column_dictionary_enabled(column.into(), false).set_column_encoding(column.into(), encoding);
     }

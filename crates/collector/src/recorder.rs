@@ -67,6 +67,8 @@ pub struct Summary {
     pub flows: u64,
     /// Rows lost.
     pub drops: Drops,
+    /// When the recording began: its times count from then.
+    pub clock: Clock,
     /// From the attachment to the detachment.
     pub duration: Duration,
     /// Whether the kernel has shown the segments of sockets that one side had closed already. If not there are no samples
@@ -100,6 +102,7 @@ pub(crate) struct Recording {
     writer: Option<Writer>,
     options: RecordOptions,
     metadata: BTreeMap<String, String>,
+    clock: Clock,
     attached: Instant,
 }
 
@@ -142,12 +145,12 @@ impl Recording {
         if let Some(target) = &mut target {
             target.keep_stream();
         }
-        Ok(Recording { probe, ring, presence, target, writer, options, metadata, attached: Instant::now() })
+        Ok(Recording { probe, ring, presence, target, writer, options, metadata, clock, attached: Instant::now() })
     }
 
     /// Records until told to stop, then makes the file.
     pub(crate) async fn run(self, stop: watch::Receiver<bool>, progress: watch::Sender<Progress>) -> Result<Summary> {
-        let Recording { probe, ring, presence, target, writer, options, metadata, attached } = self;
+        let Recording { probe, ring, presence, target, writer, options, metadata, clock, attached } = self;
         // SAFETY: the ring owns its map's descriptor, always gives the same one, and closes it only in its own drop.
         let ring = unsafe { AsyncFd::register_with_interest(ring, Interest::READABLE) }
             .map_err(|error| Error::Bpf { doing: "poll the ring buffer", reason: error.to_string() })?;
@@ -178,7 +181,7 @@ impl Recording {
         drop(presence);
 
         let Some(mut written) = written.transpose()? else {
-            return Ok(Summary { rows, flows, drops, duration, has_half_closed_samples, path: None });
+            return Ok(Summary { rows, flows, drops, clock, duration, has_half_closed_samples, path: None });
         };
         let rows = written.rows;
         let algorithms = algorithms_json(&options, &written);
@@ -197,7 +200,7 @@ impl Recording {
             }
             (None, None) => None,
         };
-        Ok(Summary { rows, flows, drops, duration, has_half_closed_samples, path })
+        Ok(Summary { rows, flows, drops, clock, duration, has_half_closed_samples, path })
     }
 }
 

@@ -79,6 +79,17 @@ impl Trace {
         (u128::from(bits) * 1_000_000_000 / u128::from(self.period())) as u64
     }
 
+    /// Mean rate over the first `duration` in bit/s: what a run that is no multiple of the period can have had.
+    ///
+    /// # Panics
+    /// When the duration is 0.
+    #[must_use]
+    pub fn mean_rate_over_bps(&self, duration: Nanos) -> f64 {
+        assert!(duration > 0, "a mean is over some time");
+        let bits = self.first_after(duration) * u64::from(OPPORTUNITY_BYTES) * BITS_PER_BYTE;
+        bits as f64 * 1e9 / duration as f64
+    }
+
     /// Highest rate over a millisecond in bit/s.
     #[must_use]
     pub fn highest_rate_bps(&self) -> u64 {
@@ -115,6 +126,11 @@ mod tests {
         // 3 × 1504 bytes in 3 ms.
         assert_eq!(trace.mean_rate_bps(), 12_032_000);
         assert_eq!(trace.highest_rate_bps(), 2 * 1504 * 8 * 1000);
+        // Two opportunities in the first 2 ms, five in the first 5 ms, three in every 3 ms.
+        for (ms, opportunities) in [(2, 2.0), (5, 5.0), (300, 300.0)] {
+            let expected = opportunities * 1504.0 * 8.0 * 1000.0 / ms as f64;
+            assert_eq!(trace.mean_rate_over_bps(ms * NS_PER_MS), expected, "over {ms} ms");
+        }
     }
 
     #[test]

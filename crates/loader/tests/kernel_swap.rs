@@ -16,6 +16,14 @@ fn load(host: &Host, cgroup: &str, name: &str) {
     host.loader.load(&LoadRequest::new("reno", host.cgroup(cgroup)).create(true).as_name(name)).unwrap();
 }
 
+/// Runs a test inside of a cgroup whose policy has the first of two names, and in a network namespace of its own.
+fn with_policy(test: impl FnOnce(&Host, String, String) + Send) {
+    let Some(host) = Host::new() else { return };
+    let (first, second) = (host.name("a"), host.name("b"));
+    load(&host, "a", &first);
+    host.inside("a", || in_own_netns(|| test(&host, first, second)));
+}
+
 /// Every socket moved and read back, and none left.
 fn assert_moved(outcome: &SwapOutcome, sockets: u64) {
     assert_eq!(outcome.counts, Counts { moved: sockets, ..Counts::default() }, "{:?}", outcome.left);
@@ -27,146 +35,116 @@ fn assert_moved(outcome: &SwapOutcome, sockets: u64) {
 
 #[test]
 fn a_swap_moves_both_ends_and_the_listener_over_both_families_and_says_so() {
-    let Some(host) = Host::new() else { return };
-    let (first, second) = (host.name("a"), host.name("b"));
-    load(&host, "a", &first);
-    host.inside("a", || {
-        in_own_netns(|| {
-            let connections = LOOPBACK.map(Connection::over);
-            assert!(connections.iter().all(|connection| connection.algorithms() == [first.as_str(); 3]));
-            let outcome = host.loader.swap(&swap_to(&host, "a", &second)).unwrap();
-            assert_moved(&outcome, 6);
-            assert_eq!((outcome.from.as_str(), outcome.kernel_name.as_str()), (first.as_str(), second.as_str()));
-            assert!(outcome.policy_changed && !outcome.dry_run);
-            for connection in &connections {
-                assert_eq!(connection.algorithms(), [second.as_str(); 3]);
-                connection.move_both_ways(200_000);
-            }
-            assert!(!registered().contains(&first), "nobody has it any more");
+    with_policy(|host, first, second| {
+        let connections = LOOPBACK.map(Connection::over);
+        assert!(connections.iter().all(|connection| connection.algorithms() == [first.as_str(); 3]));
+        let outcome = host.loader.swap(&swap_to(host, "a", &second)).unwrap();
+        assert_moved(&outcome, 6);
+        assert_eq!((outcome.from.as_str(), outcome.kernel_name.as_str()), (first.as_str(), second.as_str()));
+        assert!(outcome.policy_changed && !outcome.dry_run);
+        for connection in &connections {
+            assert_eq!(connection.algorithms(), [second.as_str(); 3]);
+            connection.move_both_ways(200_000);
+        }
+        assert!(!registered().contains(&first), "nobody has it any more");
 
-            let again = host.loader.swap(&swap_to(&host, "a", &second)).unwrap();
-            assert_eq!(again.counts, Counts { there: 6, ..Counts::default() });
-            assert!(!again.policy_changed && again.is_complete());
-        });
+        let again = host.loader.swap(&swap_to(host, "a", &second)).unwrap();
+        assert_eq!(again.counts, Counts { there: 6, ..Counts::default() });
+        assert!(!again.policy_changed && again.is_complete());
     });
 }
 
 #[test]
 fn a_dry_run_counts_and_changes_nothing() {
-    let Some(host) = Host::new() else { return };
-    let (first, second) = (host.name("a"), host.name("b"));
-    load(&host, "a", &first);
-    host.inside("a", || {
-        in_own_netns(|| {
-            let connection = Connection::over(LOOPBACK[0]);
-            let before = host.loader.status().unwrap();
-            let outcome = host.loader.swap(&swap_to(&host, "a", &second).dry_run(true)).unwrap();
-            assert_eq!(outcome.counts, Counts { moved: 3, ..Counts::default() });
-            assert!(outcome.dry_run && outcome.verification.is_none());
-            assert_eq!(connection.algorithms(), [first.as_str(); 3]);
-            assert_eq!(host.loader.status().unwrap(), before);
-            assert!(!registered().contains(&second));
-        });
+    with_policy(|host, first, second| {
+        let connection = Connection::over(LOOPBACK[0]);
+        let before = host.loader.status().unwrap();
+        let outcome = host.loader.swap(&swap_to(host, "a", &second).dry_run(true)).unwrap();
+        assert_eq!(outcome.counts, Counts { moved: 3, ..Counts::default() });
+        assert!(outcome.dry_run && outcome.verification.is_none());
+        assert_eq!(connection.algorithms(), [first.as_str(); 3]);
+        assert_eq!(host.loader.status().unwrap(), before);
+        assert!(!registered().contains(&second));
     });
 }
 
 #[test]
 fn only_new_and_only_live_sockets_can_be_swapped() {
-    let Some(host) = Host::new() else { return };
-    let (first, second) = (host.name("a"), host.name("b"));
-    load(&host, "a", &first);
-    host.inside("a", || {
-        in_own_netns(|| {
-            let live = Connection::over(LOOPBACK[0]);
-            let outcome = host.loader.swap(&swap_to(&host, "a", &second).scope(SwapScope::NewOnly)).unwrap();
-            assert_eq!((outcome.counts, outcome.verification), (Counts::default(), None));
-            assert_eq!(live.algorithms(), [first.as_str(); 3]);
-            assert!(registered().contains(&first), "live sockets have it");
-            let new = Connection::over(LOOPBACK[0]);
-            assert_eq!(new.algorithms(), [second.as_str(); 3]);
+    with_policy(|host, first, second| {
+        let live = Connection::over(LOOPBACK[0]);
+        let outcome = host.loader.swap(&swap_to(host, "a", &second).scope(SwapScope::NewOnly)).unwrap();
+        assert_eq!((outcome.counts, outcome.verification), (Counts::default(), None));
+        assert_eq!(live.algorithms(), [first.as_str(); 3]);
+        assert!(registered().contains(&first), "live sockets have it");
+        let new = Connection::over(LOOPBACK[0]);
+        assert_eq!(new.algorithms(), [second.as_str(); 3]);
 
-            // The listener keeps the policy's: what it accepts are new sockets.
-            let outcome = host.loader.swap(&swap_to(&host, "a", &first).scope(SwapScope::ExistingOnly)).unwrap();
-            assert_eq!(outcome.counts.moved, 3, "two ends of the new one, and the old listener: {outcome:?}");
-            assert!(outcome.is_complete() && !outcome.policy_changed);
-            assert_eq!(live.algorithms(), [first.as_str(), first.as_str(), second.as_str()]);
-            assert_eq!(new.algorithms(), [first.as_str(), first.as_str(), second.as_str()]);
-            assert_eq!(Connection::over(LOOPBACK[0]).algorithms(), [second.as_str(); 3]);
-        });
+        // The listener keeps the policy's: what it accepts are new sockets.
+        let outcome = host.loader.swap(&swap_to(host, "a", &first).scope(SwapScope::ExistingOnly)).unwrap();
+        assert_eq!(outcome.counts.moved, 3, "two ends of the new one, and the old listener: {outcome:?}");
+        assert!(outcome.is_complete() && !outcome.policy_changed);
+        assert_eq!(live.algorithms(), [first.as_str(), first.as_str(), second.as_str()]);
+        assert_eq!(new.algorithms(), [first.as_str(), first.as_str(), second.as_str()]);
+        assert_eq!(Connection::over(LOOPBACK[0]).algorithms(), [second.as_str(); 3]);
     });
 }
 
 #[test]
 fn children_of_a_listener_are_moved_whether_accepted_before_or_after_or_not_yet() {
-    let Some(host) = Host::new() else { return };
-    let (first, second) = (host.name("a"), host.name("b"));
-    load(&host, "a", &first);
-    host.inside("a", || {
-        in_own_netns(|| {
-            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-            let accepted = Connection::to(listener.try_clone().unwrap());
-            let waiting = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-            let outcome = host.loader.swap(&swap_to(&host, "a", &second)).unwrap();
-            assert_moved(&outcome, 5);
-            assert_eq!(accepted.algorithms(), [second.as_str(); 3]);
-            let (was_waiting, _) = listener.accept().unwrap();
-            assert_eq!([algorithm_of(&waiting), algorithm_of(&was_waiting)], [second.as_str(); 2]);
-            assert_eq!(Connection::to(listener).algorithms(), [second.as_str(); 3]);
-        });
+    with_policy(|host, _, second| {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let accepted = Connection::to(listener.try_clone().unwrap());
+        let waiting = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let outcome = host.loader.swap(&swap_to(host, "a", &second)).unwrap();
+        assert_moved(&outcome, 5);
+        assert_eq!(accepted.algorithms(), [second.as_str(); 3]);
+        let (was_waiting, _) = listener.accept().unwrap();
+        assert_eq!([algorithm_of(&waiting), algorithm_of(&was_waiting)], [second.as_str(); 2]);
+        assert_eq!(Connection::to(listener).algorithms(), [second.as_str(); 3]);
     });
 }
 
 #[test]
 fn a_v4_mapped_connection_is_moved_like_any_other() {
-    let Some(host) = Host::new() else { return };
-    let (first, second) = (host.name("a"), host.name("b"));
-    load(&host, "a", &first);
-    host.inside("a", || {
-        in_own_netns(|| {
-            let listener = TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0)).unwrap();
-            let port = listener.local_addr().unwrap().port();
-            let mapped = Ipv4Addr::LOCALHOST.to_ipv6_mapped();
-            let active = std::net::TcpStream::connect((IpAddr::V6(mapped), port)).unwrap();
-            let (passive, _) = listener.accept().unwrap();
-            assert_moved(&host.loader.swap(&swap_to(&host, "a", &second)).unwrap(), 3);
-            assert_eq!([algorithm_of(&active), algorithm_of(&passive)], [second.as_str(); 2]);
-            let sockets = host.loader.sockets(&host.cgroup("a")).unwrap();
-            let remotes: Vec<_> = sockets.iter().filter(|socket| !socket.is_listener()).collect();
-            assert!(remotes.iter().all(|socket| socket.remote.ip() == Ipv4Addr::LOCALHOST), "{remotes:?}");
-        });
+    with_policy(|host, _, second| {
+        let listener = TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let mapped = Ipv4Addr::LOCALHOST.to_ipv6_mapped();
+        let active = std::net::TcpStream::connect((IpAddr::V6(mapped), port)).unwrap();
+        let (passive, _) = listener.accept().unwrap();
+        assert_moved(&host.loader.swap(&swap_to(host, "a", &second)).unwrap(), 3);
+        assert_eq!([algorithm_of(&active), algorithm_of(&passive)], [second.as_str(); 2]);
+        let sockets = host.loader.sockets(&host.cgroup("a")).unwrap();
+        let remotes: Vec<_> = sockets.iter().filter(|socket| !socket.is_listener()).collect();
+        assert!(remotes.iter().all(|socket| socket.remote.ip() == Ipv4Addr::LOCALHOST), "{remotes:?}");
     });
 }
 
 #[test]
 fn what_an_application_chose_is_left_alone_unless_enforced() {
-    let Some(host) = Host::new() else { return };
-    let (first, second) = (host.name("a"), host.name("b"));
-    load(&host, "a", &first);
-    host.inside("a", || {
-        in_own_netns(|| {
-            let connection = Connection::over(LOOPBACK[0]);
-            choose(&connection.active, "reno");
-            let outcome = host.loader.swap(&swap_to(&host, "a", &second)).unwrap();
-            assert_eq!(outcome.counts, Counts { moved: 2, application: 1, ..Counts::default() });
-            assert!(outcome.is_complete(), "left alone on purpose");
-            assert_eq!(outcome.left.len(), 1);
-            assert_eq!((outcome.left[0].outcome, outcome.left[0].after.as_str()), (SocketOutcome::Application, "reno"));
-            assert_eq!(connection.algorithms(), ["reno", second.as_str(), second.as_str()]);
+    with_policy(|host, _, second| {
+        let connection = Connection::over(LOOPBACK[0]);
+        choose(&connection.active, "reno");
+        let outcome = host.loader.swap(&swap_to(host, "a", &second)).unwrap();
+        assert_eq!(outcome.counts, Counts { moved: 2, application: 1, ..Counts::default() });
+        assert!(outcome.is_complete(), "left alone on purpose");
+        assert_eq!(outcome.left.len(), 1);
+        assert_eq!((outcome.left[0].outcome, outcome.left[0].after.as_str()), (SocketOutcome::Application, "reno"));
+        assert_eq!(connection.algorithms(), ["reno", second.as_str(), second.as_str()]);
 
-            let mut enforced = swap_to(&host, "a", &second);
-            enforced.load.enforce = true;
-            let outcome = host.loader.swap(&enforced).unwrap();
-            assert_eq!(outcome.counts, Counts { moved: 1, there: 2, ..Counts::default() });
-            assert_eq!(connection.algorithms(), [second.as_str(); 3]);
-            // New sockets as well: a listener that chooses for itself hands the policy's choice on.
-            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-            choose(&listener, "reno");
-            assert_eq!(Connection::to(listener).algorithms()[..2], [second.as_str(); 2]);
+        let mut enforced = swap_to(host, "a", &second);
+        enforced.load.enforce = true;
+        let outcome = host.loader.swap(&enforced).unwrap();
+        assert_eq!(outcome.counts, Counts { moved: 1, there: 2, ..Counts::default() });
+        assert_eq!(connection.algorithms(), [second.as_str(); 3]);
+        // New sockets as well: a listener that chooses for itself hands the policy's choice on.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        choose(&listener, "reno");
+        assert_eq!(Connection::to(listener).algorithms()[..2], [second.as_str(); 2]);
 
-            // What the application had is what it gets back.
-            host.loader.unload(&host.cgroup("a")).unwrap().unwrap();
-            assert_eq!(connection.algorithms()[0], "reno");
-        });
+        // What the application had is what it gets back.
+        host.loader.unload(&host.cgroup("a")).unwrap().unwrap();
+        assert_eq!(connection.algorithms()[0], "reno");
     });
 }
 
@@ -341,25 +319,20 @@ fn new_code_behind_a_name_reaches_live_sockets_with_a_swap_and_status_says_who_h
 
 #[test]
 fn a_connection_without_ecn_keeps_what_it_has_when_the_algorithm_needs_ecn_and_the_swap_is_incomplete() {
-    let Some(host) = Host::new() else { return };
-    let (first, second) = (host.name("a"), host.name("b"));
-    load(&host, "a", &first);
-    host.inside("a", || {
-        in_own_netns(|| {
-            std::fs::write("/proc/sys/net/ipv4/tcp_ecn", "0").unwrap();
-            let connection = Connection::over(LOOPBACK[0]);
-            let request = SwapRequest::of(LoadRequest::new("dctcp", host.cgroup("a")).as_name(&second));
-            let outcome = host.loader.swap(&request).unwrap();
-            assert_eq!(outcome.counts, Counts { moved: 1, refused: 2, ..Counts::default() }, "the listener has it");
-            assert!(!outcome.is_complete());
-            assert_eq!(connection.algorithms(), [first.as_str(), first.as_str(), second.as_str()]);
-            assert!(registered().contains(&first), "live sockets have it");
-            // What is opened now asks for ECN by itself.
-            let new = Connection::over(LOOPBACK[0]);
-            assert_eq!(new.algorithms(), [second.as_str(); 3]);
-            let outcome = host.loader.swap(&swap_to(&host, "a", &first)).unwrap();
-            assert_eq!(outcome.counts, Counts { moved: 4, there: 2, ..Counts::default() });
-            assert_eq!(new.algorithms(), [first.as_str(); 3]);
-        });
+    with_policy(|host, first, second| {
+        std::fs::write("/proc/sys/net/ipv4/tcp_ecn", "0").unwrap();
+        let connection = Connection::over(LOOPBACK[0]);
+        let request = SwapRequest::of(LoadRequest::new("dctcp", host.cgroup("a")).as_name(&second));
+        let outcome = host.loader.swap(&request).unwrap();
+        assert_eq!(outcome.counts, Counts { moved: 1, refused: 2, ..Counts::default() }, "the listener has it");
+        assert!(!outcome.is_complete());
+        assert_eq!(connection.algorithms(), [first.as_str(), first.as_str(), second.as_str()]);
+        assert!(registered().contains(&first), "live sockets have it");
+        // What is opened now asks for ECN by itself.
+        let new = Connection::over(LOOPBACK[0]);
+        assert_eq!(new.algorithms(), [second.as_str(); 3]);
+        let outcome = host.loader.swap(&swap_to(host, "a", &first)).unwrap();
+        assert_eq!(outcome.counts, Counts { moved: 4, there: 2, ..Counts::default() });
+        assert_eq!(new.algorithms(), [first.as_str(); 3]);
     });
 }

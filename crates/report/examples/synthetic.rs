@@ -25,8 +25,11 @@ fn main() {
     let mut args = std::env::args().skip(1);
     let path = args.next().expect("usage: synthetic OUT.parquet [SECONDS]");
     let seconds: u64 = args.next().map_or(60, |text| text.parse().expect("SECONDS is a number"));
-    let rows = simulate(seconds * 1_000_000);
+    let mut rows = simulate(seconds * 1_000_000);
     let count = rows.len();
+    // As the recorder does: row groups follow each other in time, and each is sorted by flow.
+    rows.sort_by_key(|row| row.t_us);
+    rows.chunks_mut(Fixture::GROUP_ROWS).for_each(|group| group.sort_by_key(|row| (row.netns, row.flow_id)));
     fixture(rows, seconds).parquet(Path::new(&path));
     println!("{path}: {count} rows");
 }

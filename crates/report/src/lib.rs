@@ -5,7 +5,7 @@
 //! figure. What each
 //! figure means, and how it is weighted, is in `docs/metrics.md`.
 //!
-//! Rows are decoded in batches by Polars' streaming engine and walked over flow by flow (`walk`), once for the summary and
+//! Rows are decoded in batches by Polars' Parquet reader and walked over flow by flow (`walk`), once for the summary and
 //! once for the charts. Nothing is kept of a batch but the last row of each flow, so memory does not grow with the length
 //! of a recording.
 
@@ -34,6 +34,7 @@ pub use recording::{
     AlgorithmInfo, DropReasons, Extent, FlowInfo, Link, Metadata, Recording, Recovered, SCHEMA_VERSION, ValueInfo,
     open_all,
 };
+pub use repeats::estimate;
 pub use summarize::summarize;
 pub use summary::{
     AlgorithmChange, AlgorithmSummary, ChangeSide, Closed, Connections, Convergence, Distribution, DropSpan, Estimate,

@@ -67,7 +67,7 @@ const fn count(
 }
 
 /// All of them, in the order of the columns of CSV and Parquet.
-pub const METRICS: [Metric; 21] = [
+pub const METRICS: [Metric; 22] = [
     real("throughput_bps", "throughput", "Mbit/s", 1e6, |m| m.throughput_bps),
     real("goodput_bps", "goodput", "Mbit/s", 1e6, |m| m.goodput_bps),
     count("sent_bytes", "sent", "MB", 1e6, |m| Some(m.sent_bytes)),
@@ -81,6 +81,7 @@ pub const METRICS: [Metric; 21] = [
     real("ce_ratio", "CE", "%", 0.01, |m| m.ce_ratio),
     count("rto_count", "RTOs", "", 1.0, |m| m.rto_count),
     real("cwnd_mean_pkts", "cwnd", "pkts", 1.0, |m| m.cwnd_mean_pkts),
+    count("cwnd_max_pkts", "max", "pkts", 1.0, |m| m.cwnd_max_pkts.map(u64::from)),
     count("rtt_samples", "RTTs", "", 1.0, |m| Some(m.rtt_samples)),
     real("rtt_mean_us", "RTT mean", "ms", 1e3, |m| m.rtt_mean_us),
     count("rtt_p50_us", "p50", "ms", 1e3, |m| m.rtt_p50_us),

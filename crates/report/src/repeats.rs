@@ -51,7 +51,8 @@ fn repeated(group: &[&RecordingSummary], algorithm: &str) -> RepeatedAlgorithm {
 }
 
 /// Mean, deviation and interval of a figure over recordings; `None` without any.
-pub(crate) fn estimate(values: impl Iterator<Item = f64>) -> Option<Estimate> {
+#[must_use]
+pub fn estimate(values: impl Iterator<Item = f64>) -> Option<Estimate> {
     let values: Vec<f64> = values.collect();
     let spread = stats::spread(&values)?;
     Some(Estimate { n: values.len() as u64, mean: spread.mean, sd: spread.sd, ci95: spread.ci95 })

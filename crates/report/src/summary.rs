@@ -181,6 +181,9 @@ pub struct Measures {
     pub rto_count: Option<u64>,
     /// Congestion window, weighted by time.
     pub cwnd_mean_pkts: Option<f64>,
+    /// Largest congestion window.
+    #[serde(default)]
+    pub cwnd_max_pkts: Option<u32>,
     /// RTT samples that count.
     pub rtt_samples: u64,
     /// Mean of the RTT samples.

@@ -137,3 +137,63 @@ fn a_recovered_recording_says_so() {
     let expected = "recovered from the stream of a killed recording: 3000 whole rows, the last at 2026-11-21T22:00:00Z";
     assert!(found.warnings[0].contains(expected), "{:?}", found.warnings);
 }
+
+/// Three flows in turn for four seconds: one is connected anew, one changes its algorithm, one opens late and closes early; rows are lost.
+fn three_flows() -> Vec<Row> {
+    let of_ms = |ms: u64| {
+        let flow_id = 1 + ms % 3;
+        let t_us = ms * 1000 + flow_id * 7;
+        let since_ms = match flow_id {
+            1 if ms >= 2500 => ms - 2500,
+            3 => ms.saturating_sub(1000),
+            _ => ms,
+        };
+        let mut row = Row::at(flow_id, t_us)
+            .bytes(since_ms * 5000 + 7 * flow_id, since_ms * (4000 + 100 * flow_id))
+            .rtt((10_000 + ms * 37 % 501) as u32, since_ms as u32 / 2);
+        row.cwnd_pkts = (10 + ms * flow_id % 17) as u32;
+        row.lost_pkts = (since_ms / 300) as u32;
+        row.retrans_pkts = (since_ms / 310) as u32;
+        row.dropped_rows = if ms < 1500 { 0 } else { 5 + ms / 3100 };
+        row.trace_mode = [None, Some("up"), Some("down"), Some("cruise")][(ms / 50 * flow_id % 4) as usize];
+        row.trace_bw_bps = (flow_id == 2).then_some(ms * 1000);
+        row.trace_v0 = (ms % 11 > 3).then_some(since_ms as i64 - 800);
+        if flow_id == 2 && ms >= 2000 {
+            row.algorithm = "bbrv3";
+        }
+        match (flow_id, ms) {
+            (3, 1001) => row.event = "open",
+            (3, 3002) => {
+                row.event = "close";
+                row.duration_us = Some(2_001_000);
+                row.completion_us = Some(1_990_000);
+            }
+            _ => {}
+        }
+        row
+    };
+    let is_there = |row: &Row| row.flow_id != 3 || (1_000_000..3_003_000).contains(&row.t_us);
+    (0..4000).map(of_ms).filter(is_there).collect()
+}
+
+#[test]
+fn the_order_of_flows_within_a_row_group_changes_no_figure() {
+    const GROUP_ROWS: usize = 700;
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let by_time = three_flows();
+    let mut by_flow = by_time.clone();
+    by_flow.chunks_mut(GROUP_ROWS).for_each(|group| group.sort_by_key(|row| row.flow_id));
+    let expected = figures(report(&[Fixture::new(by_time.clone()).parquet(&path("whole.parquet"))]).remove(0));
+    assert_eq!((expected.flows.len(), expected.drop_spans.len()), (3, 2));
+    assert!(!expected.flows[1].changes.is_empty() && expected.flows[2].closed.is_some());
+    for other in [
+        Fixture::new(by_time.clone()).parquet_in_groups(&path("time.parquet"), GROUP_ROWS),
+        Fixture::new(by_flow.clone()).parquet_in_groups(&path("flow.parquet"), GROUP_ROWS),
+        Fixture::new(by_flow).parquet(&path("flow-in-one.parquet")),
+        Fixture::new(by_time.clone()).stream(&path("small.arrows"), 64),
+        Fixture::new(by_time).stream(&path("large.arrows"), 3000),
+    ] {
+        assert_eq!(figures(report(std::slice::from_ref(&other)).remove(0)), expected, "{}", other.display());
+    }
+}

@@ -1,11 +1,10 @@
 //! The share of the sockets that a canary gets.
 
+use ccactl_abi::layout::CANARY_ALL;
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
-/// Parts of the whole, as the kernel counts them (`CCA_CANARY_ALL` of `ccactl_abi.h`).
-const ALL: u32 = 65_536;
 /// The multiplier of the kernel's `cca_in_canary`: 2^64 / golden ratio.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -23,7 +22,7 @@ impl Share {
     /// As a fraction. The kernel keeps 16 bits of it, and this is what they hold: 10 % is 0.100006.
     #[must_use]
     pub fn fraction(self) -> f64 {
-        f64::from(self.0) / f64::from(ALL)
+        f64::from(self.0) / f64::from(CANARY_ALL)
     }
 
     /// Whether the socket with this cookie belongs to the share: the same rule as `cca_in_canary` of `policy.bpf.h`.
@@ -44,8 +43,8 @@ impl FromStr for Share {
             None => (text.trim(), 1.0),
         };
         let fraction = number.parse::<f64>().map_err(|_| error())? * unit;
-        let parts = (fraction * f64::from(ALL)).round();
-        if parts >= 1.0 && parts < f64::from(ALL) { Ok(Share(parts as u32)) } else { Err(error()) }
+        let parts = (fraction * f64::from(CANARY_ALL)).round();
+        if parts >= 1.0 && parts < f64::from(CANARY_ALL) { Ok(Share(parts as u32)) } else { Err(error()) }
     }
 }
 

@@ -62,10 +62,10 @@ impl Scenario {
     }
 }
 
-/// File name and text of a scenario.
+/// File name and text of a scenario. A folder is none: `bench` may have written one of that name.
 fn read(name_or_path: &str) -> Result<(String, String), ScenarioError> {
     if let Some(shipped) = Shipped::by_name(name_or_path)
-        && !Path::new(name_or_path).exists()
+        && !Path::new(name_or_path).is_file()
     {
         return Ok((format!("{name_or_path}.toml"), shipped.text.to_owned()));
     }

@@ -438,7 +438,7 @@ const BAD: &[(&str, &str, usize, &str, &str)] = &[
         "buffer = { bdp = 4 }\nqueue = { discipline = \"codel\", target = \"0s\" }",
         6,
         "link.queue.target",
-        "expected more than 0s",
+        "expected more than 0s, found 0s",
     ),
     (
         "buffer = { bdp = 4 }",
@@ -453,6 +453,13 @@ const BAD: &[(&str, &str, usize, &str, &str)] = &[
         6,
         "link.queue.max_threshold",
         "expected both thresholds in packets or neither (one BDP counts in bytes)",
+    ),
+    (
+        "buffer = { bdp = 4 }",
+        "buffer = { bdp = 4 }\nqueue = { discipline = \"exponential-red\", virtual_capacity = 0 }",
+        6,
+        "link.queue.virtual_capacity",
+        "expected more than 0, found 0",
     ),
     (
         "buffer = { bdp = 4 }",

@@ -1,7 +1,7 @@
 //! Traces of packet-delivery opportunities: files beside the scenario.
 
 use ccactl_link::RatePlan;
-use ccactl_scenario::units::Rate;
+use ccactl_scenario::units::{Rate, Span};
 use ccactl_scenario::{Scenario, ScenarioError};
 use std::path::Path;
 
@@ -35,6 +35,16 @@ fn a_trace_is_read_from_the_folder_of_the_scenario_and_gives_its_mean_rate() {
     assert_eq!((trace.mean_rate_bps(), trace.period()), (12_032_000, 4_000_000));
     let nominal = SCENARIO.replace("base_rtt", "rate = \"10Mbit/s\"\nbase_rtt");
     assert_eq!(parse(folder.path(), &nominal).unwrap().link.rate, Rate { bps: 10_000_000 });
+}
+
+#[test]
+fn the_utilisation_of_a_run_is_counted_with_the_opportunities_that_it_had() {
+    // The second half of the trace is empty, and the run ends before it.
+    let folder = folder("1\n2\n3\n4\n5\n10\n");
+    let link = parse(folder.path(), &SCENARIO.replace("base_rtt", "rate = \"1Mbit/s\"\nbase_rtt")).unwrap().link;
+    let ms = |ms: u64| Span { ns: ms * 1_000_000 };
+    assert_eq!(link.mean_rate_bps(ms(5)), 5.0 * 1504.0 * 8.0 / 0.005);
+    assert_eq!(link.mean_rate_bps(ms(10)), 6.0 * 1504.0 * 8.0 / 0.010);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! standard error is no terminal, a line per event.
 
 use crate::Cell;
-use crate::runner::{Notice, Overhead, Step, Watcher, remaining};
+use crate::runner::{FAILURES_IN_A_ROW, Notice, Overhead, Step, Watcher, remaining};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -142,6 +142,9 @@ impl Watcher for Progress {
                 self.say(&format!("{} failed: {error}", self.cells[index].0));
                 self.end(index);
             }
+            Notice::GivenUp(left) => self.say(&format!(
+                "{left} cells are not run: {FAILURES_IN_A_ROW} failed one after the other, so the fault is not theirs"
+            )),
         }
     }
 }

@@ -128,7 +128,7 @@ impl Value {
         Value { name: format!("{} minus {}", self.name, other.name), value, ..self }
     }
 
-    /// How many times another one the figure is.
+    /// How many times another throughput this one is.
     #[must_use]
     pub fn over(self, other: &Value) -> Value {
         let value = self.value.zip(other.value).filter(|(_, b)| *b > 0.0).map(|(a, b)| a / b);

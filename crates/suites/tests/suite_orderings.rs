@@ -5,15 +5,19 @@ mod common;
 
 use ccactl_report::figure::paper::Width;
 use ccactl_report::figure::{grid, plot::plot};
-use ccactl_scenario::{SHIPPED, ScenarioFile, Shipped};
+use ccactl_scenario::{SHIPPED, Scenario, ScenarioFile, Shipped};
 use ccactl_suites::Cell;
 use ccactl_suites::results::Results;
 use ccactl_suites::suite::{Kind, SUITES, Suite};
 use common::{world, worlds};
 
-fn cells(suite: &Suite) -> Vec<Cell> {
+fn file(suite: &Suite) -> ScenarioFile {
     let shipped = Shipped::by_name(suite.name).unwrap_or_else(|| panic!("{}: no such scenario", suite.name));
-    ScenarioFile::parse(&format!("{}.toml", shipped.name), shipped.text, &[]).unwrap().cells().to_vec()
+    ScenarioFile::parse(&format!("{}.toml", shipped.name), shipped.text, &[]).unwrap()
+}
+
+fn cells(suite: &Suite) -> Vec<Cell> {
+    file(suite).cells().to_vec()
 }
 
 fn ideal(suite: &Suite) -> Results {
@@ -173,6 +177,29 @@ fn every_line_and_matrix_can_be_drawn_and_names_what_it_shows() {
                 std::fs::write(folder.join(format!("{}-{}.svg", suite.name, drawing.name)), svg).unwrap();
             }
         }
+    }
+}
+
+/// What happens within a run, in shares of its duration: a window of another share would be of something else.
+fn moments(scenario: &Scenario) -> Vec<f64> {
+    let starts = scenario.flows.iter().map(|flow| flow.start).chain(scenario.udp.iter().map(|udp| udp.start));
+    let rates = scenario.udp.iter().flat_map(|udp| &udp.steps).chain(&scenario.link.rate_steps).map(|step| step.at);
+    let delays = scenario.link.base_rtt_steps.iter().map(|step| step.at);
+    let swaps = scenario.swaps.iter().map(|swap| swap.at);
+    let moments = starts.chain(rates).chain(delays).chain(swaps);
+    moments.map(|at| at.secs_f64() / scenario.duration.secs_f64()).collect()
+}
+
+#[test]
+fn a_quick_run_has_its_windows_where_the_full_run_has_them() {
+    for suite in SUITES.iter().filter(|suite| suite.windows.iter().any(|window| (window.from, window.to) != (0.0, 1.0)))
+    {
+        let file = file(suite);
+        let quick = file.quick().unwrap().unwrap_or_else(|| panic!("{}: a suite has a quick version", suite.name));
+        let (full, quick) = (moments(&file.scenario), moments(&quick.scenario));
+        assert_eq!(full.len(), quick.len(), "{}", suite.name);
+        let near = full.iter().zip(&quick).all(|(full, quick)| (full - quick).abs() < 1e-9);
+        assert!(near, "{}: {full:?} of the full run, {quick:?} of the quick one", suite.name);
     }
 }
 

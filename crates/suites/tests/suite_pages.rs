@@ -11,6 +11,7 @@ use ccactl_suites::results::{Metric, Missed, Rejected, Results};
 use ccactl_suites::runner::Failure;
 use ccactl_suites::suite::{PLAIN, Suite, by_name};
 use ccactl_suites::{Cell, Error};
+use ccactl_testbed::bench::Backend;
 use common::{grid, world, worlds};
 use std::path::Path;
 
@@ -30,7 +31,7 @@ fn report(suite: &Suite, matrix: &[Cell], results: &Results, failures: &[Failure
     let mut scenario = Scenario::parse("test.toml", text).unwrap();
     scenario.name = if suite.name.is_empty() { "mine".to_owned() } else { suite.name.to_owned() };
     scenario.description = "One <b>sentence</b> | of it".to_owned();
-    Report::new(&Subject { suite, scenario: &scenario, matrix, changed }, results, failures)
+    Report::new(&Subject { suite, scenario: &scenario, matrix, changed, backend: Backend::Emulator }, results, failures)
 }
 
 fn all_texts(name: &str, report: &Report) {

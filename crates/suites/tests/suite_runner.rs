@@ -6,6 +6,7 @@ use ccactl_suites::runner::{
     Executor, Notice, Only, Overhead, Step, SuiteFolder, Watcher, pending, remaining, run, select,
 };
 use ccactl_suites::{Cell, Error, Result};
+use ccactl_testbed::bench::Backend;
 use common::{cells, result_json};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -87,7 +88,7 @@ impl Watcher for Nobody {
 }
 
 fn carry_out(folder: &Path, cells: &[Cell], jobs: usize, fake: &Fake) -> Result<Vec<String>> {
-    let folder = SuiteFolder::open(folder, "test", cells)?;
+    let folder = SuiteFolder::open(folder, "test", cells, Backend::Emulator)?;
     let left = pending(&folder, cells)?;
     let failures = run(&folder, &left, jobs, fake, &AtomicBool::new(false), &mut Nobody)?;
     Ok(failures.into_iter().map(|failure| failure.cell).collect())
@@ -190,13 +191,34 @@ fn three_failures_in_a_row_end_the_suite() {
     let folder = TempDir::new().unwrap();
     let fake = Fake { fails: |cell| cell.id != "axis=a", ..Fake::new() };
     assert_eq!(carry_out(folder.path(), &cells, 1, &fake).unwrap(), ["axis=b", "axis=c", "axis=d"]);
+    assert_eq!(fake.begun(), ["axis=a", "axis=b", "axis=c", "axis=d"]);
+}
+
+#[test]
+fn cells_that_are_given_up_are_told() {
+    let cells = cells(&["a", "b", "c", "d", "e"]);
+    let root = TempDir::new().unwrap();
+    let folder = SuiteFolder::open(root.path(), "test", &cells, Backend::Emulator).unwrap();
+    #[derive(Default)]
+    struct Told(Vec<usize>);
+    impl Watcher for Told {
+        fn notice(&mut self, notice: Notice<'_>) {
+            if let Notice::GivenUp(left) = notice {
+                self.0.push(left);
+            }
+        }
+    }
+    let fake = Fake { fails: |_| true, ..Fake::new() };
+    let mut told = Told::default();
+    let failures = run(&folder, &cells, 1, &fake, &AtomicBool::new(false), &mut told).unwrap();
+    assert_eq!((failures.len(), told.0), (3, vec![2]));
 }
 
 #[test]
 fn an_interrupted_suite_begins_no_further_cell() {
     let cells = cells(&["a", "b", "c"]);
     let root = TempDir::new().unwrap();
-    let folder = SuiteFolder::open(root.path(), "test", &cells).unwrap();
+    let folder = SuiteFolder::open(root.path(), "test", &cells, Backend::Emulator).unwrap();
     struct Raise<'a>(&'a AtomicBool);
     impl Watcher for Raise<'_> {
         fn notice(&mut self, notice: Notice<'_>) {
@@ -218,7 +240,7 @@ fn the_folder_of_another_scenario_is_refused_and_says_what_differs() {
     carry_out(folder.path(), &cells, 1, &Fake::new()).unwrap();
     let before = tree(folder.path());
     let refused = |scenario: &str, cells: &[Cell]| {
-        let error = SuiteFolder::open(folder.path(), scenario, cells).unwrap_err();
+        let error = SuiteFolder::open(folder.path(), scenario, cells, Backend::Emulator).unwrap_err();
         assert_eq!(error.exit_code(), ccactl_abi::exit::USAGE);
         error.to_string()
     };
@@ -228,6 +250,8 @@ fn the_folder_of_another_scenario_is_refused_and_says_what_differs() {
     assert!(text.contains("`repeat = 7` in cell axis=b") && text.contains("`repeat = 1`"), "{text}");
     assert!(refused("other", &cells).contains("results of other"), "names of the scenarios");
     assert!(refused("test", &cells[..1]).contains("without the cell axis=b"), "fewer cells");
+    let error = SuiteFolder::open(folder.path(), "test", &cells, Backend::Netem).unwrap_err().to_string();
+    assert!(error.contains("results of --link netem") && error.contains("results of --link emulator"), "{error}");
     assert!(refused("test", &common::cells(&["a", "b", "c"])).contains("with the cell axis=c"), "more cells");
     assert_eq!(tree(folder.path()), before, "nothing was touched");
 }
@@ -236,7 +260,7 @@ fn the_folder_of_another_scenario_is_refused_and_says_what_differs() {
 fn somebody_elses_folder_is_refused_and_left_as_it_is() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("thesis.tex"), "text").unwrap();
-    let error = SuiteFolder::open(folder.path(), "test", &cells(&["a"])).unwrap_err();
+    let error = SuiteFolder::open(folder.path(), "test", &cells(&["a"]), Backend::Emulator).unwrap_err();
     assert!(error.to_string().contains("thesis.tex"), "{error}");
     assert_eq!(tree(folder.path()).len(), 1);
 }
@@ -245,10 +269,10 @@ fn somebody_elses_folder_is_refused_and_left_as_it_is() {
 fn a_folder_is_open_once_at_a_time() {
     let folder = TempDir::new().unwrap();
     let cells = cells(&["a"]);
-    let first = SuiteFolder::open(folder.path(), "test", &cells).unwrap();
-    assert!(matches!(SuiteFolder::open(folder.path(), "test", &cells), Err(Error::Busy { .. })));
+    let first = SuiteFolder::open(folder.path(), "test", &cells, Backend::Emulator).unwrap();
+    assert!(matches!(SuiteFolder::open(folder.path(), "test", &cells, Backend::Emulator), Err(Error::Busy { .. })));
     drop(first);
-    SuiteFolder::open(folder.path(), "test", &cells).unwrap();
+    SuiteFolder::open(folder.path(), "test", &cells, Backend::Emulator).unwrap();
 }
 
 #[test]

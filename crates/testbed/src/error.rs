@@ -56,6 +56,44 @@ pub enum Error {
     /// SIGINT or SIGTERM.
     #[error("interrupted; everything that was made has been removed")]
     Interrupted,
+    /// The scenario asks for what this back end of links cannot do.
+    #[error(transparent)]
+    Unsupported(#[from] ccactl_netem::Unsupported),
+    /// The kernel lacks a queue discipline.
+    #[error(
+        "--link netem: {field} needs the queue discipline {kind} of the kernel, found: {found}; load the module {module} \
+         ({config}), or run it with --link emulator"
+    )]
+    NoDiscipline {
+        /// Field of the scenario.
+        field: &'static str,
+        /// Name of the discipline.
+        kind: &'static str,
+        /// Module that has it.
+        module: &'static str,
+        /// Option of the kernel's configuration.
+        config: String,
+        /// What `tc` says.
+        found: String,
+    },
+    /// A program of iproute2 is not there.
+    #[error(
+        "--link netem: expected the program {program}, found none; install iproute2, or run it with --link emulator"
+    )]
+    NoProgram {
+        /// `ip` or `tc`.
+        program: &'static str,
+    },
+    /// A program of iproute2 refused.
+    #[error("{line}: expected {expected}, found {found}")]
+    Command {
+        /// The whole command.
+        line: String,
+        /// What it was to do.
+        expected: &'static str,
+        /// What it said.
+        found: String,
+    },
     /// There is no place for a calibration.
     #[error("{0}")]
     Calibration(String),
@@ -86,7 +124,8 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Output { cause, .. } if cause.kind() == io::ErrorKind::StorageFull => exit::FAILURE,
-            Error::Scenario(_) | Error::Override(_) | Error::Output { .. } => exit::USAGE,
+            Error::Scenario(_) | Error::Override(_) | Error::Unsupported(_) | Error::Output { .. } => exit::USAGE,
+            Error::NoDiscipline { .. } => exit::KERNEL,
             Error::System { cause, .. } if cause.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,
             Error::Loader(error) => error.exit_code(),
             Error::Collector(error) => error.exit_code(),
@@ -95,6 +134,8 @@ impl Error {
             Error::System { .. }
             | Error::Flow { .. }
             | Error::RecorderEnded { .. }
+            | Error::NoProgram { .. }
+            | Error::Command { .. }
             | Error::Calibration(_)
             | Error::Panicked(_) => exit::FAILURE,
         }

@@ -5,10 +5,9 @@
 use ccactl_abi::{Algorithm, test_every_algorithm};
 use ccactl_loader::{LoadRequest, Loader, Paths};
 use ccactl_scenario::Scenario;
-use ccactl_testbed::emulator::{Devices, Emulator, EmulatorReport, Topology, Troubles, address};
-use ccactl_testbed::host::netns::Netns;
+use ccactl_testbed::bench::Emulated;
+use ccactl_testbed::emulator::{EmulatorReport, Troubles, address};
 use ccactl_testbed::host::run_id::{PREFIX, RunId};
-use ccactl_testbed::host::tun::Tun;
 use nix::sys::socket::sockopt::TcpCongestion;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, connect, getsockopt, setsockopt, socket};
 use nix::unistd::geteuid;
@@ -57,7 +56,7 @@ fn moves_5_mb_through_a_lossy_bottleneck(algorithm: &str) {
     let elapsed = start.elapsed();
 
     let name = algorithm_of(&sender);
-    let report = bottleneck.emulator.finish().expect("the emulator's thread ends");
+    let (report, _) = bottleneck.0.stop().expect("the emulator's thread ends");
     let flow = &report.flows[0].counters;
     eprintln!(
         "{algorithm}: {:.2} s, {:.1} Mbit/s, {} packets dropped by the buffer, {} lost at random",
@@ -146,39 +145,22 @@ impl Drop for Registered {
     }
 }
 
-/// Two namespaces with the emulated link between them. Fields are dropped in order: devices before namespaces.
-struct Bottleneck {
-    emulator: Emulator,
-    sender: Netns,
-    receiver: Netns,
-}
+/// Two hosts with the emulated link between them.
+struct Bottleneck(Emulated);
 
 impl Bottleneck {
     fn new() -> Self {
         let scenario = Scenario::parse("test.toml", SCENARIO).unwrap_or_else(|error| panic!("{error}"));
-        let id = RunId::new();
-        let namespace = |role: &str| {
-            let netns = Netns::create(format!("{PREFIX}-{id}-{role}")).unwrap_or_else(|error| panic!("{error}"));
-            netns.sysctl("ipv4/tcp_no_metrics_save", "1").unwrap_or_else(|error| panic!("{error}"));
-            netns
-        };
-        let (sender, receiver) = (namespace("tx"), namespace("rx"));
-        let device =
-            |netns: &Netns, address| Tun::create(netns, address, scenario.link.mtu).unwrap_or_else(|e| panic!("{e}"));
-        let devices =
-            Devices { hosts: vec![device(&sender, address::host(0))], server: device(&receiver, address::SERVER) };
-        let emulator = Emulator::start(devices, Topology::of(&scenario, 1), scenario.duration.ns);
-        let emulator = emulator.unwrap_or_else(|error| panic!("{error}"));
-        Self { emulator, sender, receiver }
+        Self(Emulated::create(RunId::new(), &scenario, 1).unwrap_or_else(|error| panic!("{error}")))
     }
 
     /// A connection whose sender chose its algorithm before the SYN, as one that negotiates ECN must.
     fn connection(&self, algorithm: &str) -> (TcpStream, TcpStream) {
-        let listener = self.receiver.run(|| TcpListener::bind((address::SERVER, 0))).expect("a free port");
+        let listener = self.0.server().run(|| TcpListener::bind((address::SERVER, 0))).expect("a free port");
         // A listener of another algorithm would refuse ECN to those that depend on it.
         setsockopt(&listener, TcpCongestion, &OsString::from(algorithm)).expect("it is registered");
         let port = listener.local_addr().expect("it is bound").port();
-        let sender = self.sender.run(|| {
+        let sender = self.0.host(0).run(|| {
             let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
             setsockopt(&socket, TcpCongestion, &OsString::from(algorithm))?;
             connect(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(address::SERVER, port)))?;

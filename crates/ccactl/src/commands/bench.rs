@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use ccactl_abi::exit;
 use ccactl_loader::Loader;
 use ccactl_scenario::{Override, Scenario};
-use ccactl_testbed::bench::{self, BenchResult, Interrupt, Limits, Options, OutputDir};
+use ccactl_testbed::bench::{self, Backend, BenchResult, Interrupt, Limits, Options, OutputDir};
 use ccactl_testbed::host::clean;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::path::{Path, PathBuf};
@@ -26,6 +26,9 @@ pub struct Args {
     /// Folder for scenario, recordings, result.json and report.html [default: ./ccactl-bench-NAME-TIME]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// Who carries the packets: `emulator`, which measures how well it keeps time, or the kernel's `netem`, tbf and queue disciplines
+    #[arg(long, value_name = "BACKEND", default_value_t = Backend::Emulator)]
+    link: Backend,
     /// Try a run that is not valid up to so many times
     #[arg(long, value_name = "N", default_value_t = bench::ATTEMPTS, value_parser = clap::value_parser!(u32).range(1..))]
     attempts: u32,
@@ -119,7 +122,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if args.lab.is_asked_for() {
         return args.lab.carry_out(&scenario, &folder, args.attempts, args.json, &interrupt);
     }
-    let result = carry_out(&scenario, &folder, args.attempts, None, &interrupt)?;
+    let how = How { attempts: args.attempts, backend: args.link };
+    let result = carry_out(&scenario, &folder, how, None, &interrupt)?;
     if args.json {
         output::json(&result)?;
     } else {
@@ -128,19 +132,30 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(exit_code(&result))
 }
 
+/// How a bench is carried out.
+#[derive(Clone, Copy)]
+pub struct How {
+    /// How often a run is tried.
+    pub attempts: u32,
+    /// Who carries the packets.
+    pub backend: Backend,
+}
+
 /// Runs a scenario into a folder with a progress display, and writes its page. Nothing is made on the host when
 /// the folder or the rights are missing.
 pub fn carry_out(
     scenario: &Scenario,
     folder: &Path,
-    attempts: u32,
+    how: How,
     heading: Option<&str>,
     interrupt: &AtomicBool,
 ) -> Result<BenchResult> {
     Loader::open()?;
+    how.backend.check(scenario)?;
     let output = OutputDir::prepare(folder)?;
     let program = std::env::current_exe().context("find the ccactl binary for the built-in traffic")?;
-    let options = Options { program, limits: Limits::default(), attempts };
+    let How { attempts, backend } = how;
+    let options = Options { program, limits: Limits::default(), attempts, backend };
     let mut progress = bench_view::Progress::new(scenario, heading);
     let result = bench::bench(scenario, &options, &output, Interrupt(interrupt), &mut |event| progress.show(event))?;
     progress.finish();

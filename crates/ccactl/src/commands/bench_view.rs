@@ -4,7 +4,7 @@ use super::output;
 use anyhow::Result;
 use ccactl_report::{Estimate, html};
 use ccactl_scenario::Scenario;
-use ccactl_testbed::bench::{BenchResult, Event, RunResult, UdpResult};
+use ccactl_testbed::bench::{BenchResult, Event, RunResult, Timekeeping, UdpResult};
 use ccactl_testbed::emulator::FlowCounters;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::{Path, PathBuf};
@@ -65,36 +65,38 @@ pub fn write_page(scenario: &Scenario, result: &BenchResult, folder: &Path) -> R
     let options = ccactl_report::Options::default();
     let summary = ccactl_report::summarize(&recordings, &options)?;
     let title = format!("{}: {}", scenario.name, scenario.description);
-    let heading = html::Heading { title, notes: result.runs.iter().map(note).collect() };
+    let carried = format!("Links: {}.", result.backend.described());
+    let notes = std::iter::once(carried).chain(result.runs.iter().map(note)).collect();
+    let heading = html::Heading { title, notes };
     html::write(&folder.join(PAGE), &recordings, &summary, &options, &heading)?;
     Ok(())
 }
 
-/// How well the emulated link kept time in one run.
+/// What became of one run, and how well an emulated link kept time in it.
 fn note(run: &RunResult) -> String {
     let verdict = if run.valid { "valid".to_owned() } else { format!("not valid ({})", run.problems.join("; ")) };
-    let late = &run.link.lateness;
-    let rate = run.link.rate_error.map_or_else(String::new, |e| format!(", rate error {:+.2} %", e * 100.0));
+    let kept = run.link.timekeeping.as_ref().map(kept_note).unwrap_or_default();
     let counted = |count: u64, what: &str| if count > 0 { format!(", {count} {what}") } else { String::new() };
     let rarer = counted(run.link.dropped_early_packets, "dropped before it was full")
         + &counted(run.link.lost_wireless_packets, "lost after all retries")
         + &counted(run.link.marked_packets, "marked");
-    let waited = &run.link.queueing;
+    let waited = run.link.queue.map_or_else(String::new, |queue| {
+        let [mean_ms, p99_ms] = [queue.queueing.mean_us, queue.queueing.p99_us].map(|us| us / 1000.0);
+        format!("; delay in its queue mean {mean_ms:.2}, p99 {p99_ms:.2} ms")
+    });
     let udp: String = run.udp.iter().map(udp_note).collect();
     let swaps = swaps_note(run).map(|note| format!(" {note}.")).unwrap_or_default();
     format!(
-        "Run {}: {verdict}. Emulator: lateness p50 {:.3}, p99 {:.3}, max {:.1} ms{rate}; {} of {} packets dropped by the \
-         full buffer, {} lost at random{rarer}; delay in its queue mean {:.2}, p99 {:.2} ms.{udp}{swaps}",
-        run.run,
-        late.p50_us / 1000.0,
-        late.p99_us / 1000.0,
-        late.max_us / 1000.0,
-        run.link.dropped_full_packets,
-        run.link.packets,
-        run.link.lost_packets,
-        waited.mean_us / 1000.0,
-        waited.p99_us / 1000.0,
+        "Run {}: {verdict}. {kept}{} of {} packets dropped by the full buffer, {} lost at random{rarer}{waited}.{udp}{swaps}",
+        run.run, run.link.dropped_full_packets, run.link.packets, run.link.lost_packets,
     )
+}
+
+fn kept_note(kept: &Timekeeping) -> String {
+    let late = &kept.lateness;
+    let rate = kept.rate_error.map_or_else(String::new, |e| format!(", rate error {:+.2} %", e * 100.0));
+    let [p50_ms, p99_ms, max_ms] = [late.p50_us, late.p99_us, late.max_us].map(|us| us / 1000.0);
+    format!("Emulator: lateness p50 {p50_ms:.3}, p99 {p99_ms:.3}, max {max_ms:.1} ms{rate}; ")
 }
 
 /// Share of packets that the bottleneck marked, by flow, over the valid runs.
@@ -102,7 +104,8 @@ fn marked_line(result: &BenchResult) -> String {
     let valid: Vec<&RunResult> = result.runs.iter().filter(|run| run.valid).collect();
     let names = valid.first().map_or(&[][..], |run| &run.flows);
     let shares = names.iter().enumerate().map(|(i, flow)| {
-        let sum = |count: fn(&FlowCounters) -> u64| valid.iter().map(|run| count(&run.flows[i].link)).sum::<u64>();
+        let links = || valid.iter().filter_map(|run| run.flows[i].link.as_ref());
+        let sum = |count: fn(&FlowCounters) -> u64| links().map(count).sum::<u64>();
         let accepted = sum(|link| link.offered_packets - link.dropped_packets());
         let percent = sum(|link| link.marked_packets) as f64 * 100.0 / accepted.max(1) as f64;
         format!("{} {percent:.1} %", flow.name)
@@ -122,10 +125,10 @@ fn swaps_note(run: &RunResult) -> Option<String> {
 }
 
 fn udp_note(udp: &UdpResult) -> String {
-    format!(
-        " UDP {}: {} packets sent, {} received, {} dropped by the full buffer.",
-        udp.name, udp.sent_packets, udp.received_packets, udp.link.dropped_full_packets
-    )
+    let UdpResult { name, sent_packets, received_packets, .. } = udp;
+    let dropped =
+        udp.link.map_or_else(String::new, |link| format!(", {} dropped by the full buffer", link.dropped_full_packets));
+    format!(" UDP {name}: {sent_packets} packets sent, {received_packets} received{dropped}.")
 }
 
 /// The table of a bench.
@@ -136,14 +139,15 @@ pub fn print(scenario: &Scenario, result: &BenchResult, folder: &Path) -> Result
         return Ok(());
     };
     let valid = result.runs.iter().filter(|run| run.valid);
-    let p99_us = valid.map(|run| run.link.lateness.p99_us).fold(0.0, f64::max);
+    let p99_us = valid.filter_map(|run| Some(run.link.timekeeping?.lateness.p99_us)).reduce(f64::max);
+    let kept = p99_us
+        .map_or_else(|| result.backend.described().to_owned(), |us| format!("lateness p99 {:.2} ms", us / 1000.0));
     println!(
-        "{}: {} valid run{} of {} (lateness p99 {:.2} ms)",
+        "{}: {} valid run{} of {} ({kept})",
         result.scenario,
         sum.valid_runs,
         if sum.valid_runs == 1 { "" } else { "s" },
-        scenario.duration,
-        p99_us / 1000.0
+        scenario.duration
     );
     let rows: Vec<_> = sum
         .flows

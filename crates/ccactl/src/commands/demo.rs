@@ -1,13 +1,13 @@
 //! `ccactl demo`: BBRv2 and F-BBRv2, each against CUBIC, and what the paper printed.
 
-use super::bench::{carry_out, interrupt_flag, utc_now};
+use super::bench::{How, carry_out, interrupt_flag, utc_now};
 use super::bench_view::{self, mbit, millis, number};
 use super::output;
 use anyhow::Result;
 use ccactl_abi::exit;
 use ccactl_scenario::Override;
 use ccactl_scenario::Scenario;
-use ccactl_testbed::bench::{self, BenchResult};
+use ccactl_testbed::bench::{self, Backend, BenchResult};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -39,7 +39,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let mut results = Vec::new();
     for (i, scenario) in scenarios.iter().enumerate() {
         let heading = format!("{}/{}", i + 1, scenarios.len());
-        results.push(carry_out(scenario, &folder.join(&scenario.name), bench::ATTEMPTS, Some(&heading), &interrupt)?);
+        let how = How { attempts: bench::ATTEMPTS, backend: Backend::Emulator };
+        results.push(carry_out(scenario, &folder.join(&scenario.name), how, Some(&heading), &interrupt)?);
     }
     if args.json {
         output::json(&results)?;

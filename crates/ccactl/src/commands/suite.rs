@@ -8,7 +8,7 @@ use ccactl_suites::page::{Report, Subject, terminal};
 use ccactl_suites::progress::{Progress, duration_text};
 use ccactl_suites::runner::{self, Only, SuiteFolder, Testbed};
 use ccactl_suites::{Listed, Plan, Request, Size, results};
-use ccactl_testbed::bench::{ATTEMPTS, Limits, Options};
+use ccactl_testbed::bench::{ATTEMPTS, Backend, Limits, Options};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -36,6 +36,9 @@ pub struct Args {
     /// Cells side by side [default: what `ccactl bench calibrate` measured for this rate, else 1]
     #[arg(long, value_name = "N")]
     jobs: Option<std::num::NonZeroUsize>,
+    /// Who carries the packets: `emulator` or `netem`, for all cells
+    #[arg(long, value_name = "BACKEND", default_value_t = Backend::Emulator)]
+    link: Backend,
     /// How often a run is tried until it is valid
     #[arg(long, value_name = "N", default_value_t = ATTEMPTS, value_parser = clap::value_parser!(u32).range(1..=100))]
     attempts: u32,
@@ -62,12 +65,22 @@ pub fn run(args: Args) -> Result<ExitCode> {
     })?;
     plan.changed.iter().for_each(|change| eprintln!("not as the scenario is written: {change}"));
     Loader::open()?;
-    let folder = SuiteFolder::open(&plan.folder, &plan.scenario.name, &plan.matrix)?;
+    for cell in &plan.cells {
+        args.link.check(&cell.scenario).with_context(|| format!("cell {}", cell.id))?;
+    }
+    let folder = SuiteFolder::open(&plan.folder, &plan.scenario.name, &plan.matrix, args.link)?;
     let interrupt = bench::interrupt_flag()?;
-    let failures = carry_out(&plan, &folder, args.jobs.map(Into::into), args.attempts, &interrupt)?;
+    let how = bench::How { attempts: args.attempts, backend: args.link };
+    let failures = carry_out(&plan, &folder, args.jobs.map(Into::into), how, &interrupt)?;
 
     let results = results::load(&folder, &plan.matrix, plan.suite.windows, &interrupt)?;
-    let subject = Subject { suite: plan.suite, scenario: &plan.scenario, matrix: &plan.matrix, changed: &plan.changed };
+    let subject = Subject {
+        suite: plan.suite,
+        scenario: &plan.scenario,
+        matrix: &plan.matrix,
+        changed: &plan.changed,
+        backend: args.link,
+    };
     let mut report = Report::new(&subject, &results, &failures);
     report.draw(plan.suite, &results, &interrupt)?;
     report.write(&folder, &results, &interrupt)?;
@@ -85,7 +98,7 @@ fn carry_out(
     plan: &Plan,
     folder: &SuiteFolder,
     jobs: Option<usize>,
-    attempts: u32,
+    how: bench::How,
     interrupt: &AtomicBool,
 ) -> Result<Vec<runner::Failure>> {
     let pending = runner::pending(folder, &plan.cells)?;
@@ -102,7 +115,8 @@ fn carry_out(
         calibrated.count
     });
     let program = std::env::current_exe().context("find the ccactl binary for the built-in traffic")?;
-    let executor = Testbed { options: Options { program, limits: Limits::default(), attempts } };
+    let bench::How { attempts, backend } = how;
+    let executor = Testbed { options: Options { program, limits: Limits::default(), attempts, backend } };
     let mut progress = Progress::new(&plan.scenario.name, &pending, jobs);
     let outcome = runner::run(folder, &pending, jobs, &executor, interrupt, &mut progress);
     progress.finish();

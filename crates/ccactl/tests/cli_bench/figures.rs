@@ -9,8 +9,13 @@ use std::process::{Output, Stdio};
 
 /// Runs a bench to its end; gives its JSON, exit code and what it left.
 pub fn run(host: &Host, bench: &Bench) -> (Value, Output, Vec<String>) {
+    run_with(host, bench, &[])
+}
+
+/// The same with further arguments.
+pub fn run_with(host: &Host, bench: &Bench, further: &[&str]) -> (Value, Output, Vec<String>) {
     let args = bench.args();
-    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).chain(further.iter().copied()).collect();
     let child = host.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let pid = child.id();
     let output = child.wait_with_output().unwrap();
@@ -34,6 +39,9 @@ fn one_native_flow_fills_the_link_and_leaves_nothing_behind() {
     let run = last_run(&result);
     let flow = &run["flows"][0];
     assert_eq!(flow["kernel_name"], "reno");
+    // The recorder is there before the flows are told to start, which they do a tenth of a second later.
+    let begin_s = run["begin_in_recording_s"].as_f64().unwrap();
+    assert!((0.1..20.0).contains(&begin_s), "{begin_s} s");
     // The ceiling is 1448/1514 of the rate, 19.1 Mbit/s.
     let goodput_bps = flow["metrics"]["goodput_bps"].as_f64().unwrap();
     assert!((14e6..19.5e6).contains(&goodput_bps), "{goodput_bps} bit/s");
@@ -113,6 +121,25 @@ fn a_command_runs_in_the_place_of_the_sender() {
     assert_eq!(flow["received_bytes"], 500_000);
     assert_eq!(flow["metrics"]["acked_bytes"], 500_000);
     assert_eq!(flow["connect_us"], Value::Null);
+}
+
+/// Its policy was not asked: a table would call reno what was dctcp or whatever else the command likes.
+#[test]
+fn a_command_that_chooses_its_own_algorithm_ends_the_bench() {
+    let Some(host) = Host::with_root() else { return };
+    // 6, 13: IPPROTO_TCP, TCP_CONGESTION.
+    let script = "use IO::Socket::INET; my $s = IO::Socket::INET->new(PeerAddr => $ENV{CCACTL_SERVER}, \
+                  PeerPort => $ENV{CCACTL_PORT}) or die; setsockopt($s, 6, 13, 'cubic') or die; print $s 'x' x 500000;";
+    let lines = format!("command = [\"perl\", \"-e\", \"\"\"{script}\"\"\"]");
+    let bench = Bench::new("3s", &flow("own", "native:reno", &lines));
+    let output = host.ccactl(&bench.args().iter().map(String::as_str).collect::<Vec<_>>());
+    // Progress comes before it.
+    let told = String::from_utf8_lossy(&output.stderr);
+    let error = told.lines().last().unwrap_or_default();
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    for words in ["flow own: expected the congestion control reno", "found cubic", "let the command choose none"] {
+        assert!(error.contains(words), "{words}: {told}");
+    }
 }
 
 #[test]

@@ -6,10 +6,12 @@
 #[path = "../cli_loader/host.rs"]
 mod host;
 
+mod disturbed;
 mod ends;
 mod figures;
 mod input;
 mod leftovers;
+mod netem;
 mod paths;
 mod scenario;
 mod suite;

@@ -8,7 +8,7 @@ use super::fattest::Fattest;
 use super::{Next, Queue};
 use crate::Nanos;
 use crate::buffer::{Buffer, Line};
-use crate::packet::{DropReason, Waiting};
+use crate::packet::Waiting;
 
 /// Parameters of sharing by class.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +61,11 @@ impl ClassQueue {
         self.sent_at_share.map_or(i128::MIN, |sent| i128::from(sent) - burst)
     }
 
+    /// Its bytes, divided by its share.
+    fn length(&self) -> u64 {
+        self.weighted(self.packets.bytes())
+    }
+
     fn weighted(&self, bytes: u64) -> u64 {
         bytes * u64::from(WHOLE_PERMILLE) / u64::from(self.class.share_permille)
     }
@@ -97,11 +102,6 @@ impl ClassesQueue {
         ClassesQueue { queues, burst_bytes: config.burst_bytes, fattest, lent: 0 }
     }
 
-    fn set_length(&mut self, number: usize) {
-        let queue = &self.queues[number];
-        self.fattest.set(number, queue.weighted(queue.packets.bytes()));
-    }
-
     /// The class that has been within its share longest, or else the one that borrowed least.
     fn choose(&self, now: Nanos, rate_bps: u64) -> Choice {
         let waiting = || self.queues.iter().enumerate().filter(|(_, queue)| !queue.packets.is_empty());
@@ -127,7 +127,7 @@ impl ClassesQueue {
             let begin = queue.sent_at_share.map_or(now, |sent| sent.max(now));
             queue.sent_at_share = Some(begin + queue.time_of(bytes, buffer.rate_bps));
         }
-        self.set_length(number);
+        self.fattest.set(number, queue.length());
         Next::Packet(packet)
     }
 }
@@ -142,14 +142,11 @@ impl<P> Queue<P> for ClassesQueue {
             queue.borrowed = queue.borrowed.max(lent);
         }
         buffer.push_back(&mut queue.packets, packet);
-        self.set_length(number);
-        while buffer.is_overfull() {
-            let Some(longest) = self.fattest.longest() else { return };
-            if let Some(packet) = buffer.pop_back(&mut self.queues[longest].packets) {
-                buffer.drop_packet(now, packet, DropReason::Full);
-            }
-            self.set_length(longest);
-        }
+        self.fattest.set(number, queue.length());
+        self.fattest.make_room(now, buffer, |longest, buffer| {
+            let queue = &mut self.queues[longest];
+            (buffer.pop_back(&mut queue.packets), queue.length())
+        });
     }
 
     fn dequeue(&mut self, now: Nanos, buffer: &mut Buffer<P>) -> Next<P> {

@@ -6,7 +6,7 @@ use super::fattest::Fattest;
 use super::{Next, Queue};
 use crate::Nanos;
 use crate::buffer::{Buffer, Line};
-use crate::packet::{DropReason, Waiting};
+use crate::packet::Waiting;
 use std::collections::VecDeque;
 
 /// Parameters of DRR.
@@ -74,14 +74,10 @@ impl<P> Queue<P> for DrrQueue {
             queue.listed = true;
             self.round.push_back(number as u32);
         }
-        while buffer.is_overfull() {
-            let Some(longest) = self.fattest.longest() else { return };
+        self.fattest.make_room(now, buffer, |longest, buffer| {
             let line = &mut self.queues[longest].packets;
-            if let Some(packet) = buffer.pop_back(line) {
-                buffer.drop_packet(now, packet, DropReason::Full);
-            }
-            self.fattest.set(longest, line.bytes());
-        }
+            (buffer.pop_back(line), line.bytes())
+        });
     }
 
     fn dequeue(&mut self, _now: Nanos, buffer: &mut Buffer<P>) -> Next<P> {

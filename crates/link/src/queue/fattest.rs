@@ -1,5 +1,9 @@
 //! The longest of many queues, in O(log n) per change: an indexed binary heap.
 
+use crate::Nanos;
+use crate::buffer::Buffer;
+use crate::packet::{DropReason, Waiting};
+
 /// Lengths of queues by number.
 pub(crate) struct Fattest {
     lengths: Vec<u64>,
@@ -28,6 +32,24 @@ impl Fattest {
         let position = self.positions[queue] as usize;
         if !self.rise(position) {
             self.sink(position);
+        }
+    }
+
+    /// Drops of the longest queue, one packet after the other, until the rest fits. `take` takes a packet out of a queue and gives
+    /// it with the length that is left.
+    pub fn make_room<P>(
+        &mut self,
+        now: Nanos,
+        buffer: &mut Buffer<P>,
+        mut take: impl FnMut(usize, &mut Buffer<P>) -> (Option<Waiting<P>>, u64),
+    ) {
+        while buffer.is_overfull() {
+            let Some(longest) = self.longest() else { return };
+            let (packet, length) = take(longest, buffer);
+            if let Some(packet) = packet {
+                buffer.drop_packet(now, packet, DropReason::Full);
+            }
+            self.set(longest, length);
         }
     }
 

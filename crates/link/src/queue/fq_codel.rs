@@ -6,7 +6,7 @@ use super::fattest::Fattest;
 use super::{CoDel, Next, Queue, bucket, codel};
 use crate::Nanos;
 use crate::buffer::{Buffer, Line};
-use crate::packet::{DropReason, Waiting};
+use crate::packet::Waiting;
 use rand::Rng;
 use rand::rngs::StdRng;
 use std::collections::VecDeque;
@@ -62,17 +62,6 @@ impl FqCoDelQueue {
             old: VecDeque::with_capacity(queues),
         }
     }
-
-    fn drop_from_fattest<P>(&mut self, now: Nanos, buffer: &mut Buffer<P>) {
-        while buffer.is_overfull() {
-            let Some(longest) = self.fattest.longest() else { return };
-            let line = &mut self.queues[longest].packets;
-            if let Some(packet) = buffer.pop_front(line) {
-                buffer.drop_packet(now, packet, DropReason::Full);
-            }
-            self.fattest.set(longest, line.bytes());
-        }
-    }
 }
 
 impl<P> Queue<P> for FqCoDelQueue {
@@ -87,7 +76,10 @@ impl<P> Queue<P> for FqCoDelQueue {
             queue.credits = i64::from(self.config.quantum_bytes);
             self.new.push_back(number as u32);
         }
-        self.drop_from_fattest(now, buffer);
+        self.fattest.make_room(now, buffer, |longest, buffer| {
+            let line = &mut self.queues[longest].packets;
+            (buffer.pop_front(line), line.bytes())
+        });
     }
 
     /// Section 4.2.

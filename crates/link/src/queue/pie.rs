@@ -1,5 +1,8 @@
 //! Proportional integral controller enhanced: RFC 8033, sections 4 and 5.1, 5.4, 5.5. The queueing delay is the time stamp of the
 //! packet that left last (section 4.3, second way), and 0 once nothing waits, as Linux has it.
+//!
+//! Where section and pseudocode of the RFC differ, the section holds: the probability decays when two delays in a row were 0
+//! (4.2; Linux and FreeBSD too), not when both were below half of the target (appendices).
 
 use super::early::{Arrival, Departure, Judge, Verdict};
 use crate::Nanos;
@@ -19,13 +22,14 @@ pub struct Pie {
     pub alpha: f64,
     /// Weight of the change of the delay, per second.
     pub beta: f64,
-    /// Size of a typical packet, MEAN_PKTSIZE: two of them are never subject to a drop.
+    /// Size of a typical packet, MEAN_PKTSIZE, of which the RFC gives no value: two of them are never subject to a drop.
     pub mean_packet_bytes: u32,
     /// Spread the signals more evenly (section 5.4).
     pub derandomise: bool,
     /// Mark ECN-capable packets instead of dropping them, up to `max_mark_probability`.
     pub ecn: bool,
-    /// Probability beyond which ECN-capable packets are dropped too, MAX_ECNTH.
+    /// Probability beyond which ECN-capable packets are dropped too, MAX_ECNTH. At this very value they are marked, as in
+    /// Linux, so that 1 marks always; in the RFC's pseudocode they are dropped.
     pub max_mark_probability: f64,
 }
 
@@ -93,7 +97,9 @@ impl Controller {
         let mut next = *self.next_update.get_or_insert(now + interval);
         while next <= now {
             if self.is_at_rest() {
-                next += ((now - next) / interval + 1) * interval;
+                let rest = ((now - next) / interval + 1) * interval;
+                self.burst_allowance = self.burst_allowance.saturating_sub(rest);
+                next += rest;
                 break;
             }
             self.update();
@@ -102,11 +108,9 @@ impl Controller {
         self.next_update = Some(next);
     }
 
-    /// An update would change nothing. The probability decays to 0, so an idle link comes to rest.
+    /// An update would change nothing but the allowance. The probability decays to 0, so an idle link comes to rest.
     fn is_at_rest(&self) -> bool {
-        self.probability == 0.0
-            && (self.delay, self.delay_then) == (0, 0)
-            && self.burst_allowance == self.config.max_burst
+        self.probability == 0.0 && (self.delay, self.delay_then) == (0, 0)
     }
 
     fn update(&mut self) {
@@ -120,13 +124,12 @@ impl Controller {
         }
         let decay = if (self.delay, self.delay_then) == (0, 0) { DECAY } else { 1.0 };
         self.probability = ((self.probability + step) * decay).clamp(0.0, 1.0);
-        self.update_burst_allowance();
+        self.burst_allowance = self.burst_allowance.saturating_sub(self.config.update_interval);
         self.delay_then = self.delay;
     }
 
-    /// Section 4.4.
-    fn update_burst_allowance(&mut self) {
-        self.burst_allowance = self.burst_allowance.saturating_sub(self.config.update_interval);
+    /// Section 4.4: without congestion each packet renews the allowance.
+    fn renew_burst_allowance(&mut self) {
         let low = self.config.target / 2;
         if self.probability == 0.0 && self.delay < low && self.delay_then < low {
             self.burst_allowance = self.config.max_burst;
@@ -144,22 +147,30 @@ impl Controller {
             return rng.random_bool(self.probability);
         }
         self.accumulated = if self.probability == 0.0 { 0.0 } else { self.accumulated + self.probability };
-        let signal = self.accumulated >= DERANDOMISE.end
-            || DERANDOMISE.contains(&self.accumulated) && rng.random_bool(self.probability);
-        if signal {
+        self.accumulated >= DERANDOMISE.end
+            || DERANDOMISE.contains(&self.accumulated) && rng.random_bool(self.probability)
+    }
+
+    /// What becomes of a packet; whatever drops or marks one, a full buffer too, starts the sum anew.
+    fn verdict(&mut self, arrival: &Arrival, rng: &mut StdRng) -> Verdict {
+        if !arrival.fits {
             self.accumulated = 0.0;
+            return Verdict::Keep;
         }
-        signal
+        if !self.signals(arrival, rng) {
+            return Verdict::Keep;
+        }
+        self.accumulated = 0.0;
+        arrival.signal(self.config.ecn && self.probability <= self.config.max_mark_probability)
     }
 }
 
 impl Judge for Controller {
     fn judge(&mut self, arrival: &Arrival, rng: &mut StdRng) -> Verdict {
         self.catch_up(arrival.now);
-        if !arrival.fits || !self.signals(arrival, rng) {
-            return Verdict::Keep;
-        }
-        arrival.signal(self.config.ecn && self.probability <= self.config.max_mark_probability)
+        let verdict = self.verdict(arrival, rng);
+        self.renew_burst_allowance();
+        verdict
     }
 
     fn departed(&mut self, departure: &Departure) {
@@ -263,7 +274,8 @@ mod tests {
         (1..=40).for_each(|k| punctual.catch_up(k * 15 * MS));
         late.catch_up(40 * 15 * MS);
         assert!(late.probability > 0.0);
-        assert_eq!((late.probability, late.next_update), (punctual.probability, punctual.next_update));
+        let state = |pie: &Controller| (pie.probability, pie.burst_allowance, pie.next_update);
+        assert_eq!(state(&late), state(&punctual));
         // An idle link comes to rest, and hours cost nothing then.
         late.departed(&Departure { now: 600 * MS, sojourn: None, queued_packets: 0 });
         late.catch_up(10_000_000 * MS);
@@ -282,6 +294,45 @@ mod tests {
             assert_eq!(pie.judge(&arrival(now), &mut rng), Verdict::Keep, "at {now}");
         }
         assert_eq!(pie.judge(&arrival(150 * MS), &mut rng), Verdict::Drop);
+    }
+
+    #[test]
+    fn packets_renew_the_allowance_while_delays_are_low_and_the_probability_is_0() {
+        let renewed = |probability, delay: Nanos, delay_then: Nanos| {
+            let mut pie = Controller::new(Pie::default());
+            (pie.probability, pie.delay, pie.delay_then) = (probability, delay * MS, delay_then * MS);
+            pie.burst_allowance = 0;
+            pie.judge(&arrival(0), &mut StdRng::seed_from_u64(1));
+            pie.burst_allowance == Pie::default().max_burst
+        };
+        assert!(renewed(0.0, 7, 7));
+        assert!(!renewed(0.0, 8, 7), "half of 15 ms is the limit, of the latest delay");
+        assert!(!renewed(0.0, 7, 8), "and of the one before");
+        assert!(!renewed(1e-9, 7, 7));
+    }
+
+    #[test]
+    fn an_update_takes_an_interval_from_the_allowance_and_gives_none_back() {
+        let mut pie = Controller::new(Pie::default());
+        pie.update();
+        assert_eq!(pie.burst_allowance, 135 * MS);
+        (0..20).for_each(|_| pie.update());
+        assert_eq!(pie.burst_allowance, 0);
+        // A link at rest skips its updates, not what they take.
+        let mut idle = Controller::new(Pie::default());
+        idle.catch_up(0);
+        idle.catch_up(45 * MS);
+        assert_eq!(idle.burst_allowance, 105 * MS);
+    }
+
+    #[test]
+    fn a_packet_that_the_full_buffer_refuses_starts_the_sum_anew() {
+        let mut pie = Controller::new(Pie { derandomise: true, ..Pie::default() });
+        (pie.probability, pie.delay, pie.delay_then) = (0.5, 30 * MS, 30 * MS);
+        (pie.burst_allowance, pie.accumulated) = (0, 8.0);
+        let refused = Arrival { fits: false, ..arrival(0) };
+        assert_eq!(pie.judge(&refused, &mut StdRng::seed_from_u64(1)), Verdict::Keep);
+        assert_eq!(pie.accumulated, 0.0);
     }
 
     #[test]

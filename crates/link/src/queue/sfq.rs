@@ -7,7 +7,7 @@ use super::fattest::Fattest;
 use super::{Next, Queue, bucket};
 use crate::Nanos;
 use crate::buffer::{Buffer, Line};
-use crate::packet::{DropReason, Waiting};
+use crate::packet::Waiting;
 use rand::Rng;
 use rand::rngs::StdRng;
 use std::collections::VecDeque;
@@ -103,14 +103,10 @@ impl<P> Queue<P> for SfqQueue {
     fn enqueue(&mut self, now: Nanos, packet: Waiting<P>, buffer: &mut Buffer<P>) {
         self.perturb_if_due(now, buffer);
         self.put(packet, buffer);
-        while buffer.is_overfull() {
-            let Some(longest) = self.fattest.longest() else { return };
+        self.fattest.make_room(now, buffer, |longest, buffer| {
             let line = &mut self.queues[longest].packets;
-            if let Some(packet) = buffer.pop_back(line) {
-                buffer.drop_packet(now, packet, DropReason::Full);
-            }
-            self.fattest.set(longest, line.bytes());
-        }
+            (buffer.pop_back(line), line.bytes())
+        });
     }
 
     fn dequeue(&mut self, now: Nanos, buffer: &mut Buffer<P>) -> Next<P> {

@@ -15,7 +15,6 @@ const BANDWIDTH_BPS: u64 = 200_000_000;
 
 #[derive(Default)]
 pub struct Columns {
-    t_us: Vec<u64>,
     acks: Vec<Ack>,
 }
 
@@ -33,13 +32,14 @@ pub fn schema() -> SchemaRef {
 }
 
 impl Columns {
-    pub fn push(&mut self, t_us: u64, ack: &Ack) {
-        self.t_us.push(t_us);
-        self.acks.push(Ack { ..*ack });
+    pub fn push(&mut self, ack: Ack) {
+        self.acks.push(ack);
     }
 
-    pub fn batch(&self) -> RecordBatch {
-        let columns = all().iter().map(|column| (column.values)(self)).collect();
+    /// A row group in the recorder's order: by flow, each in the order of time.
+    pub fn batch(mut self) -> RecordBatch {
+        self.acks.sort_by_key(|ack| ack.flow_id);
+        let columns = all().iter().map(|column| (column.values)(&self)).collect();
         RecordBatch::try_new(schema(), columns).expect("schema and values come from one table")
     }
 
@@ -65,7 +65,7 @@ fn time() -> DataType {
 }
 
 fn times(columns: &Columns) -> ArrayRef {
-    let times = columns.t_us.iter().map(|t_us| STARTED_NS + *t_us as i64 * 1000);
+    let times = columns.acks.iter().map(|ack| STARTED_NS + ack.t_us as i64 * 1000);
     Arc::new(TimestampNanosecondArray::from_iter_values(times).with_timezone("UTC"))
 }
 
@@ -82,7 +82,7 @@ fn all() -> Vec<Column> {
     use DataType::{Boolean, Float32, Int64, UInt16, UInt32, UInt64, Utf8};
     columns! {
         "time":                   time(),  required, times;
-        "t_us":                   UInt64,  required, |c| Arc::new(PrimitiveArray::<UInt64Type>::from(c.t_us.clone()));
+        "t_us":                   UInt64,  required, |c| c.some::<UInt64Type>(|a| a.t_us);
         "event":                  Utf8,    required, |c| c.text(|a| Some(a.event));
         "flow_id":                UInt64,  required, |c| c.some::<UInt64Type>(|a| a.flow_id);
         "cgroup_id":              UInt64,  required, |c| c.some::<UInt64Type>(|a| 100 + a.flow_id % 3);

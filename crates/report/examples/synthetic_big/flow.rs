@@ -43,6 +43,7 @@ pub struct Flow {
 
 /// What one ACK shows.
 pub struct Ack {
+    pub t_us: u64,
     pub flow_id: u64,
     pub event: &'static str,
     pub algorithm: &'static str,
@@ -88,6 +89,7 @@ impl Flow {
         let is_bbr = self.id % 3 == 1;
         let queue_us = (self.cwnd_pkts * 50.0) as u64;
         Ack {
+            t_us,
             flow_id: 1000 + self.id,
             event: if opens { "open" } else { "sample" },
             algorithm: ALGORITHMS[(self.id % 3) as usize],

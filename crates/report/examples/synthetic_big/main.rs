@@ -9,6 +9,8 @@ mod flow;
 
 use std::fs::File;
 
+use ccactl_format::layout::{BUNCHED, GROWING, JITTERING, ROW_GROUP_ROWS};
+use ccactl_format::{CHECKSUM_KEY, SEALED_BY, SealedFile, UNSEALED};
 use columns::Columns;
 use flow::{Flow, Noise};
 use parquet::arrow::ArrowWriter;
@@ -16,10 +18,6 @@ use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 
-/// As in `crates/collector/src/parquet_file.rs`.
-const ROW_GROUP_ROWS: usize = 256 * 1024;
-const GROWING: [&str; 8] =
-    ["time", "t_us", "bytes_acked", "bytes_sent", "bytes_retrans", "delivered_pkts", "lost_pkts", "retrans_pkts"];
 const FLOWS: usize = 50;
 /// All flows together.
 const ROWS_PER_S: f64 = 400_000.0;
@@ -31,9 +29,10 @@ fn main() {
     let rows: usize = args.next().expect(usage).parse().expect("ROWS is a number");
     let count: usize = args.next().map_or(FLOWS, |text| text.parse().expect("FLOWS is a number"));
     let mut flows: Vec<Flow> = (0..count).map(|id| Flow::new(id as u64)).collect();
+    // For reading too: the checksum is put into the footer at the end.
+    let file = File::options().read(true).write(true).create(true).truncate(true).open(&path).expect("a file");
     let mut writer =
-        ArrowWriter::try_new(File::create(&path).expect("a file"), columns::schema(), Some(properties(rows)))
-            .expect("a writer");
+        ArrowWriter::try_new(SealedFile::new(file), columns::schema(), Some(properties(rows))).expect("a writer");
     let mut noise = Noise::new();
     let mut written = 0;
     while written < rows {
@@ -43,12 +42,12 @@ fn main() {
             let t_us = (row as f64 * 1e6 / ROWS_PER_S) as u64;
             // Flows have their opening one after the other, and then ACKs in no order.
             let index = if row < count { row } else { noise.below(count as u64) as usize };
-            columns.push(t_us, &flows[index].ack(t_us, &mut noise));
+            columns.push(flows[index].ack(t_us, &mut noise));
         }
         writer.write(&columns.batch()).expect("rows are written");
         written += here;
     }
-    writer.close().expect("a footer");
+    writer.into_inner().expect("a footer").seal().expect("a checksum");
     let bytes = std::fs::metadata(&path).expect("the file").len();
     println!("{path}: {rows} rows of {count} flows, {bytes} bytes, {:.1} per row", bytes as f64 / rows as f64);
 }
@@ -62,16 +61,21 @@ fn properties(rows: usize) -> WriterProperties {
         ("every", "ack".to_owned()),
         ("rows", rows.to_string()),
         ("drops", "0".to_owned()),
+        ("order", "netns,flow_id,time".to_owned()),
     ];
-    let pairs = pairs.into_iter().map(|(key, value)| KeyValue::new(format!("ccactl.{key}"), value)).collect();
+    let pairs = pairs.into_iter().map(|(key, value)| KeyValue::new(format!("ccactl.{key}"), value));
+    let checksum = KeyValue::new(CHECKSUM_KEY.to_owned(), UNSEALED.to_owned());
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
-        .set_key_value_metadata(Some(pairs));
-    for column in GROWING {
-        properties = properties
-            .set_column_dictionary_enabled(column.into(), false)
-            .set_column_encoding(column.into(), Encoding::DELTA_BINARY_PACKED);
+        .set_created_by(format!("ccactl {} {SEALED_BY}", env!("CARGO_PKG_VERSION")))
+        .set_key_value_metadata(Some(pairs.chain([checksum]).collect()));
+    let growing = GROWING.map(|column| (column, Encoding::DELTA_BINARY_PACKED));
+    let jittering = JITTERING.map(|column| (column, Encoding::BYTE_STREAM_SPLIT));
+    let bunched = BUNCHED.map(|column| (column, Encoding::PLAIN));
+    for (column, encoding) in growing.into_iter().chain(jittering).chain(bunched) {
+        properties =
+            properties.set_column_dictionary_enabled(column.into(), false).set_column_encoding(column.into(), encoding);
     }
     properties.build()
 }

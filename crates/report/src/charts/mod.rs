@@ -67,12 +67,14 @@ pub fn charts(
     let is_drawn: HashMap<FlowKey, usize> = drawn.iter().enumerate().map(|(i, flow)| (key_of(flow), i)).collect();
     // By number of the flow in the walk.
     let mut line_of: Vec<Option<usize>> = Vec::new();
-    let walked = walk(recording, options.window_us()?, &lines::columns(), |step| {
-        if step.flow == line_of.len() {
-            line_of.push(is_drawn.get(&step.key).copied());
-        }
-        if let Some(line) = line_of[step.flow] {
-            lines[line].add(step, &widths);
+    let walked = walk(recording, options.window_us()?, &lines::columns(), |batch| {
+        for run in batch.runs() {
+            if run.flow == line_of.len() {
+                line_of.push(is_drawn.get(&run.key).copied());
+            }
+            if let Some(line) = line_of[run.flow] {
+                run.steps(|step| lines[line].add(step, &widths));
+            }
         }
     })?;
     let mut modes = Vec::new();

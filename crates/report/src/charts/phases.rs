@@ -7,8 +7,8 @@ use crate::walk::{Name, Names, Step};
 
 /// Takes a step in. It counts where it begins.
 pub fn add(buckets: &mut Buckets<Phases>, step: &Step<'_>) {
-    if let Some(previous) = step.previous.filter(|previous| previous.mode.is_some()) {
-        buckets.at(previous.t_us).add(step, false);
+    if let Some((previous, mode)) = step.previous.and_then(|previous| Some((previous, previous.mode?))) {
+        buckets.at(previous.t_us).add(mode, step.dt_us(), false);
     }
 }
 

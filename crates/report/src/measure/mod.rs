@@ -5,6 +5,5 @@ pub mod changes;
 pub mod drops;
 pub mod inner;
 pub mod phases;
-pub mod samples;
 pub mod swaps;
 pub mod totals;

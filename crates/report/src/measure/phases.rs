@@ -1,6 +1,6 @@
 //! How long each algorithm stayed in each of its phases, and how often it came there.
 
-use crate::walk::{Name, Step};
+use crate::walk::Name;
 
 /// What is known of one phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -18,12 +18,11 @@ pub struct Phases {
 }
 
 impl Phases {
-    /// Takes a step in. A phase holds from the row that shows it to the flow's next row. A visit begins with the row
-    /// that shows another phase than the one before, and counts once the phase has held.
-    pub fn add(&mut self, step: &Step<'_>, entered: bool) {
-        let Some(mode) = step.previous.and_then(|previous| previous.mode) else { return };
+    /// It was in a phase for some time. A phase holds from the row that shows it to the flow's next row. A visit begins with
+    /// the row that shows another phase than the one before, and counts once the phase has held.
+    pub fn add(&mut self, mode: Name, time_us: u64, entered: bool) {
         let stay = self.stay(mode);
-        stay.time_us = stay.time_us.saturating_add(step.dt_us());
+        stay.time_us = stay.time_us.saturating_add(time_us);
         stay.visits += u64::from(entered);
     }
 

@@ -5,7 +5,7 @@
 //! lie on one side of a change, as it happens at a row.
 
 use super::changes::Change;
-use crate::walk::{Counter, Row, Step};
+use crate::walk::{Counter, Row, Run, Step};
 
 /// The columns that this is made of.
 pub const COLUMNS: [&str; 11] = [
@@ -100,10 +100,10 @@ impl Swaps {
         self.flows.iter().all(|flow| flow.swaps.is_empty())
     }
 
-    /// Takes a step in.
-    pub fn add(&mut self, step: &Step<'_>) {
-        if let Some(flow) = self.flows.get_mut(step.flow).filter(|flow| !flow.swaps.is_empty()) {
-            flow.step(step);
+    /// Takes rows in.
+    pub fn add(&mut self, run: &Run<'_>) {
+        if let Some(flow) = self.flows.get_mut(run.flow).filter(|flow| !flow.swaps.is_empty()) {
+            run.steps(|step| flow.step(step));
         }
     }
 
@@ -245,7 +245,6 @@ fn lowest(bins: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::walk::FlowKey;
 
     #[test]
     fn the_lowest_window_may_begin_at_any_bin() {
@@ -259,7 +258,7 @@ mod tests {
     fn a_step_counts_in_proportion_to_time() {
         let row = |t_us, delivered| Row::delivered(t_us, delivered);
         let between = |previous: Option<&Row>, row: &Row, from_us, to_us| {
-            delivered_between(&Step { flow: 0, key: FlowKey::default(), previous, row, closing: None }, from_us, to_us)
+            delivered_between(&Step { previous, row }, from_us, to_us)
         };
         let (first, last) = (row(100, 0), row(200, 8));
         assert_eq!(between(Some(&first), &last, 150, 400), 4.0);

@@ -1,6 +1,6 @@
 //! Bytes, packets, window and times of a flow while it ran one algorithm.
 
-use crate::walk::{Counter, Step};
+use crate::walk::{Counter, Run};
 
 /// What one flow did while it ran one algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -21,26 +21,37 @@ pub struct Totals {
     pub cwnd_pkts_us: u128,
     /// Time for which the window is known.
     pub cwnd_time_us: u64,
+    /// Largest window.
+    pub cwnd_max_pkts: Option<u32>,
 }
 
 impl Totals {
-    /// Takes a step in.
-    pub fn add(&mut self, step: &Step<'_>) {
-        let (t_us, dt_us) = (step.row.t_us, step.dt_us());
-        self.first_us = if self.rows == 0 { t_us } else { self.first_us.min(t_us) };
-        self.rows += 1;
-        self.time_us = self.time_us.saturating_add(dt_us);
-        self.sent_so_far_bytes = self.sent_so_far_bytes.max(step.row.counter(Counter::BytesSent));
+    /// Takes rows in.
+    pub fn add(&mut self, run: &Run<'_>) {
+        let first_us = run.times_us().iter().copied().min().unwrap_or(u64::MAX);
+        self.first_us = if self.rows == 0 { first_us } else { self.first_us.min(first_us) };
+        self.rows += run.len() as u64;
+        for (from_us, to_us) in run.spans_us() {
+            self.time_us = self.time_us.saturating_add(to_us.saturating_sub(from_us));
+        }
+        run.values(Counter::BytesSent, |bytes| self.sent_so_far_bytes = self.sent_so_far_bytes.max(bytes));
         for (sum, counter) in self.grown.iter_mut().zip(Counter::ALL) {
-            *sum = sum.saturating_add(step.increase(counter));
+            run.increases(counter, |increase| *sum = sum.saturating_add(increase));
         }
-        if step.increase(Counter::BytesSent) > 0 || step.increase(Counter::BytesAcked) > 0 {
-            self.progress_us = self.progress_us.max(Some(t_us));
+        for counter in [Counter::BytesSent, Counter::BytesAcked] {
+            let mut times_us = run.times_us().iter().copied();
+            run.increases(counter, |increase| {
+                let t_us = times_us.next();
+                if increase > 0 {
+                    self.progress_us = self.progress_us.max(t_us);
+                }
+            });
         }
-        if let Some(cwnd_pkts) = step.previous.and_then(|previous| previous.cwnd_pkts) {
-            self.cwnd_pkts_us += u128::from(cwnd_pkts) * u128::from(dt_us);
-            self.cwnd_time_us = self.cwnd_time_us.saturating_add(dt_us);
-        }
+        run.windows(|cwnd_pkts, us| {
+            self.cwnd_pkts_us += u128::from(cwnd_pkts) * u128::from(us);
+            self.cwnd_time_us = self.cwnd_time_us.saturating_add(us);
+            self.cwnd_max_pkts = self.cwnd_max_pkts.max(Some(cwnd_pkts));
+        });
     }
 
     /// Increase of a counter.

@@ -5,6 +5,8 @@ mod detect;
 mod find;
 mod guard;
 mod metadata;
+mod pages;
+mod parquet;
 mod part;
 mod rows;
 mod schema;

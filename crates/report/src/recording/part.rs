@@ -31,15 +31,14 @@ pub struct Part {
     spool: Option<Arc<NamedTempFile>>,
 }
 
-/// What is read in slices; years of every ACK of a fast link. A claim beyond is damage, and slices for it would not fit
-/// into memory.
+/// Years of every ACK of a fast link: a claim beyond is damage.
 const MAX_ROWS: u128 = 1 << 40;
 
 /// How the rows lie in the file.
 #[derive(Debug, Clone)]
 pub enum Layout {
-    /// Rows of each row group.
-    Parquet(Vec<usize>),
+    /// Where the columns of each row group are.
+    Parquet(FileMetadataRef),
     /// Number of batches that can be read.
     Stream(usize),
 }
@@ -95,13 +94,12 @@ fn parquet_header(path: &Path, mut file: File) -> Result<Header, Error> {
     let pairs = footer.key_value_metadata.clone().unwrap_or_default();
     let columns = reader.schema().map_err(bad)?;
     let raw = pairs.into_iter().filter_map(|pair| Some((pair.key, pair.value?))).collect();
-    let row_groups: Vec<usize> = footer.row_groups.iter().map(|group| group.num_rows()).collect();
-    let rows: u128 = row_groups.iter().map(|&rows| rows as u128).sum();
+    let rows: u128 = footer.row_groups.iter().map(|group| group.num_rows() as u128).sum();
     if rows > MAX_ROWS {
         return Err(Error::Undecodable { path: path.to_owned(), reason: format!("its footer claims {rows} rows") });
     }
     let columns = Schema::from_arrow_schema(&columns);
-    Ok(Header { raw, columns, layout: Layout::Parquet(row_groups), problem: None })
+    Ok(Header { raw, columns, layout: Layout::Parquet(footer), problem: None })
 }
 
 fn stream_header(path: &Path, on_disk: &Path) -> Result<Header, Error> {

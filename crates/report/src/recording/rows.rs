@@ -6,11 +6,8 @@ use polars::prelude::*;
 
 use super::guard::guarded;
 use super::part::{Layout, Part};
-use super::{Recording, schema, stream};
+use super::{Recording, parquet, schema, stream};
 use crate::Error;
-
-/// Rows per batch: large enough for the cost per batch to vanish, small enough for any machine.
-const BATCH_ROWS: usize = 1 << 17;
 
 /// What a recording covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,34 +41,21 @@ impl Recording {
     /// When the rows cannot be read.
     pub fn extent(&self) -> Result<Option<Extent>, Error> {
         let mut total: Option<Extent> = None;
-        for batch in self.batches(|rows, _| rows.select([col("t_us").cast(DataType::Int64)])) {
+        for batch in self.columns(vec!["t_us"], (0, i64::MAX as u64)) {
             let batch = batch?;
-            let t_us = batch.column("t_us").and_then(|column| column.i64()).map_err(Error::rows(&self.path))?;
+            let t_us = batch.column("t_us").and_then(|column| column.u64()).map_err(Error::rows(&self.path))?;
             let (Some(first), Some(last)) = (t_us.min(), t_us.max()) else { continue };
-            let count = |t_us: i64| u64::try_from(t_us).unwrap_or(0);
-            let part = Extent {
-                rows: t_us.len() as u64,
-                first_us: count(first),
-                last_us: count(last),
-                truncated: self.truncated(),
-            };
+            let part = Extent { rows: t_us.len() as u64, first_us: first, last_us: last, truncated: self.truncated() };
             total = Some(total.map_or(part, |so_far| so_far.and(part)));
         }
         Ok(total)
     }
 
-    /// Rows with `from_us <= t_us <= to_us`, with these columns alone, in this order and with the types of
-    /// [`schema::COLUMNS`]: no other is decoded.
-    pub(crate) fn columns(&self, names: Vec<&'static str>, from_us: u64, to_us: u64) -> Batches {
-        self.batches(move |rows, found| {
-            rows.filter(col("t_us").gt_eq(lit(from_us)).and(col("t_us").lt_eq(lit(to_us))))
-                .select(schema::selection(names.iter().copied(), found))
-        })
-    }
-
-    fn batches(&self, query: impl Fn(LazyFrame, &Schema) -> LazyFrame + Send + 'static) -> Batches {
+    /// Rows whose time is in the window, both ends included and below 2⁶³; with these columns alone, as far as the recording has them,
+    /// and with the types of [`schema::COLUMNS`]: no other is decoded. `t_us` must be among them.
+    pub(crate) fn columns(&self, names: Vec<&'static str>, window_us: (u64, u64)) -> Batches {
         let path = self.path.clone();
-        Batches { parts: self.parts.clone().into_iter(), query: Box::new(query), current: None, path }
+        Batches { parts: self.parts.clone().into_iter(), names, window_us, current: None, path }
     }
 
     /// Whether the end of a part is missing.
@@ -82,32 +66,26 @@ impl Recording {
 
 /// Where the rows of one part come from.
 enum Source {
-    Parquet { scan: Box<LazyFrame>, slices: std::vec::IntoIter<(usize, usize)> },
+    Parquet(Box<parquet::Batches>),
     Stream(Box<stream::Batches>),
 }
 
 impl Source {
-    /// One query of Polars' streaming engine per slice of a Parquet file. A single query over the whole file would decode
-    /// ahead of who takes its batches, and hold most of a long recording in memory.
-    fn open(part: &Part) -> PolarsResult<Source> {
+    fn open(part: &Part, names: &[&'static str]) -> PolarsResult<Source> {
         match &part.layout {
-            Layout::Parquet(row_groups) => {
-                let path = PlRefPath::try_from_path(part.file_path())?;
-                let options = ScanArgsParquet { glob: false, ..Default::default() };
-                let scan = Box::new(LazyFrame::scan_parquet(path, options)?);
-                Ok(Source::Parquet { scan, slices: slices(row_groups).into_iter() })
+            Layout::Parquet(footer) => {
+                let there = names.iter().filter(|name| part.columns.contains(name)).map(|name| (*name).to_owned());
+                let batches = parquet::Batches::open(part.file_path(), footer.clone(), there.collect())?;
+                Ok(Source::Parquet(Box::new(batches)))
             }
             Layout::Stream(count) => Ok(Source::Stream(Box::new(stream::Batches::open(part.file_path(), *count)?))),
         }
     }
 
-    fn next(&mut self) -> PolarsResult<Option<LazyFrame>> {
+    fn next(&mut self) -> PolarsResult<Option<DataFrame>> {
         match self {
-            Source::Parquet { scan, slices } => {
-                let slice = |(offset, length)| LazyFrame::clone(scan).slice(offset as i64, length as IdxSize);
-                Ok(slices.next().map(slice))
-            }
-            Source::Stream(batches) => Ok(batches.next()?.map(IntoLazy::lazy)),
+            Source::Parquet(batches) => batches.next(),
+            Source::Stream(batches) => batches.next(),
         }
     }
 }
@@ -115,37 +93,44 @@ impl Source {
 /// Iterator over the batches of one query, each in one piece, through all parts in order.
 pub struct Batches {
     parts: std::vec::IntoIter<Part>,
-    query: Box<Query>,
-    current: Option<(Part, Source)>,
+    names: Vec<&'static str>,
+    window_us: (u64, u64),
+    current: Option<Source>,
     /// Of the part that was begun last.
     path: PathBuf,
 }
 
-type Query = dyn Fn(LazyFrame, &Schema) -> LazyFrame + Send;
-
 impl Batches {
     fn next_batch(&mut self) -> Result<Option<DataFrame>, Error> {
         loop {
-            let Some((part, source)) = &mut self.current else {
+            let Some(source) = &mut self.current else {
                 let Some(part) = self.parts.next() else { return Ok(None) };
                 self.path.clone_from(&part.path);
-                let source = Source::open(&part).map_err(Error::rows(&part.path))?;
-                self.current = Some((part, source));
+                self.current = Some(Source::open(&part, &self.names).map_err(Error::rows(&part.path))?);
                 continue;
             };
             let mut rows = || {
                 let Some(rows) = source.next()? else { return Ok(None) };
-                let result = (self.query)(rows, &part.columns).collect_with_engine(Engine::Streaming)?;
-                let mut rows = result.unwrap_single();
+                let mut rows = within(schema::selected(&rows, &self.names)?, self.window_us)?;
                 rows.rechunk_mut();
                 Ok(Some(rows))
             };
-            if let Some(rows) = rows().map_err(Error::rows(&part.path))? {
+            if let Some(rows) = rows().map_err(Error::rows(&self.path))? {
                 return Ok(Some(rows));
             }
             self.current = None;
         }
     }
+}
+
+/// The rows whose time is known and in the window.
+fn within(rows: DataFrame, (from_us, to_us): (u64, u64)) -> PolarsResult<DataFrame> {
+    let t_us = rows.column("t_us")?.u64()?;
+    let is_within = |least, most| from_us <= least && most <= to_us;
+    if t_us.null_count() == 0 && t_us.min().zip(t_us.max()).is_none_or(|(least, most)| is_within(least, most)) {
+        return Ok(rows);
+    }
+    rows.filter(&(t_us.gt_eq(from_us) & t_us.lt_eq(to_us)))
 }
 
 impl Iterator for Batches {
@@ -159,48 +144,5 @@ impl Iterator for Batches {
             Err(Error::Undecodable { path: self.path.clone(), reason })
         });
         batch.transpose()
-    }
-}
-
-/// Offset and length of each batch. Slices begin and end with row groups, which are decoded as a whole; only a group
-/// much larger than a batch is cut.
-fn slices(row_groups: &[usize]) -> Vec<(usize, usize)> {
-    let mut slices: Vec<(usize, usize)> = Vec::new();
-    let mut offset = 0;
-    for &group in row_groups {
-        match slices.last_mut() {
-            Some((_, length)) if *length + group <= BATCH_ROWS => *length += group,
-            _ => {
-                let pieces = group.div_ceil(2 * BATCH_ROWS).max(1);
-                let piece = group.div_ceil(pieces).max(1);
-                slices.extend((0..group).step_by(piece).map(|start| (offset + start, piece.min(group - start))));
-            }
-        }
-        offset += group;
-    }
-    slices
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn slices_cover_every_row_once_and_are_bounded() {
-        let groups = [10, 20, BATCH_ROWS, 0, 5 * BATCH_ROWS + 3, 7];
-        let slices = slices(&groups);
-        let mut next = 0;
-        for (offset, length) in slices {
-            assert_eq!(offset, next);
-            assert!((1..=2 * BATCH_ROWS).contains(&length), "{length}");
-            next = offset + length;
-        }
-        assert_eq!(next, groups.iter().sum::<usize>());
-    }
-
-    #[test]
-    fn small_row_groups_share_a_slice() {
-        assert_eq!(slices(&[10, 20, 30]), [(0, 60)]);
-        assert_eq!(slices(&[]), []);
     }
 }

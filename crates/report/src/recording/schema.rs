@@ -14,28 +14,26 @@ pub const VERSIONS: std::ops::RangeInclusive<u32> = 1..=2;
 pub struct Column {
     /// Its name in the file.
     pub name: &'static str,
-    /// Type to which it is cast. Counters become signed, so that a difference of two is one subtraction.
+    /// Its type in a file of the recorder; other integers are cast to it.
     pub dtype: DataType,
     /// Version of the schema that brought it.
     since: u32,
-    /// What a row of an older recording has: null, or a number.
-    before: Option<i64>,
 }
 
 const fn text(name: &'static str) -> Column {
     column(name, DataType::String, 1)
 }
 
-const fn signed(name: &'static str) -> Column {
-    column(name, DataType::Int64, 1)
+const fn u32(name: &'static str, since: u32) -> Column {
+    column(name, DataType::UInt32, since)
 }
 
-const fn signed_since_2(name: &'static str) -> Column {
-    column(name, DataType::Int64, 2)
+const fn u64(name: &'static str, since: u32) -> Column {
+    column(name, DataType::UInt64, since)
 }
 
 const fn column(name: &'static str, dtype: DataType, since: u32) -> Column {
-    Column { name, dtype, since, before: None }
+    Column { name, dtype, since }
 }
 
 impl Column {
@@ -46,56 +44,47 @@ impl Column {
     fn expected(&self) -> &'static str {
         if self.dtype == DataType::String { "text" } else { "an integer" }
     }
-
-    /// Reads it, or what an older recording has for it.
-    fn expression(&self, found: &Schema) -> Expr {
-        if found.contains(self.name) {
-            return col(self.name).cast(self.dtype.clone());
-        }
-        let value = self.before.map_or_else(|| lit(NULL), lit);
-        value.cast(self.dtype.clone()).alias(self.name)
-    }
 }
 
 /// Every column that a fold can ask for.
 pub static COLUMNS: [Column; 37] = [
-    signed("t_us"),
+    u64("t_us", 1),
     text("event"),
-    column("netns", DataType::UInt32, 1),
-    column("flow_id", DataType::UInt64, 1),
-    column("cgroup_id", DataType::UInt64, 1),
+    u32("netns", 1),
+    u64("flow_id", 1),
+    u64("cgroup_id", 1),
     text("src"),
     text("dst"),
-    column("sport", DataType::UInt32, 1),
-    column("dport", DataType::UInt32, 1),
+    column("sport", DataType::UInt16, 1),
+    column("dport", DataType::UInt16, 1),
     text("algorithm"),
     column("previous", DataType::String, 2),
     text("trace_mode"),
-    signed("trace_bw_bps"),
-    signed("trace_min_rtt_us"),
-    signed("trace_inflight_lo_pkts"),
-    signed("trace_inflight_hi_pkts"),
-    signed("trace_v0"),
-    signed("trace_v1"),
-    signed("cwnd_pkts"),
-    signed("ssthresh_pkts"),
-    signed("pacing_rate_bps"),
-    signed_since_2("snd_wnd_bytes"),
-    signed("rtt_us"),
-    signed("bytes_acked"),
-    signed("bytes_sent"),
-    signed("bytes_retrans"),
-    signed_since_2("bytes_received"),
-    signed("retrans_pkts"),
-    signed("lost_pkts"),
-    signed("delivered_pkts"),
-    signed("delivered_ce_pkts"),
-    signed_since_2("rto_count"),
-    signed_since_2("duration_us"),
-    signed_since_2("completion_us"),
-    signed_since_2("rtt_mean_us"),
-    signed_since_2("rtt_min_us"),
-    Column { name: "dropped_rows", dtype: DataType::Int64, since: 2, before: Some(0) },
+    u64("trace_bw_bps", 1),
+    u32("trace_min_rtt_us", 1),
+    u32("trace_inflight_lo_pkts", 1),
+    u32("trace_inflight_hi_pkts", 1),
+    column("trace_v0", DataType::Int64, 1),
+    column("trace_v1", DataType::Int64, 1),
+    u32("cwnd_pkts", 1),
+    u32("ssthresh_pkts", 1),
+    u64("pacing_rate_bps", 1),
+    u32("snd_wnd_bytes", 2),
+    u32("rtt_us", 1),
+    u64("bytes_acked", 1),
+    u64("bytes_sent", 1),
+    u64("bytes_retrans", 1),
+    u64("bytes_received", 2),
+    u32("retrans_pkts", 1),
+    u32("lost_pkts", 1),
+    u32("delivered_pkts", 1),
+    u32("delivered_ce_pkts", 1),
+    u32("rto_count", 2),
+    u64("duration_us", 2),
+    u64("completion_us", 2),
+    u32("rtt_mean_us", 2),
+    u32("rtt_min_us", 2),
+    u64("dropped_rows", 2),
 ];
 
 /// Fails on the first column of this version that is missing or of another kind.
@@ -117,13 +106,18 @@ pub fn check(path: &Path, version: u32, found: &Schema) -> Result<(), Error> {
     Ok(())
 }
 
-/// The expressions that read these columns from a file that has the columns `found`.
+/// These columns of a batch, as far as it has them, with the types of [`COLUMNS`]; a number that does not fit is none.
 ///
 /// # Panics
 /// When a name is not one of [`COLUMNS`].
-pub fn selection<'a>(names: impl IntoIterator<Item = &'a str>, found: &Schema) -> Vec<Expr> {
-    let column = |name| COLUMNS.iter().find(|column| column.name == name).expect("a column of the table");
-    names.into_iter().map(|name| column(name).expression(found)).collect()
+pub fn selected(rows: &DataFrame, names: &[&str]) -> PolarsResult<DataFrame> {
+    let mut found = Vec::new();
+    for name in names {
+        let dtype = &COLUMNS.iter().find(|column| column.name == *name).expect("a column of the table").dtype;
+        let Ok(column) = rows.column(name) else { continue };
+        found.push(if column.dtype() == dtype { column.clone() } else { column.cast(dtype)? });
+    }
+    DataFrame::new(rows.height(), found)
 }
 
 #[cfg(test)]
@@ -131,18 +125,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_that_an_older_recording_lacks_are_null_or_nothing_lost() {
-        let old = df!("t_us" => [7u64], "rtt_us" => [Some(3u32)]).unwrap();
-        let names = ["rtt_us", "completion_us", "previous", "dropped_rows"];
-        let read = old.clone().lazy().select(selection(names, old.schema())).collect().unwrap();
-        assert_eq!(read.dtypes(), [DataType::Int64, DataType::Int64, DataType::String, DataType::Int64]);
-        let expected = df!(
-            "rtt_us" => [Some(3i64)],
-            "completion_us" => [None::<i64>],
-            "previous" => [None::<&str>],
-            "dropped_rows" => [Some(0i64)],
-        );
-        assert!(read.equals_missing(&expected.unwrap()), "{read}");
+    fn integers_of_other_types_are_read_and_what_does_not_fit_is_none() {
+        let rows = df!("t_us" => [7i64, -1], "rtt_us" => [Some(3u64), Some(1 << 40)], "extra" => [1, 2]).unwrap();
+        let read = selected(&rows, &["rtt_us", "completion_us", "t_us"]).unwrap();
+        let expected = df!("rtt_us" => [Some(3u32), None], "t_us" => [Some(7u64), None]).unwrap();
+        assert!(read.equals_missing(&expected), "{read}");
     }
 
     #[test]

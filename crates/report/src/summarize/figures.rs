@@ -155,6 +155,7 @@ fn measures(sources: &Sources<'_>, parts: &[PartOf], time_us: u64) -> Measures {
         ce_ratio: ratio(delivered_ce_pkts, delivered_pkts),
         rto_count: (sources.metadata.schema_version >= COUNTS_TIMEOUTS).then(|| grown(Counter::RtoCount)),
         cwnd_mean_pkts: (cwnd_time_us > 0).then(|| cwnd_pkts_us as f64 / cwnd_time_us as f64),
+        cwnd_max_pkts: parts.iter().filter_map(|of| of.part.totals.cwnd_max_pkts).max(),
         rtt_samples: rtt.total(),
         rtt_mean_us,
         rtt_min_us: percentiles.first().copied(),

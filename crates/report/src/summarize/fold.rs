@@ -5,13 +5,12 @@ use crate::measure::changes::Change;
 use crate::measure::drops::Drops;
 use crate::measure::inner::{self, InnerState};
 use crate::measure::phases::Phases;
-use crate::measure::samples::Samples;
 use crate::measure::swaps::{self, Swap, Swaps};
 use crate::measure::totals::Totals;
 use crate::recording::{Extent, Recording};
 use crate::stats::Histogram;
 use crate::summary::DropSpan;
-use crate::walk::{COUNTERS, Closing, Counter, Endpoints, Event, FlowKey, Name, Names, Step, Walked, walk};
+use crate::walk::{Batch, COUNTERS, Closing, Counter, Endpoints, FlowKey, Name, Names, Run, Walked, walk};
 use crate::{Error, Options};
 
 use super::intervals::Intervals;
@@ -87,8 +86,6 @@ pub struct Part {
     pub totals: Totals,
     /// RTT samples.
     pub rtt: Histogram,
-    /// RTT samples on their way there.
-    samples: Samples,
     /// Time per phase.
     pub phases: Phases,
     /// Inner state.
@@ -155,15 +152,17 @@ pub fn fold(recording: &Recording, window_us: (u64, u64), options: &Options) -> 
     let mut flows: Vec<Running> = Vec::new();
     let mut drops = Drops::default();
     let mut intervals = Intervals::new(width_us);
-    let walked = walk(recording, window_us, &[&COLUMNS[..], &COUNTERS, &inner::COLUMNS].concat(), |step| {
-        if !intervals.have_room(step) {
-            return;
+    let walked = walk(recording, window_us, &[&COLUMNS[..], &COUNTERS, &inner::COLUMNS].concat(), |batch| {
+        for run in batch.runs() {
+            if !intervals.have_room(&run) {
+                return;
+            }
+            if flows.len() <= run.flow {
+                flows.push(Running::default());
+            }
+            flows[run.flow].add(&run, width_us);
         }
-        if flows.len() <= step.flow {
-            flows.push(Running::default());
-        }
-        flows[step.flow].add(step, width_us);
-        drops.add(step.row.t_us, step.row.dropped_rows, width_us);
+        add_drops(&mut drops, batch, width_us);
     })?;
     intervals.check(recording.path())?;
     let Walked { flows: keys, names, extent, truncated } = walked;
@@ -176,11 +175,17 @@ pub fn fold(recording: &Recording, window_us: (u64, u64), options: &Options) -> 
     Ok(Folded { truncated, extent, all_flows, flows, names, drop_spans: drops.spans() })
 }
 
+fn add_drops(drops: &mut Drops, batch: &Batch<'_>, apart_us: u64) {
+    let columns = batch.columns();
+    let rows = 0..columns.times_us.len();
+    drops.add(columns.times_us, |each| columns.dropped_rows.each(rows.clone(), each), apart_us);
+}
+
 /// The changes of each flow. The second walk meets the flows in the order of the first.
 fn find_swaps(recording: &Recording, window_us: (u64, u64), flows: &[Running]) -> Result<Vec<Vec<Swap>>, Error> {
     let mut swaps = Swaps::new(flows.iter().map(|flow| flow.changes.as_slice()));
     if !swaps.is_empty() {
-        walk(recording, window_us, &swaps::COLUMNS, |step| swaps.add(step))?;
+        walk(recording, window_us, &swaps::COLUMNS, |batch| batch.runs().for_each(|run| swaps.add(&run)))?;
     }
     Ok(swaps.finish())
 }
@@ -200,34 +205,32 @@ struct Running {
 }
 
 impl Running {
-    fn add(&mut self, step: &Step<'_>, width_us: u64) {
-        let running = step.running();
-        let phase = step.previous.map(|previous| (running, previous.mode));
-        let entered = phase != self.phase_before;
-        self.phase_before = phase;
-        let part = self.part(running);
-        part.totals.add(step);
-        if let Some(rtt_us) = step.rtt_sample_us() {
-            part.samples.add(rtt_us, &mut part.rtt);
-        }
-        if let Some(previous) = step.previous {
-            let dt_us = step.dt_us();
-            for (held, value) in part.inner.iter_mut().zip(previous.inner) {
-                if let Some(value) = value {
-                    held.add(value, dt_us);
+    fn add(&mut self, run: &Run<'_>, width_us: u64) {
+        for (running, run) in run.by_algorithm() {
+            let mut phase_before = self.phase_before;
+            let part = self.part(running);
+            part.add(&run);
+            run.modes(|mode, us| {
+                let phase = Some((running, mode));
+                if let Some(mode) = mode {
+                    part.phases.add(mode, us, phase != phase_before);
                 }
-            }
-            part.phases.add(step, entered);
-            let acked = step.increase(Counter::BytesAcked);
-            if acked > 0 {
-                self.acked.add((previous.t_us, step.row.t_us), width_us, acked as f64);
+                phase_before = phase;
+            });
+            self.phase_before = phase_before;
+            if run.last_algorithm() != running {
+                let at_us = run.last_row().t_us;
+                self.changes.push(Change { at_us, from: running, to: run.last_algorithm() });
             }
         }
-        if let Some(from) = step.changed_from() {
-            self.changes.push(Change { at_us: step.row.t_us, from, to: step.row.algorithm });
-        }
-        self.opened |= step.row.event == Event::Open;
-        self.closing = step.closing.or(self.closing);
+        let mut spans_us = run.spans_us();
+        run.increases(Counter::BytesAcked, |bytes| {
+            if let Some(span_us) = spans_us.next().filter(|_| bytes > 0) {
+                self.acked.add(span_us, width_us, bytes as f64);
+            }
+        });
+        self.opened |= run.has_opened();
+        self.closing = run.closing().or(self.closing);
     }
 
     fn part(&mut self, algorithm: Name) -> &mut Part {
@@ -242,8 +245,7 @@ impl Running {
     }
 
     fn finish(self, key: FlowKey, endpoints: Endpoints, swaps: Vec<Swap>) -> Flow {
-        let Running { mut parts, acked, opened, closing, .. } = self;
-        parts.iter_mut().for_each(|part| part.samples.flush(&mut part.rtt));
+        let Running { parts, acked, opened, closing, .. } = self;
         Flow { key, endpoints, parts, swaps, acked: acked.into_sorted(), opened, closing }.without_idle_start()
     }
 }
@@ -254,9 +256,16 @@ impl Part {
             algorithm,
             totals: Totals::default(),
             rtt: Histogram::default(),
-            samples: Samples::default(),
             phases: Phases::default(),
             inner: InnerState::default(),
+        }
+    }
+
+    fn add(&mut self, run: &Run<'_>) {
+        self.totals.add(run);
+        run.rtt_samples_us(|rtt_us| self.rtt.add(rtt_us.into(), 1));
+        for (column, held) in self.inner.iter_mut().enumerate() {
+            run.inner_state(column, |value, us| held.add(value, us));
         }
     }
 }

@@ -1,10 +1,11 @@
 //! How many intervals a recording asks for, before memory is spent on them: a row may claim to be from any time.
 
+use std::ops::Range;
 use std::path::Path;
 
 use super::US_PER_S;
 use crate::Error;
-use crate::walk::Step;
+use crate::walk::Run;
 
 /// Between the first row and the last. In intervals of a second more than a hundred days. Jain's index of each costs some
 /// seventy bytes.
@@ -26,15 +27,28 @@ impl Intervals {
         Intervals { width_us, span_us: None, of_flows: 0 }
     }
 
-    /// Takes a step in. Answers whether there is room for all so far.
-    pub fn have_room(&mut self, step: &Step<'_>) -> bool {
-        let t_us = step.row.t_us;
-        let (first_us, last_us) = self.span_us.unwrap_or((t_us, t_us));
-        self.span_us = Some((first_us.min(t_us), last_us.max(t_us)));
-        let from_us = step.previous.map_or(t_us, |previous| previous.t_us);
-        let entered = (t_us / self.width_us).saturating_sub(from_us / self.width_us);
-        self.of_flows = self.of_flows.saturating_add(entered);
+    /// Takes rows in. Answers whether there is room for all so far.
+    pub fn have_room(&mut self, run: &Run<'_>) -> bool {
+        // A step begins where the one before has ended. Most end in the same interval, and to see that takes no division.
+        let mut latest: Option<(u64, Range<u64>)> = None;
+        for (from_us, to_us) in run.spans_us() {
+            let (first_us, last_us) = self.span_us.unwrap_or((to_us, to_us));
+            self.span_us = Some((first_us.min(to_us), last_us.max(to_us)));
+            let (number, times_us) = latest.get_or_insert_with(|| self.interval(from_us));
+            if !times_us.contains(&to_us) {
+                let before = *number;
+                (*number, *times_us) = self.interval(to_us);
+                self.of_flows = self.of_flows.saturating_add(number.saturating_sub(before));
+            }
+        }
         self.exceeded().is_none()
+    }
+
+    /// Number and times of the interval in which this is.
+    fn interval(&self, t_us: u64) -> (u64, Range<u64>) {
+        let number = t_us / self.width_us;
+        let start_us = number * self.width_us;
+        (number, start_us..start_us.saturating_add(self.width_us))
     }
 
     /// The error when there was no room at some step.

@@ -1,175 +1,128 @@
-//! The columns of a batch as slices of their types.
+//! The columns of a batch.
 
 use polars::prelude::*;
-use polars_arrow::array::{Array, Utf8ViewArray};
-use polars_arrow::bitmap::Bitmap;
 
+use super::numbers::Numbers;
 use super::row::{BOUNDS, COUNTERS};
-use super::{Closing, Endpoints, Event, FlowKey, Name, Names, Row};
+use super::texts::meanings;
+use super::{Closing, Counter, Endpoints, Event, FlowKey, Name, Names, Row};
 use crate::measure::inner;
 use crate::recording::Extent;
 
-/// Numbers, some of which may not be known.
-struct Numbers<'a, T> {
-    /// Empty when the column was not asked for.
-    values: &'a [T],
-    known: Option<&'a Bitmap>,
-}
-
-impl<'a, T: NumericNative> Numbers<'a, T> {
-    fn of<P: PolarsNumericType<Native = T>>(frame: &'a DataFrame, name: &str) -> PolarsResult<Numbers<'a, T>>
-    where
-        ChunkedArray<P>: 'static,
-    {
-        let Ok(column) = frame.column(name) else { return Ok(Numbers { values: &[], known: None }) };
-        let column: &ChunkedArray<P> = column.as_materialized_series().unpack()?;
-        let Some(chunk) = column.downcast_iter().next() else { return Ok(Numbers { values: &[], known: None }) };
-        let known = chunk.validity().filter(|known| known.unset_bits() > 0);
-        Ok(Numbers { values: chunk.values().as_slice(), known })
-    }
-
-    fn get(&self, i: usize) -> Option<T> {
-        let value = *self.values.get(i)?;
-        match self.known {
-            Some(known) if !known.get_bit(i) => None,
-            _ => Some(value),
-        }
-    }
-}
-
-impl Numbers<'_, i64> {
-    fn count(&self, i: usize) -> Option<u64> {
-        self.get(i).and_then(|value| u64::try_from(value).ok())
-    }
-
-    fn small(&self, i: usize) -> Option<u32> {
-        self.get(i).and_then(|value| u32::try_from(value).ok())
-    }
-}
-
-/// Texts that are few and repeat, each as a value of `T`.
-struct Texts<'a, T> {
-    array: Option<&'a Utf8ViewArray>,
-    /// The texts of this batch so far: the view (which is the text itself up to 12 bytes, else where it lies) and what it
-    /// means. Equal texts may have several views.
-    seen: Vec<(u128, T)>,
-}
-
-/// More views than this are texts that do not share their bytes: looking through them would take longer than reading.
-const MAX_SEEN: usize = 32;
-
-impl<'a, T: Copy> Texts<'a, T> {
-    fn of(frame: &'a DataFrame, name: &str) -> PolarsResult<Texts<'a, T>> {
-        let array = match frame.column(name) {
-            Ok(column) => column.as_materialized_series().str()?.downcast_iter().next(),
-            Err(_) => None,
-        };
-        Ok(Texts { array, seen: Vec::new() })
-    }
-
-    fn get(&mut self, i: usize, meaning: impl FnOnce(&str) -> T) -> Option<T> {
-        let array = self.array?;
-        if array.validity().is_some_and(|known| !known.get_bit(i)) {
-            return None;
-        }
-        let view = array.views()[i].as_u128();
-        if let Some((_, meaning)) = self.seen.iter().find(|(seen, _)| *seen == view) {
-            return Some(*meaning);
-        }
-        let meaning = meaning(array.value(i));
-        if self.seen.len() < MAX_SEEN {
-            self.seen.push((view, meaning));
-        }
-        Some(meaning)
-    }
-}
-
 /// The columns that a walk looks at.
 pub struct Columns<'a> {
-    t_us: Numbers<'a, i64>,
-    netns: Numbers<'a, u32>,
-    flow_id: Numbers<'a, u64>,
-    event: Texts<'a, Event>,
-    algorithm: Texts<'a, Name>,
-    mode: Texts<'a, Name>,
-    cwnd_pkts: Numbers<'a, i64>,
-    ssthresh_pkts: Numbers<'a, i64>,
-    rtt_us: Numbers<'a, i64>,
-    pacing_rate_bps: Numbers<'a, i64>,
-    dropped_rows: Numbers<'a, i64>,
-    inner: [Numbers<'a, i64>; inner::COLUMNS.len()],
-    bounds: [Numbers<'a, i64>; BOUNDS.len()],
-    counters: [Numbers<'a, i64>; COUNTERS.len()],
-    closing: [Numbers<'a, i64>; 4],
+    /// Of every row, µs since the start of the recording.
+    pub times_us: &'a [u64],
+    /// Why there is a row; empty when the column was not asked for.
+    pub events: Vec<Event>,
+    /// Kernel names; empty when the column was not asked for.
+    pub algorithms: Vec<Name>,
+    /// Phases; empty when the column was not asked for.
+    pub modes: Vec<Option<Name>>,
+    /// Congestion window.
+    pub cwnd_pkts: Numbers<'a>,
+    /// Latest RTT sample.
+    pub rtt_us: Numbers<'a>,
+    /// Rows that the recorder had lost so far.
+    pub dropped_rows: Numbers<'a>,
+    /// In the order of [`inner::COLUMNS`].
+    pub inner: [Numbers<'a>; inner::COLUMNS.len()],
+    no_name: Name,
+    ssthresh_pkts: Numbers<'a>,
+    pacing_rate_bps: Numbers<'a>,
+    bounds: [Numbers<'a>; BOUNDS.len()],
+    counters: [Numbers<'a>; COUNTERS.len()],
+    closing: [Numbers<'a>; 4],
     endpoints: EndpointColumns<'a>,
 }
 
 struct EndpointColumns<'a> {
     src: Option<&'a StringChunked>,
     dst: Option<&'a StringChunked>,
-    sport: Numbers<'a, u32>,
-    dport: Numbers<'a, u32>,
-    cgroup_id: Numbers<'a, u64>,
+    sport: Numbers<'a>,
+    dport: Numbers<'a>,
+    cgroup_id: Numbers<'a>,
 }
 
-impl<'a> Columns<'a> {
-    /// The columns of a frame in one piece.
-    pub fn of(frame: &'a DataFrame) -> PolarsResult<Columns<'a>> {
-        let integers = |name: &str| Numbers::of::<Int64Type>(frame, name);
-        let text = |name: &str| frame.column(name).ok().map(|column| column.str()).transpose();
-        Ok(Columns {
-            t_us: integers("t_us")?,
-            netns: Numbers::of::<UInt32Type>(frame, "netns")?,
-            flow_id: Numbers::of::<UInt64Type>(frame, "flow_id")?,
-            event: Texts::of(frame, "event")?,
-            algorithm: Texts::of(frame, "algorithm")?,
-            mode: Texts::of(frame, "trace_mode")?,
-            cwnd_pkts: integers("cwnd_pkts")?,
-            ssthresh_pkts: integers("ssthresh_pkts")?,
-            rtt_us: integers("rtt_us")?,
-            pacing_rate_bps: integers("pacing_rate_bps")?,
-            dropped_rows: integers("dropped_rows")?,
-            inner: array(inner::COLUMNS.map(integers))?,
-            bounds: array(BOUNDS.map(integers))?,
-            counters: array(COUNTERS.map(integers))?,
-            closing: array(["duration_us", "completion_us", "rtt_mean_us", "rtt_min_us"].map(integers))?,
-            endpoints: EndpointColumns {
-                src: text("src")?,
-                dst: text("dst")?,
-                sport: Numbers::of::<UInt32Type>(frame, "sport")?,
-                dport: Numbers::of::<UInt32Type>(frame, "dport")?,
-                cgroup_id: Numbers::of::<UInt64Type>(frame, "cgroup_id")?,
-            },
-        })
+/// The columns that say of which flow a row is.
+pub struct Identity<'a> {
+    netns: Numbers<'a>,
+    flow_id: Numbers<'a>,
+}
+
+impl<'a> Identity<'a> {
+    /// Of a frame in one piece.
+    pub fn of(frame: &'a DataFrame) -> PolarsResult<Identity<'a>> {
+        Ok(Identity { netns: Numbers::of(frame, "netns")?, flow_id: Numbers::of(frame, "flow_id")? })
     }
 
     /// The flow of a row.
     pub fn key(&self, i: usize) -> FlowKey {
-        FlowKey { netns: self.netns.get(i).unwrap_or(0).into(), flow_id: self.flow_id.get(i).unwrap_or(0) }
+        FlowKey { netns: self.netns.get(i).unwrap_or(0), flow_id: self.flow_id.get(i).unwrap_or(0) }
+    }
+}
+
+impl<'a> Columns<'a> {
+    /// The columns of a frame in one piece, as [`Batches`](crate::recording::Batches) gives them.
+    pub fn of(frame: &'a DataFrame, names: &mut Names) -> PolarsResult<Columns<'a>> {
+        let numbers = |name: &str| Numbers::of(frame, name);
+        let text = |name: &str| frame.column(name).ok().map(|column| column.str()).transpose();
+        let no_times = || PolarsError::SchemaMismatch("t_us has rows without a number".into());
+        let no_name = names.number("");
+        Ok(Columns {
+            times_us: numbers("t_us")?.slice().ok_or_else(no_times)?,
+            events: meanings(frame, "event", Event::default(), Event::of)?,
+            algorithms: meanings(frame, "algorithm", no_name, |text| names.number(text))?,
+            modes: meanings(frame, "trace_mode", None, |text| Some(names.number(text)))?,
+            cwnd_pkts: numbers("cwnd_pkts")?,
+            rtt_us: numbers("rtt_us")?,
+            dropped_rows: numbers("dropped_rows")?,
+            inner: array(inner::COLUMNS.map(numbers))?,
+            no_name,
+            ssthresh_pkts: numbers("ssthresh_pkts")?,
+            pacing_rate_bps: numbers("pacing_rate_bps")?,
+            bounds: array(BOUNDS.map(numbers))?,
+            counters: array(COUNTERS.map(numbers))?,
+            closing: array(["duration_us", "completion_us", "rtt_mean_us", "rtt_min_us"].map(numbers))?,
+            endpoints: EndpointColumns {
+                src: text("src")?,
+                dst: text("dst")?,
+                sport: numbers("sport")?,
+                dport: numbers("dport")?,
+                cgroup_id: numbers("cgroup_id")?,
+            },
+        })
+    }
+
+    /// A cumulative column.
+    pub fn counter(&self, counter: Counter) -> &Numbers<'a> {
+        &self.counters[counter as usize]
+    }
+
+    /// Kernel name of the algorithm in a row.
+    pub fn algorithm(&self, i: usize) -> Name {
+        self.algorithms.get(i).copied().unwrap_or(self.no_name)
     }
 
     /// A row.
-    pub fn row(&mut self, i: usize, names: &mut Names) -> Row {
-        let mut name = |text: &str| names.number(text);
+    pub fn row(&self, i: usize) -> Row {
         Row {
-            t_us: self.t_us.count(i).unwrap_or(0),
-            event: self.event.get(i, Event::of).unwrap_or_default(),
-            algorithm: self.algorithm.get(i, &mut name).unwrap_or_else(|| name("")),
-            mode: self.mode.get(i, &mut name),
+            t_us: self.times_us[i],
+            algorithm: self.algorithm(i),
+            mode: self.modes.get(i).copied().flatten(),
             cwnd_pkts: self.cwnd_pkts.small(i),
             ssthresh_pkts: self.ssthresh_pkts.small(i),
             rtt_us: self.rtt_us.small(i),
-            pacing_rate_bps: self.pacing_rate_bps.count(i),
-            dropped_rows: self.dropped_rows.count(i).unwrap_or(0),
-            inner: std::array::from_fn(|k| self.inner[k].get(i)),
+            pacing_rate_bps: self.pacing_rate_bps.get(i),
+            inner: std::array::from_fn(|k| self.inner[k].signed(i)),
             bounds: std::array::from_fn(|k| self.bounds[k].small(i)),
-            counters: std::array::from_fn(|k| self.counters[k].count(i).unwrap_or(0)),
+            counters: std::array::from_fn(|k| self.counters[k].get(i).unwrap_or(0)),
         }
     }
 
     /// The columns that only a `close` fills.
     pub fn closing(&self, i: usize) -> Closing {
-        let [duration_us, completion_us, rtt_mean_us, rtt_min_us] = std::array::from_fn(|k| self.closing[k].count(i));
+        let [duration_us, completion_us, rtt_mean_us, rtt_min_us] = std::array::from_fn(|k| self.closing[k].get(i));
         Closing { duration_us, completion_us, rtt_mean_us, rtt_min_us }
     }
 
@@ -180,19 +133,18 @@ impl<'a> Columns<'a> {
         Endpoints {
             src: text(columns.src),
             dst: text(columns.dst),
-            sport: columns.sport.get(i).unwrap_or(0).into(),
-            dport: columns.dport.get(i).unwrap_or(0).into(),
+            sport: columns.sport.get(i).unwrap_or(0),
+            dport: columns.dport.get(i).unwrap_or(0),
             cgroup_id: columns.cgroup_id.get(i).unwrap_or(0),
         }
     }
 
-    /// Rows and span of time.
+    /// Rows and span of time; `None` without rows.
     pub fn extent(&self) -> Option<Extent> {
-        let count = |t_us: &i64| u64::try_from(*t_us).unwrap_or(0);
         Some(Extent {
-            rows: self.t_us.values.len() as u64,
-            first_us: self.t_us.values.iter().min().map(count)?,
-            last_us: self.t_us.values.iter().max().map(count)?,
+            rows: self.times_us.len() as u64,
+            first_us: self.times_us.iter().copied().min()?,
+            last_us: self.times_us.iter().copied().max()?,
             truncated: false,
         })
     }

@@ -84,8 +84,6 @@ impl Event {
 pub struct Row {
     /// µs since the start of the recording.
     pub t_us: u64,
-    /// Why there is a row.
-    pub event: Event,
     /// Kernel name of the algorithm.
     pub algorithm: Name,
     /// Its phase.
@@ -102,8 +100,6 @@ pub struct Row {
     pub inner: [Option<i64>; 4],
     /// Bounds of what is in flight, packets, in the order of [`BOUNDS`].
     pub bounds: [Option<u32>; BOUNDS.len()],
-    /// Rows that the recorder had lost so far.
-    pub dropped_rows: u64,
     pub(super) counters: [u64; COUNTERS.len()],
 }
 
@@ -113,6 +109,12 @@ impl Row {
         self.counters[counter as usize]
     }
 
+    /// The algorithm that ran until the flow's next row. What was set before the first data (the host's default, say) sent
+    /// nothing and so ran nothing: the next row then says what runs.
+    pub fn running_after(self) -> Option<Name> {
+        (self.counter(Counter::BytesSent) > 0).then_some(self.algorithm)
+    }
+
     /// A row of which only the time and the packets delivered matter.
     #[cfg(test)]
     pub fn delivered(t_us: u64, delivered_pkts: u64) -> Row {
@@ -120,6 +122,11 @@ impl Row {
         row.counters[Counter::DeliveredPkts as usize] = delivered_pkts;
         row
     }
+}
+
+/// By how much a counter grew. One that went down was reset (the socket was connected anew): it has counted from zero since.
+pub fn increase(before: u64, now: u64) -> u64 {
+    if now < before { now } else { now - before }
 }
 
 /// What only the row of a `close` says; none as `docs/schema.md` has it.

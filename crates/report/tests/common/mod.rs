@@ -129,6 +129,9 @@ pub struct Fixture {
 }
 
 impl Fixture {
+    /// Rows of a row group unless another number is given.
+    pub const GROUP_ROWS: usize = 1 << 17;
+
     pub fn new(rows: Vec<Row>) -> Fixture {
         let fixture = Fixture { rows, metadata: Vec::new(), is_version_1: false };
         fixture.meta("schema_version", "2").meta("version", "0.1.0").meta("kernel", "6.18.0-test").meta("every", "ack")
@@ -214,7 +217,7 @@ impl Fixture {
 
     /// Writes a finished recording.
     pub fn parquet(&self, path: &Path) -> PathBuf {
-        self.parquet_in_groups(path, 1 << 17)
+        self.parquet_in_groups(path, Fixture::GROUP_ROWS)
     }
 
     /// Writes an unfinished recording: an Arrow stream of batches of `batch_rows`, with its end mark.

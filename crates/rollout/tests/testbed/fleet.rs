@@ -2,10 +2,9 @@
 
 use ccactl_rollout::Share;
 use ccactl_scenario::Scenario;
-use ccactl_testbed::emulator::{Devices, Emulator, Topology, address};
-use ccactl_testbed::host::netns::Netns;
-use ccactl_testbed::host::run_id::{PREFIX, RunId};
-use ccactl_testbed::host::tun::Tun;
+use ccactl_testbed::bench::Emulated;
+use ccactl_testbed::emulator::address;
+use ccactl_testbed::host::run_id::RunId;
 use nix::sys::socket::getsockopt;
 use nix::sys::socket::sockopt::TcpCongestion;
 use std::collections::BTreeSet;
@@ -137,39 +136,21 @@ fn start(pairs: Vec<(TcpStream, TcpStream)>) -> Vec<Connection> {
     pairs.into_iter().map(connection).collect()
 }
 
-/// Two namespaces with the emulated link between them. Fields are dropped in order: devices before namespaces.
-struct Link {
-    _emulator: Emulator,
-    sender: Netns,
-    receiver: Netns,
-}
+/// Two hosts with the emulated link between them.
+struct Link(Emulated);
 
 impl Link {
     fn new(scenario: &str) -> Link {
         let scenario = Scenario::parse("test.toml", scenario).unwrap_or_else(|error| panic!("{error}"));
-        let id = RunId::new();
-        let namespace = |role: &str| {
-            let netns = Netns::create(format!("{PREFIX}-{id}-{role}")).unwrap_or_else(|error| panic!("{error}"));
-            netns.sysctl("ipv4/tcp_no_metrics_save", "1").unwrap_or_else(|error| panic!("{error}"));
-            netns
-        };
-        let (sender, receiver) = (namespace("tx"), namespace("rx"));
-        let device = |netns: &Netns, address| {
-            Tun::create(netns, address, scenario.link.mtu).unwrap_or_else(|error| panic!("{error}"))
-        };
-        let devices =
-            Devices { hosts: vec![device(&sender, address::host(0))], server: device(&receiver, address::SERVER) };
-        let emulator = Emulator::start(devices, Topology::of(&scenario, 1), scenario.duration.ns)
-            .unwrap_or_else(|error| panic!("{error}"));
-        Link { _emulator: emulator, sender, receiver }
+        Link(Emulated::create(RunId::new(), &scenario, 1).unwrap_or_else(|error| panic!("{error}")))
     }
 
     /// A connection whose sending end belongs to `cgroup`, and whose receiving end does not.
     fn connection(&self, cgroup: &Path) -> (TcpStream, TcpStream) {
-        let listener = self.receiver.run(|| TcpListener::bind((address::SERVER, 0))).expect("a free port");
+        let listener = self.0.server().run(|| TcpListener::bind((address::SERVER, 0))).expect("a free port");
         let to = listener.local_addr().expect("it is bound");
         let inside = Inside::enter(cgroup);
-        let sender = self.sender.run(|| TcpStream::connect(to)).expect("the link is up");
+        let sender = self.0.host(0).run(|| TcpStream::connect(to)).expect("the link is up");
         drop(inside);
         let (receiver, _) = listener.accept().expect("connected above");
         (sender, receiver)

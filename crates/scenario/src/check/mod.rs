@@ -34,7 +34,7 @@ pub(crate) fn ensure(condition: bool, field: impl Into<String>, message: impl Fn
 
 pub(crate) fn check(scenario: &Scenario) -> Check {
     check_name("name", &scenario.name)?;
-    ensure(scenario.duration.ns > 0, "duration", || "expected more than 0s".to_owned())?;
+    ensure(scenario.duration.ns > 0, "duration", || "expected more than 0s, found 0s".to_owned())?;
     check_every(&scenario.every)?;
     link::check_link("link", &scenario.link)?;
     link::check_hops(scenario)?;

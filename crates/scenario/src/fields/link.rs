@@ -14,7 +14,7 @@ const RATE: Field = optional(
     "rate",
     Kind::Rate,
     "mean rate of `rate_trace`",
-    "bits per second on the wire; required without `rate_trace`, and with it what a BDP and the utilisation are counted with",
+    "bits per second on the wire; required without `rate_trace`, and with it what a BDP is counted with (the utilisation is of the opportunities in the run)",
 );
 const BUFFER: Field = required(
     "buffer",
@@ -138,31 +138,22 @@ pub(crate) const HOP: Table = Table {
     ],
 };
 
+const AT: Field = required("at", Kind::Span, "relative to the beginning of the run");
+
 /// A later rate.
-pub(crate) const RATE_STEP: Table = Table {
-    title: "Steps of a rate",
-    fields: &[
-        required("at", Kind::Span, "relative to the beginning of the run"),
-        required("rate", Kind::Rate, "from then on"),
-    ],
-};
+pub(crate) const RATE_STEP: Table =
+    Table { title: "Steps of a rate", fields: &[AT, required("rate", Kind::Rate, "from then on")] };
 
 /// A later round-trip delay.
 pub(crate) const RTT_STEP: Table = Table {
     title: "Steps of a base RTT",
-    fields: &[
-        required("at", Kind::Span, "relative to the beginning of the run"),
-        required("base_rtt", Kind::Span, "of packets that are sent from then on"),
-    ],
+    fields: &[AT, required("base_rtt", Kind::Span, "of packets that are sent from then on")],
 };
 
 /// A later one-way delay.
 pub(crate) const DELAY_STEP: Table = Table {
     title: "Steps of a delay",
-    fields: &[
-        required("at", Kind::Span, "relative to the beginning of the run"),
-        required("delay", Kind::Span, "of packets that are sent from then on"),
-    ],
+    fields: &[AT, required("delay", Kind::Span, "of packets that are sent from then on")],
 };
 
 /// `jitter = { … }`

@@ -121,7 +121,7 @@ fn check_labels(fields: &Fields<'_, '_>, source: &'static str, points: &[Point])
 /// A table from fields to values.
 pub(crate) fn changes(fields: &Fields<'_, '_>, name: &'static str) -> Result<Vec<Override>, ScenarioError> {
     let Some(table) = fields.optional_table(name)? else { return Ok(Vec::new()) };
-    Ok(table.written()?.into_iter().map(|(field, value)| Override { field, value }).collect())
+    Ok(table.by_key()?.into_iter().map(|(field, value)| Override { field, value }).collect())
 }
 
 /// A table from names of axes to labels.

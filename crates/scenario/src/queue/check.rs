@@ -10,7 +10,7 @@ const WHOLE_PERMILLE: u32 = 1000;
 /// `path` is that of the field `queue`.
 pub(crate) fn check_queue(path: &str, discipline: &Discipline) -> Check {
     let at = |field: &str| format!("{path}.{field}");
-    let span = |field: &str, ns: u64| ensure(ns > 0, at(field), || "expected more than 0s".to_owned());
+    let span = |field: &str, ns: u64| ensure(ns > 0, at(field), || "expected more than 0s, found 0s".to_owned());
     match discipline {
         Discipline::DropTail | Discipline::DropHead | Discipline::AckFirst => Ok(()),
         Discipline::Red(red) => {
@@ -34,6 +34,8 @@ pub(crate) fn check_queue(path: &str, discipline: &Discipline) -> Check {
             ensure(min < max, at("max_threshold_bytes"), || {
                 format!("expected more than min_threshold_bytes ({min}), found {max}")
             })?;
+            // A queue that nothing serves only grows.
+            ensure(red.virtual_capacity > 0.0, at("virtual_capacity"), || "expected more than 0, found 0".to_owned())?;
             ensure(red.min_probability > 0.0, at("min_probability"), || "expected more than 0, found 0".to_owned())?;
             ensure(red.min_probability <= red.max_probability, at("max_probability"), || {
                 format!("expected at least min_probability ({}), found {}", red.min_probability, red.max_probability)

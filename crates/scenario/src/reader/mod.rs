@@ -9,8 +9,8 @@ pub(crate) use written::Written;
 use crate::ScenarioError;
 use crate::fields::{Field, Table};
 use std::path::Path;
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use toml::{Spanned, Value};
 use values::check_range;
 
 /// A document and where it came from.
@@ -100,18 +100,6 @@ impl<'s, 'd> Fields<'s, 'd> {
 
     pub(crate) fn has(&self, name: &str) -> bool {
         self.table.contains_key(name)
-    }
-
-    /// All fields of a table whose keys the author chooses, as they are written.
-    pub(crate) fn written(&self) -> Result<Vec<(String, Value)>, ScenarioError> {
-        self.table
-            .iter()
-            .map(|(key, value)| {
-                let name: &str = key.get_ref();
-                let read = written::value(value.get_ref()).map_err(|message| self.error(name, message))?;
-                Ok((name.to_owned(), read))
-            })
-            .collect()
     }
 
     /// All fields of a table whose keys the author chooses, of one type.

@@ -19,6 +19,12 @@ impl FromValue for Vec<Written> {
     }
 }
 
+impl FromValue for Value {
+    fn from_value(value: &DeValue<'_>) -> Result<Self, String> {
+        self::value(value)
+    }
+}
+
 fn written(value: &DeValue<'_>) -> Result<Written, String> {
     let text = match value {
         DeValue::String(text) => text.to_string(),
@@ -31,7 +37,7 @@ fn written(value: &DeValue<'_>) -> Result<Written, String> {
 }
 
 /// Any value of TOML but a date.
-pub(super) fn value(value: &DeValue<'_>) -> Result<Value, String> {
+fn value(value: &DeValue<'_>) -> Result<Value, String> {
     match value {
         DeValue::String(text) => Ok(Value::String(text.to_string())),
         DeValue::Integer(number) => {

@@ -232,7 +232,7 @@ impl LinkSpec {
     #[must_use]
     pub fn mean_rate_bps(&self, duration: Span) -> f64 {
         if let Some(trace) = &self.rate_trace {
-            return trace.mean_rate().bps as f64;
+            return trace.opportunities.mean_rate_over_bps(duration.ns);
         }
         let starts = std::iter::once((0, self.rate)).chain(self.rate_steps.iter().map(|step| (step.at.ns, step.rate)));
         let ends = self.rate_steps.iter().map(|step| step.at.ns).chain([u64::MAX]);

@@ -1,6 +1,7 @@
 //! What stands in one place of a table, for every kind of page.
 
 use crate::compare::{Compared, Entry, Mark, Table};
+use crate::results::Metric;
 
 /// Stands for a figure that is not known.
 pub const UNKNOWN: &str = "–";
@@ -58,7 +59,9 @@ fn mark(compared: &Compared) -> &'static str {
 pub fn notes(table: &Table) -> Vec<String> {
     let mut notes = Vec::new();
     if table.marked(Mark::Off).next().is_some() {
-        notes.push(format!("{OFF} off by more than 10 % (throughput: 5 %) of the printed figure"));
+        let percent = |metric: Metric| metric.tolerance() * 100.0;
+        let (most, throughput) = (percent(Metric::Rtt), percent(Metric::Throughput));
+        notes.push(format!("{OFF} off by more than {most:.0} % (throughput: {throughput:.0} %) of the printed figure"));
     }
     for (row, column, compared) in table.marked(Mark::FaultyPrint) {
         let reason = compared.printed.and_then(|printed| printed.fault).unwrap_or_default();

@@ -21,6 +21,9 @@ pub struct DrawnFigure {
     /// The drawing.
     #[serde(skip)]
     pub svg: String,
+    /// It takes both columns of a paper.
+    #[serde(skip)]
+    pub is_wide: bool,
 }
 
 /// Draws all. A recording is read once for all that is drawn of it; what it has no data for is left out (the Jain index
@@ -33,7 +36,7 @@ pub fn draw(drawings: &[Drawing], results: &Results, interrupt: &AtomicBool) -> 
         let svg = match &drawing.kind {
             Kind::Lines(lines) => Some(plot::plot(lines, paper::Width::Single)),
             Kind::Matrix(matrix) => Some(grid(matrix, paper::Width::Double)),
-            Kind::OverTime { cell, what: OverTime::Queue } => Some(of_queue(cell, results)?),
+            Kind::OverTime { cell, what: OverTime::Queue } => of_queue(cell, results)?,
             Kind::OverTime { cell, what } => {
                 if !of_cells.contains_key(cell.as_str()) {
                     of_cells.insert(cell, of_first_run(cell, results)?);
@@ -41,7 +44,8 @@ pub fn draw(drawings: &[Drawing], results: &Results, interrupt: &AtomicBool) -> 
                 named(&of_cells[cell.as_str()], *what)
             }
         };
-        let figure = |svg| DrawnFigure { name: drawing.name.clone(), caption: drawing.caption.clone(), svg };
+        let is_wide = matches!(drawing.kind, Kind::Matrix(_));
+        let figure = |svg| DrawnFigure { name: drawing.name.clone(), caption: drawing.caption.clone(), svg, is_wide };
         drawn.extend(svg.map(figure));
     }
     Ok(drawn)
@@ -69,9 +73,10 @@ fn of_first_run(cell: &str, results: &Results) -> Result<Vec<paper::Figure>> {
     of_recording(&cell.folder.join(&run.directory).join("recording.parquet"))
 }
 
-fn of_queue(cell: &str, results: &Results) -> Result<String> {
+fn of_queue(cell: &str, results: &Results) -> Result<Option<String>> {
     let (cell, run) = first_run(cell, results);
-    Ok(plot::plot(&queue::plot(&cell.folder, &run.directory)?, paper::Width::Single))
+    let plot = queue::plot(&cell.folder, &run.directory)?;
+    Ok(plot.map(|plot| plot::plot(&plot, paper::Width::Single)))
 }
 
 fn of_recording(path: &Path) -> Result<Vec<paper::Figure>> {

@@ -20,8 +20,6 @@ td.pass { color: #00704a; font-weight: 600; } td.fail { color: #b03000; font-wei
 .gallery svg { width: 100%; height: auto; display: block; }
 .gallery figcaption { color: #444; font-size: .85rem; }
 ";
-/// Wider than this many points is a figure over both columns of a paper.
-const WIDE_MARK: &str = "<svg width=\"7.";
 
 /// The whole page.
 pub fn text(report: &Report) -> String {
@@ -96,7 +94,7 @@ fn gallery(report: &Report) -> String {
     }
     let mut out = String::from("<section>\n<h2>Figures</h2>\n<div class=\"gallery\">\n");
     for figure in &report.figures {
-        let class = if figure.svg.starts_with(WIDE_MARK) { " class=\"wide\"" } else { "" };
+        let class = if figure.is_wide { " class=\"wide\"" } else { "" };
         let caption = escaped(&figure.caption);
         out.push_str(&format!("<figure{class}>{}<figcaption>{caption}</figcaption></figure>\n", figure.svg));
     }

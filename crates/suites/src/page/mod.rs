@@ -19,6 +19,7 @@ use crate::suite::Suite;
 use crate::verdict::Verdict;
 use crate::{Cell, Error, Result};
 use ccactl_scenario::Scenario;
+use ccactl_testbed::bench::Backend;
 use serde::Serialize;
 use std::sync::atomic::AtomicBool;
 
@@ -35,6 +36,8 @@ pub struct Report {
     pub paper: &'static str,
     /// Version of ccactl.
     pub ccactl_version: &'static str,
+    /// Who carried the packets.
+    pub backend: Backend,
     /// What the command line has changed of the experiment, in words; empty for the paper's own setting.
     pub changed: Vec<String>,
     /// Cells that have a result.
@@ -74,6 +77,8 @@ pub struct Subject<'a> {
     pub matrix: &'a [Cell],
     /// What the command line has changed, in words.
     pub changed: &'a [String],
+    /// Who carried the packets.
+    pub backend: Backend,
 }
 
 impl Report {
@@ -93,6 +98,7 @@ impl Report {
             experiment: subject.suite.experiment,
             paper: subject.suite.paper,
             ccactl_version: VERSION,
+            backend: subject.backend,
             changed: subject.changed.to_vec(),
             cells: cells.collect(),
             missing: subject.matrix.iter().filter(|cell| !has_result(cell)).map(|cell| cell.id.clone()).collect(),
@@ -198,8 +204,9 @@ impl Report {
         let rejected: usize = self.cells.iter().map(|cell| cell.rejected.len()).sum();
         format!(
             "{runs} valid runs in {} cells, {rejected} runs or attempts not valid. Figures are means ± standard deviation \
-             over the valid runs of a cell.",
-            self.cells.len()
+             over the valid runs of a cell. Links: {}.",
+            self.cells.len(),
+            self.backend.described()
         )
     }
 }

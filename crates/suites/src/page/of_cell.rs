@@ -22,7 +22,9 @@ pub fn write(cell: &CellResults) -> Result<()> {
     let recordings = ccactl_report::open_all(&files)?;
     let options = Options::default();
     let summary = ccactl_report::summarize(&recordings, &options)?;
-    let notes = read(&cell.folder)?.runs.iter().map(note).collect();
+    let result = read(&cell.folder)?;
+    let carried = format!("Links: {}.", result.backend.described());
+    let notes = std::iter::once(carried).chain(result.runs.iter().map(note)).collect();
     let heading = html::Heading { title: cell.id.clone(), notes };
     html::write(&page, &recordings, &summary, &options, &heading)?;
     Ok(())
@@ -31,7 +33,8 @@ pub fn write(cell: &CellResults) -> Result<()> {
 /// Whether a run counts, and how well the emulated link kept time in it.
 fn note(run: &RunResult) -> String {
     let verdict = if run.valid { "valid".to_owned() } else { format!("not valid ({})", run.problems.join("; ")) };
-    let p99_ms = run.link.lateness.p99_us / 1e3;
-    let rate = run.link.rate_error.map_or_else(String::new, |error| format!(", rate error {:+.2} %", error * 100.0));
+    let Some(kept) = &run.link.timekeeping else { return format!("{}: {verdict}", run.directory) };
+    let p99_ms = kept.lateness.p99_us / 1e3;
+    let rate = kept.rate_error.map_or_else(String::new, |error| format!(", rate error {:+.2} %", error * 100.0));
     format!("{}: {verdict}; lateness p99 {p99_ms:.3} ms{rate}", run.directory)
 }

@@ -18,10 +18,13 @@ const POINTS: usize = 400;
 const US_PER_S: f64 = 1e6;
 const US_PER_MS: f64 = 1e3;
 
-/// The plot of a run in the folder of its cell.
-pub fn plot(cell: &Path, directory: &str) -> Result<Plot> {
+/// The plot of a run in the folder of its cell; none where nobody saw the queue.
+pub fn plot(cell: &Path, directory: &str) -> Result<Option<Plot>> {
     let results = read(cell)?;
     let run = results.runs.iter().find(|run| run.directory == directory).expect("drawings are of runs with a result");
+    if run.link.queue.is_none() {
+        return Ok(None);
+    }
     let way = match run.link.way {
         Way::Up => "up",
         Way::Down => "down",
@@ -41,12 +44,12 @@ pub fn plot(cell: &Path, directory: &str) -> Result<Plot> {
         style: Style::Measured,
         points: delays.chunks(apart).map(mean).collect(),
     };
-    Ok(Plot {
+    Ok(Some(Plot {
         title: "Queueing delay of the bottleneck over time".to_owned(),
         x_label: "Time [s]".to_owned(),
         y_label: "Queueing delay [ms]".to_owned(),
         lines: vec![line],
-    })
+    }))
 }
 
 /// Seconds and milliseconds; intervals in which nothing left have no delay.

@@ -69,13 +69,16 @@ fn whole(run: &RunResult) -> Part {
         name: flow.name.clone(),
         algorithm: flow.algorithm.clone(),
         measures: flow.metrics.clone(),
-        overflow_pkts: Some(flow.link.dropped_full_packets),
+        overflow_pkts: flow.link.map(|link| link.dropped_full_packets),
         completions_s: completions_s(flow),
     };
     Part {
         jain: run.jain,
         utilisation: run.link.utilisation,
-        queue_ms: (run.link.queueing.packets > 0).then_some(run.link.queueing.mean_us / US_PER_MS),
+        queue_ms: run.link.queue.and_then(|queue| {
+            let queueing = queue.queueing;
+            (queueing.packets > 0).then_some(queueing.mean_us / US_PER_MS)
+        }),
         flows: run.flows.iter().map(flow).collect(),
         ..Part::default()
     }
@@ -99,8 +102,8 @@ fn in_windows(
 }
 
 fn in_window(recordings: &[Recording], run: &RunResult, duration_s: f64, window: &Window) -> Result<Part> {
-    let options =
-        Options { from_s: Some(window.from * duration_s), to_s: Some(window.to * duration_s), ..Options::default() };
+    let at = |share: f64| Some(run.begin_in_recording_s + share * duration_s);
+    let options = Options { from_s: at(window.from), to_s: at(window.to), ..Options::default() };
     let summary = match ccactl_report::summarize(recordings, &options) {
         Ok(summary) => summary.recordings.into_iter().next().expect("one recording gives one summary"),
         // Nothing was sent in it: that is not known, and no failure.

@@ -6,7 +6,7 @@ mod metric;
 pub use load::{load, read};
 pub use metric::{Metric, Unit};
 
-use ccactl_report::{Estimate, Measures, stats};
+use ccactl_report::{Estimate, Measures, estimate};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -155,10 +155,4 @@ impl CellResults {
     pub fn estimate_in(&self, window: &str, metric: Metric, flow: usize) -> Option<Estimate> {
         estimate(self.runs.iter().filter_map(|run| metric.of(run.windows.get(window)?, flow)))
     }
-}
-
-fn estimate(values: impl Iterator<Item = f64>) -> Option<Estimate> {
-    let values: Vec<f64> = values.collect();
-    let spread = stats::spread(&values)?;
-    Some(Estimate { n: values.len() as u64, mean: spread.mean, sd: spread.sd, ci95: spread.ci95 })
 }

@@ -2,6 +2,7 @@
 
 use super::folder::VERSION;
 use crate::{Cell, Error, Result};
+use ccactl_testbed::bench::Backend;
 use serde::Deserialize;
 use std::fs;
 use std::io;
@@ -17,6 +18,8 @@ pub struct Finished {
 #[derive(Deserialize)]
 struct Head {
     ccactl_version: String,
+    #[serde(default)]
+    backend: Backend,
     runs: Vec<Run>,
 }
 
@@ -29,7 +32,7 @@ struct Run {
 ///
 /// # Errors
 /// When there is a result, but not of this cell: it was put there by hand, and nothing of that kind is removed.
-pub fn look(folder: &Path, cell: &Cell) -> Result<Option<Finished>> {
+pub fn look(folder: &Path, cell: &Cell, backend: Backend) -> Result<Option<Finished>> {
     let path = folder.join("result.json");
     let json = match fs::read(&path) {
         Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -41,6 +44,9 @@ pub fn look(folder: &Path, cell: &Cell) -> Result<Option<Finished>> {
     let head: Head = serde_json::from_slice(&json).map_err(|error| unusable(error.to_string()))?;
     if head.ccactl_version != VERSION {
         return Err(unusable(format!("one of ccactl {}", head.ccactl_version)));
+    }
+    if head.backend != backend {
+        return Err(unusable(format!("one of --link {}", head.backend)));
     }
     let scenario = fs::read_to_string(folder.join("scenario.toml"))
         .map_err(|error| unusable(format!("no scenario beside it ({error})")))?;

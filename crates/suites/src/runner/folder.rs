@@ -6,6 +6,7 @@
 
 use super::finished::{self, Finished};
 use crate::{Cell, Error, Result};
+use ccactl_testbed::bench::Backend;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -23,6 +24,9 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 struct Plan {
     ccactl_version: String,
     scenario: String,
+    /// The emulator in plans that do not say.
+    #[serde(default)]
+    backend: Backend,
     /// By name of the cell: the scenario with every default written out.
     cells: BTreeMap<String, String>,
 }
@@ -31,6 +35,7 @@ struct Plan {
 #[derive(Debug)]
 pub struct SuiteFolder {
     path: PathBuf,
+    backend: Backend,
     _lock: File,
 }
 
@@ -39,9 +44,9 @@ impl SuiteFolder {
     ///
     /// # Errors
     /// When it cannot be written, belongs to something else, or another process has it open.
-    pub fn open(path: &Path, scenario: &str, matrix: &[Cell]) -> Result<SuiteFolder> {
+    pub fn open(path: &Path, scenario: &str, matrix: &[Cell], backend: Backend) -> Result<SuiteFolder> {
         let cells = matrix.iter().map(|cell| (cell.id.clone(), cell.scenario.to_toml())).collect();
-        let plan = Plan { ccactl_version: VERSION.to_owned(), scenario: scenario.to_owned(), cells };
+        let plan = Plan { ccactl_version: VERSION.to_owned(), scenario: scenario.to_owned(), backend, cells };
         if !path.join(PLAN).exists() {
             refuse_foreign_files(path)?;
         }
@@ -52,7 +57,7 @@ impl SuiteFolder {
             Err(TryLockError::WouldBlock) => return Err(Error::Busy { path: path.to_owned() }),
             Err(TryLockError::Error(cause)) => return Err(Error::folder(path, "lock it")(cause)),
         }
-        let folder = SuiteFolder { path: path.to_owned(), _lock: lock };
+        let folder = SuiteFolder { path: path.to_owned(), backend, _lock: lock };
         match folder.read_plan()? {
             Some(there) => folder.check_same(&there, &plan)?,
             None => {
@@ -80,7 +85,7 @@ impl SuiteFolder {
     /// # Errors
     /// When a finished cell was made with another scenario or version than the plan says.
     pub fn finished(&self, cell: &Cell) -> Result<Option<Finished>> {
-        finished::look(&self.of_cell(cell), cell)
+        finished::look(&self.of_cell(cell), cell, self.backend)
     }
 
     /// Removes what a cell that is to run has in its place.
@@ -130,6 +135,10 @@ impl SuiteFolder {
         if there.ccactl_version != wanted.ccactl_version {
             let version = |plan: &Plan| format!("ccactl {}", plan.ccactl_version);
             return differs(format!("results of {}", version(wanted)), format!("those of {}", version(there)));
+        }
+        if there.backend != wanted.backend {
+            let links = |plan: &Plan| format!("results of --link {}", plan.backend);
+            return differs(links(wanted), links(there));
         }
         for (id, toml) in &wanted.cells {
             match there.cells.get(id) {

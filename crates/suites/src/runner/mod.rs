@@ -23,7 +23,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// When so many cells fail one after the other, the fault is not theirs.
-const FAILURES_IN_A_ROW: usize = 3;
+pub const FAILURES_IN_A_ROW: usize = 3;
 
 /// What runs a cell: the testbed, or something that tests put in its place.
 pub trait Executor: Sync {
@@ -72,6 +72,8 @@ pub enum Notice<'a> {
     Finished(usize),
     /// It could not be run.
     Failed(usize, &'a Error),
+    /// So many cells are not begun any more, as [`FAILURES_IN_A_ROW`] have failed one after the other.
+    GivenUp(usize),
 }
 
 /// Sees what happens, from several threads, one at a time.
@@ -181,8 +183,12 @@ impl Work<'_> {
         let mut failures = locked(&self.failures);
         failures.list.push(Failure { cell: self.cells[index].id.clone(), error });
         failures.in_a_row += 1;
-        if failures.in_a_row >= FAILURES_IN_A_ROW {
-            locked(&self.queue).clear();
+        if failures.in_a_row < FAILURES_IN_A_ROW {
+            return;
+        }
+        let left = std::mem::take(&mut *locked(&self.queue)).len();
+        if left > 0 {
+            self.notice(Notice::GivenUp(left));
         }
     }
 

@@ -1,9 +1,9 @@
 //! E13: throughput of ACA-TCP and HighSpeed TCP over the rate of random loss.
 
-use super::{Curve, Drawing, Suite, curves};
+use super::{Curve, Drawing, Suite};
 use crate::compare::{Listed, Table};
 use crate::results::{Metric, Results};
-use crate::verdict::{Claims, Ordering};
+use crate::verdict::{Claims, Ordering, Value};
 
 /// See [`Suite`].
 pub const SUITE: Suite = Suite {
@@ -31,27 +31,21 @@ fn tables(results: &Results) -> Vec<Table> {
 }
 
 fn figures(results: &Results) -> Vec<Drawing> {
-    let curve = Curve {
-        x: "loss",
-        x_label: "Random loss",
-        common: &[],
-        lines: Some("algorithm"),
-        metric: Metric::Throughput,
-        flow: 0,
-        printed: &|_| None,
-    };
-    Drawing::lines("throughput", "Throughput over random loss, as figure 8", curves(&curve, results))
+    let curve = Curve::of(Metric::Throughput, "loss", "Random loss").per("algorithm");
+    curve.drawing("throughput", "Throughput over random loss, as figure 8", results)
+}
+
+fn throughput(results: &Results, loss: &str, algorithm: &str) -> Value {
+    results.value(&[("loss", loss), ("algorithm", algorithm)], Metric::Throughput, 0)
 }
 
 const ORDERINGS: &[Ordering] = &[
     Ordering {
         text: "ACA-TCP has more throughput than HSTCP, most of all with loss",
         claims: |results| {
-            let of =
-                |loss, algorithm| results.value(&[("loss", loss), ("algorithm", algorithm)], Metric::Throughput, 0);
             let mut claims = Claims::new();
             for loss in ["1e-5", "1e-4"] {
-                claims.below(&of(loss, "hstcp"), &of(loss, "aca"));
+                claims.below(&throughput(results, loss, "hstcp"), &throughput(results, loss, "aca"));
             }
             claims
         },
@@ -59,9 +53,7 @@ const ORDERINGS: &[Ordering] = &[
     Ordering {
         text: "The lead of ACA-TCP grows with loss",
         claims: |results| {
-            let of =
-                |loss, algorithm| results.value(&[("loss", loss), ("algorithm", algorithm)], Metric::Throughput, 0);
-            let lead = |loss| of(loss, "aca").over(&of(loss, "hstcp"));
+            let lead = |loss| throughput(results, loss, "aca").over(&throughput(results, loss, "hstcp"));
             let mut claims = Claims::new();
             claims.below(&lead(LOSSES[0]), &lead(LOSSES[2]));
             claims.below(&lead(LOSSES[1]), &lead(LOSSES[3]));

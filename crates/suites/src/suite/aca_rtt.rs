@@ -1,7 +1,7 @@
 //! E16: throughput of two flows whose paths have 1, 3 and 6 times the RTT of each other.
 
 use super::names::{P2, printed};
-use super::{Curve, Drawing, Suite, curves};
+use super::{Curve, Drawing, Suite};
 use crate::compare::{Listed, Printed, Table, sheet};
 use crate::results::{CellResults, Metric, Results};
 use crate::verdict::{Claims, Ordering};
@@ -38,16 +38,8 @@ fn of_print(cell: &CellResults, metric: Metric, _flow: usize) -> Option<Printed>
 
 fn figures(results: &Results) -> Vec<Drawing> {
     let printed = |cell: &CellResults| of_print(cell, Metric::ThroughputRatio, 0).map(|printed| printed.value);
-    let curve = Curve {
-        x: "ratio",
-        x_label: "RTT ratio",
-        common: &[],
-        lines: Some("algorithm"),
-        metric: Metric::ThroughputRatio,
-        flow: 0,
-        printed: &printed,
-    };
-    Drawing::lines("ratio", "Throughput ratio over RTT ratio, as figure 13", curves(&curve, results))
+    let curve = Curve::of(Metric::ThroughputRatio, "ratio", "RTT ratio").per("algorithm").beside(&printed);
+    curve.drawing("ratio", "Throughput ratio over RTT ratio, as figure 13", results)
 }
 
 const ORDERINGS: &[Ordering] = &[

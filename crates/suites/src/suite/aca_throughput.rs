@@ -1,9 +1,9 @@
 //! E15: what two flows of ACA-TCP and of HighSpeed TCP deliver together, over the rate of random loss.
 
-use super::{Curve, Drawing, Suite, curves};
+use super::{Curve, Drawing, Suite};
 use crate::compare::{Listed, Table};
 use crate::results::{Metric, Results};
-use crate::verdict::{Claims, Ordering};
+use crate::verdict::{Claims, Ordering, Value};
 
 /// See [`Suite`].
 pub const SUITE: Suite = Suite {
@@ -33,40 +33,29 @@ fn tables(results: &Results) -> Vec<Table> {
 }
 
 fn figures(results: &Results) -> Vec<Drawing> {
-    let curve = Curve {
-        x: "loss",
-        x_label: "Random loss",
-        common: &[],
-        lines: Some("algorithm"),
-        metric: Metric::TotalDelivered,
-        flow: 0,
-        printed: &|_| None,
-    };
-    Drawing::lines(
-        "delivered",
-        "Packets delivered by both flows over random loss, as figure 12",
-        curves(&curve, results),
-    )
+    let curve = Curve::of(Metric::TotalDelivered, "loss", "Random loss").per("algorithm");
+    curve.drawing("delivered", "Packets delivered by both flows over random loss, as figure 12", results)
+}
+
+fn delivered(results: &Results, loss: &str, algorithm: &str) -> Value {
+    results.value(&[("loss", loss), ("algorithm", algorithm)], Metric::TotalDelivered, 0)
 }
 
 const ORDERINGS: &[Ordering] = &[
     Ordering {
         text: "At low loss both deliver the same",
         claims: |results| {
-            let delivered =
-                |algorithm| results.value(&[("loss", "1e-7"), ("algorithm", algorithm)], Metric::TotalDelivered, 0);
             let mut claims = Claims::new();
-            claims.near(&delivered("aca"), &delivered("hstcp"), EQUAL);
+            claims.near(&delivered(results, "1e-7", "aca"), &delivered(results, "1e-7", "hstcp"), EQUAL);
             claims
         },
     },
     Ordering {
         text: "At high loss ACA-TCP delivers much more",
         claims: |results| {
-            let delivered =
-                |algorithm| results.value(&[("loss", "1e-4"), ("algorithm", algorithm)], Metric::TotalDelivered, 0);
             let mut claims = Claims::new();
-            claims.below(&delivered("hstcp").times(MUCH_BETTER), &delivered("aca"));
+            let of = |algorithm| delivered(results, "1e-4", algorithm);
+            claims.below(&of("hstcp").times(MUCH_BETTER), &of("aca"));
             claims
         },
     },

@@ -1,5 +1,6 @@
 //! P4's remedies: every queue discipline under Reno, CUBIC, Vegas and BBR, on the scenario of the bufferbloat suite.
 
+use super::bufferbloat::{DOWNLOAD, UPLOAD};
 use super::drawing::Kind;
 use super::{Drawing, OverTime, Suite, distribution};
 use crate::compare::{Listed, Table};
@@ -17,9 +18,6 @@ pub const SUITE: Suite = Suite {
     orderings: ORDERINGS,
     figures,
 };
-
-const UPLOAD: usize = 0;
-const DOWNLOAD: usize = 2;
 
 fn tables(results: &Results) -> Vec<Table> {
     let listed = Listed {

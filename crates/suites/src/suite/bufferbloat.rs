@@ -20,8 +20,9 @@ pub const SUITE: Suite = Suite {
 const WHOLE: Window = Window { name: "whole run", from: 0.0, to: 1.0 };
 const SMALL: &str = "2bdp";
 const LARGE: &str = "10bdp";
-const UPLOAD: usize = 0;
-const DOWNLOAD: usize = 2;
+/// Of the two uploads the first one.
+pub(super) const UPLOAD: usize = 0;
+pub(super) const DOWNLOAD: usize = 2;
 const ALL: [&str; 4] = ["reno", "cubic", "vegas", "bbr"];
 /// "Throughput similar": of one algorithm with either buffer.
 const SIMILAR: f64 = 0.25;

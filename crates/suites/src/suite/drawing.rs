@@ -92,35 +92,50 @@ impl Drawing {
     }
 }
 
-/// A metric over an axis of the matrix, a line per value of another axis.
+/// A metric over an axis of the matrix: of the first flow where each has its own.
+#[derive(Clone, Copy)]
 pub struct Curve<'a> {
-    /// The axis of x.
-    pub x: &'a str,
-    /// Quantity and unit of x.
-    pub x_label: &'a str,
-    /// Labels that all points have in common.
-    pub common: &'a [(&'a str, &'a str)],
-    /// The axis of the lines; without one there is a single line.
-    pub lines: Option<&'a str>,
-    /// The metric.
-    pub metric: Metric,
-    /// Of which flow.
-    pub flow: usize,
-    /// What the paper prints at a point.
-    pub printed: &'a dyn Fn(&CellResults) -> Option<f64>,
+    metric: Metric,
+    x: &'a str,
+    x_label: &'a str,
+    lines: Option<&'a str>,
+    printed: &'a dyn Fn(&CellResults) -> Option<f64>,
+}
+
+impl<'a> Curve<'a> {
+    /// A single line over the axis `x`; `x_label` is quantity and unit.
+    #[must_use]
+    pub fn of(metric: Metric, x: &'a str, x_label: &'a str) -> Self {
+        Curve { metric, x, x_label, lines: None, printed: &|_| None }
+    }
+
+    /// A line per value of another axis.
+    #[must_use]
+    pub fn per(self, axis: &'a str) -> Self {
+        Curve { lines: Some(axis), ..self }
+    }
+
+    /// Beside what the paper prints at a point.
+    #[must_use]
+    pub fn beside(self, printed: &'a dyn Fn(&CellResults) -> Option<f64>) -> Self {
+        Curve { printed, ..self }
+    }
+
+    /// The figure, unless none of its lines has a point.
+    #[must_use]
+    pub fn drawing(&self, name: &str, caption: &str, results: &Results) -> Vec<Drawing> {
+        Drawing::lines(name, caption, curves(self, results))
+    }
 }
 
 /// The plot of a curve, measured lines first, then the printed ones.
-#[must_use]
-pub fn curves(curve: &Curve<'_>, results: &Results) -> Plot {
+fn curves(curve: &Curve<'_>, results: &Results) -> Plot {
     let mut measured = Vec::new();
     let mut printed = Vec::new();
     let lines = curve.lines.map_or_else(|| vec!["measured"], |axis| results.values(axis));
     for (number, value) in lines.into_iter().enumerate() {
         let cells = || {
-            let of_line = |cell: &&CellResults| {
-                cell.has(curve.common) && curve.lines.is_none_or(|axis| cell.label(axis) == Some(value))
-            };
+            let of_line = |cell: &&CellResults| curve.lines.is_none_or(|axis| cell.label(axis) == Some(value));
             results.cells.iter().filter(of_line).filter_map(|cell| Some((number_of(cell.label(curve.x)?)?, cell)))
         };
         let line = |name: String, style: Style, points: Vec<Point>| Line {
@@ -131,7 +146,7 @@ pub fn curves(curve: &Curve<'_>, results: &Results) -> Plot {
             points: in_order(points),
         };
         let of_run = cells().filter_map(|(x, cell)| {
-            let estimate = cell.estimate(curve.metric, curve.flow)?;
+            let estimate = cell.estimate(curve.metric, 0)?;
             Some(Point { x, y: estimate.mean, ci95: estimate.ci95 })
         });
         measured.push(line(value.to_owned(), Style::Measured, of_run.collect()));

@@ -4,7 +4,7 @@ use super::names::{P1, printed};
 use super::{Drawing, OverTime, Suite};
 use crate::compare::{Listed, Printed, Table, sheet};
 use crate::results::{CellResults, Metric, Results};
-use crate::verdict::{Claims, Ordering};
+use crate::verdict::{Claims, Ordering, Value};
 
 /// See [`Suite`].
 pub const SUITE: Suite = Suite {
@@ -43,14 +43,17 @@ fn of_print(cell: &CellResults, metric: Metric, _flow: usize) -> Option<Printed>
     sheet("p1_single_flow").number(&keys, "throughput_mbps")
 }
 
+fn throughput(results: &Results, loss: &str, algorithm: &str) -> Value {
+    results.value(&[("loss", loss), ("algorithm", algorithm)], Metric::Throughput, 0)
+}
+
 const ORDERINGS: &[Ordering] = &[
     Ordering {
         text: "F-BBRv2 has no penalty when alone: as much as BBRv2, with and without random loss",
         claims: |results| {
             let mut claims = Claims::new();
             for (loss, _) in LOSSES {
-                let of = |algorithm| results.value(&[("loss", loss), ("algorithm", algorithm)], Metric::Throughput, 0);
-                claims.near(&of("f-bbrv2"), &of("bbrv2"), SAME);
+                claims.near(&throughput(results, loss, "f-bbrv2"), &throughput(results, loss, "bbrv2"), SAME);
             }
             claims
         },
@@ -60,8 +63,7 @@ const ORDERINGS: &[Ordering] = &[
         claims: |results| {
             let mut claims = Claims::new();
             for (loss, _) in LOSSES {
-                let of = |algorithm| results.value(&[("loss", loss), ("algorithm", algorithm)], Metric::Throughput, 0);
-                claims.below(&of("bbr"), &of("bbrv2"));
+                claims.below(&throughput(results, loss, "bbr"), &throughput(results, loss, "bbrv2"));
             }
             claims
         },

@@ -23,7 +23,7 @@ mod plain;
 mod rmem_sweep;
 mod wmem_sweep;
 
-pub use drawing::{Curve, Drawing, Kind, OverTime, curves, distribution};
+pub use drawing::{Curve, Drawing, Kind, OverTime, distribution};
 pub use plain::PLAIN;
 
 use crate::compare::Table;

@@ -1,6 +1,6 @@
 //! E18: a download over the maximum of the receiver's socket buffer.
 
-use super::{Curve, Drawing, Suite, curves};
+use super::{Curve, Drawing, Suite};
 use crate::compare::{Listed, Table};
 use crate::results::{Metric, Results};
 use crate::verdict::{Claims, Ordering, Value};
@@ -36,16 +36,7 @@ fn tables(results: &Results) -> Vec<Table> {
 
 fn figures(results: &Results) -> Vec<Drawing> {
     let sweep = |metric: Metric, name: &str, caption: &str| {
-        let curve = Curve {
-            x: "rmem",
-            x_label: "Receive buffer, maximum [B]",
-            common: &[],
-            lines: Some("path"),
-            metric,
-            flow: 0,
-            printed: &|_| None,
-        };
-        Drawing::lines(name, caption, curves(&curve, results))
+        Curve::of(metric, "rmem", "Receive buffer, maximum [B]").per("path").drawing(name, caption, results)
     };
     let mut figures = sweep(Metric::Throughput, "throughput", "Throughput over the receive buffer, as figure 6");
     figures.extend(sweep(Metric::Rtt, "rtt", "RTT over the receive buffer, as figure 6"));

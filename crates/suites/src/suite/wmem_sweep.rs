@@ -1,6 +1,6 @@
 //! E19: an upload over the maximum of the sender's socket buffer.
 
-use super::{Curve, Drawing, Suite, curves};
+use super::{Curve, Drawing, Suite};
 use crate::compare::{Listed, Table};
 use crate::results::{Metric, Results};
 use crate::verdict::{Claims, Ordering, Value};
@@ -35,16 +35,7 @@ fn tables(results: &Results) -> Vec<Table> {
 
 fn figures(results: &Results) -> Vec<Drawing> {
     let sweep = |metric: Metric, name: &str, caption: &str| {
-        let curve = Curve {
-            x: "wmem",
-            x_label: "Send buffer, maximum [B]",
-            common: &[],
-            lines: None,
-            metric,
-            flow: 0,
-            printed: &|_| None,
-        };
-        Drawing::lines(name, caption, curves(&curve, results))
+        Curve::of(metric, "wmem", "Send buffer, maximum [B]").drawing(name, caption, results)
     };
     let mut figures = sweep(Metric::Throughput, "throughput", "Throughput over the send buffer, as figure 7");
     figures.extend(sweep(Metric::Rtt, "rtt", "RTT over the send buffer, as figure 7"));

@@ -2,10 +2,10 @@
 
 use crate::{BUFFER_BYTES, ONE_WAY_MS, RATE_BPS, Result};
 use ccactl_scenario::Scenario;
-use ccactl_testbed::emulator::{Devices, Emulator, Topology, address};
-use ccactl_testbed::host::netns::{NETNS_DIR, Netns};
-use ccactl_testbed::host::run_id::{PREFIX, RunId};
-use ccactl_testbed::host::tun::Tun;
+use ccactl_testbed::bench::Emulated;
+use ccactl_testbed::emulator::address;
+use ccactl_testbed::host::netns::NETNS_DIR;
+use ccactl_testbed::host::run_id::RunId;
 use std::io::Read;
 
 /// Builds the path, says where its ends are, and holds it until standard input ends.
@@ -27,16 +27,10 @@ pub fn hold() -> Result<()> {
         2 * ONE_WAY_MS,
     );
     let scenario = Scenario::parse("path.toml", &text)?;
-    let id = RunId::new();
-    let near = Netns::create(format!("{PREFIX}-{id}-near"))?;
-    let far = Netns::create(format!("{PREFIX}-{id}-far"))?;
-    let devices = Devices {
-        hosts: vec![Tun::create(&near, address::host(0), scenario.link.mtu)?],
-        server: Tun::create(&far, address::SERVER, scenario.link.mtu)?,
-    };
-    let emulator = Emulator::start(devices, Topology::of(&scenario, 1), scenario.duration.ns)?;
-    println!("{NETNS_DIR}/{} {NETNS_DIR}/{} {}", near.name(), far.name(), address::SERVER);
+    let network = Emulated::create(RunId::new(), &scenario, 1)?;
+    let (near, far) = (network.host(0).name(), network.server().name());
+    println!("{NETNS_DIR}/{near} {NETNS_DIR}/{far} {}", address::SERVER);
     std::io::stdin().read_to_end(&mut Vec::new())?;
-    let report = emulator.finish()?;
+    let (report, _) = network.stop()?;
     if report.realtime { Ok(()) } else { Err("the emulator had no real-time priority or locked memory".into()) }
 }

@@ -1,8 +1,8 @@
 //! The processes of a run: see [`crate::traffic`] for what is said to them.
 
 use super::commands;
-use super::dumbbell::Dumbbell;
 use super::foreign::Foreign;
+use super::network::Hosts;
 use crate::error::Result;
 use crate::host::cgroup::Cgroup;
 use crate::host::talker::Talker;
@@ -48,7 +48,7 @@ pub struct FlowReport {
 #[derive(Clone, Copy)]
 pub struct Places<'a> {
     /// Namespaces.
-    pub dumbbell: &'a Dumbbell,
+    pub hosts: &'a Hosts,
     /// By flow: those of the sending ends.
     pub cgroups: &'a [Cgroup],
     /// Of all other ends.
@@ -66,32 +66,30 @@ impl Children {
     /// Starts them and waits until all are ready. `program` is the `ccactl` binary.
     /// `kernel_names` are the algorithms of the flows as the kernel knows them.
     pub fn start(program: &Path, scenario: &Scenario, places: Places<'_>, kernel_names: &[String]) -> Result<Children> {
-        let Places { dumbbell, cgroups, ends } = places;
+        let Places { hosts: Hosts { hosts, server }, cgroups, ends } = places;
         let start =
             |name: &str, end: End, netns, cgroup| Talker::start(name, &mut end.command(program), netns, Some(cgroup));
-        let mut receiver = start("receiver", commands::receive(scenario, kernel_names), dumbbell.server(), ends)?;
+        let mut receiver = start("receiver", commands::receive(scenario, kernel_names), server, ends)?;
         receiver.wait_ready()?;
         let mut flows = Vec::new();
         for (i, (flow, cgroup)) in scenario.flows.iter().zip(cgroups).enumerate() {
             let (name, port) = (&flow.name, FIRST_PORT + i as u16);
             flows.push(match (&flow.command, flow.direction) {
                 (Some(words), _) => Flow::Foreign(Box::new(Foreign::new(flow, words, port))),
-                (None, Direction::Upload) => {
-                    Flow::Upload(start(name, commands::send(flow, port), dumbbell.host(i), cgroup)?)
-                }
+                (None, Direction::Upload) => Flow::Upload(start(name, commands::send(flow, port), &hosts[i], cgroup)?),
                 (None, Direction::Download) => {
-                    let mut server = start(name, commands::serve(flow, port), dumbbell.server(), cgroup)?;
+                    let mut sender = start(name, commands::serve(flow, port), server, cgroup)?;
                     // It listens by then.
-                    server.wait_ready()?;
+                    sender.wait_ready()?;
                     let fetch = commands::fetch(flow, port, &kernel_names[i]);
-                    Flow::Download { server, client: start(name, fetch, dumbbell.host(i), ends)? }
+                    Flow::Download { server: sender, client: start(name, fetch, &hosts[i], ends)? }
                 }
             });
         }
         let mut udp = Vec::new();
         for (i, source) in (scenario.flows.len()..).zip(&scenario.udp) {
             let send = commands::udp(source, &scenario.link, FIRST_PORT + i as u16);
-            udp.push(start(&source.name, send, dumbbell.host(i), ends)?);
+            udp.push(start(&source.name, send, &hosts[i], ends)?);
         }
         for flow in &mut flows {
             match flow {
@@ -101,6 +99,17 @@ impl Children {
         }
         udp.iter_mut().try_for_each(Talker::wait_ready)?;
         Ok(Children { receiver, flows, udp })
+    }
+
+    /// Whether all of them but commands of the scenario run with real-time priority.
+    #[must_use]
+    pub fn are_realtime(&self) -> bool {
+        let flows = self.flows.iter().all(|flow| match flow {
+            Flow::Upload(talker) => talker.is_realtime(),
+            Flow::Download { server, client } => server.is_realtime() && client.is_realtime(),
+            Flow::Foreign(_) => true,
+        });
+        flows && self.receiver.is_realtime() && self.udp.iter().all(Talker::is_realtime)
     }
 
     /// Begins the run at `t0`.
@@ -119,7 +128,7 @@ impl Children {
     pub fn attend(&mut self, elapsed: Duration, places: Places<'_>) -> Result<()> {
         for (i, flow) in self.flows.iter_mut().enumerate() {
             match flow {
-                Flow::Foreign(foreign) => foreign.attend(elapsed, places.dumbbell.host(i), &places.cgroups[i])?,
+                Flow::Foreign(foreign) => foreign.attend(elapsed, &places.hosts.hosts[i], &places.cgroups[i])?,
                 Flow::Upload(talker) => talker.check_running()?,
                 Flow::Download { server, client } => server.check_running().and_then(|()| client.check_running())?,
             }

@@ -2,9 +2,9 @@
 
 mod children;
 mod commands;
-mod dumbbell;
 mod foreign;
 mod link_file;
+mod network;
 mod output;
 mod policies;
 mod recording;
@@ -14,9 +14,10 @@ mod swaps;
 mod validity;
 
 pub use link_file::LINK_FILE;
+pub use network::{Backend, Emulated};
 pub use output::OutputDir;
 pub use result::{
-    Aggregate, BenchResult, Completion, FlowAggregate, FlowResult, LinkResult, MissedThreshold, RunResult,
+    Aggregate, BenchResult, Completion, FlowAggregate, FlowResult, LinkResult, MissedThreshold, RunResult, Timekeeping,
     TransmitterResult, UdpResult,
 };
 pub use swaps::SwapResult;
@@ -31,6 +32,9 @@ use std::time::Duration;
 /// How often a run is tried unless the user says otherwise: what disturbed it once may be over.
 pub const ATTEMPTS: u32 = 3;
 
+/// The commands that make the network of a run, where the kernel carries the packets.
+const COMMANDS_FILE: &str = "link-commands.txt";
+
 /// How a bench is carried out; what it measures is in the scenario.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -40,6 +44,8 @@ pub struct Options {
     pub limits: Limits,
     /// How often a run is tried until it is valid; see [`ATTEMPTS`].
     pub attempts: u32,
+    /// Who carries the packets.
+    pub backend: Backend,
 }
 
 /// What happens during a bench, for a progress display.
@@ -85,10 +91,14 @@ pub fn bench(
     interrupt: Interrupt<'_>,
     observe: &mut dyn FnMut(Event<'_>),
 ) -> Result<BenchResult> {
+    let commands = options.backend.check(scenario)?;
     output.write("scenario.toml", scenario.to_toml().as_bytes())?;
     // The scenario names its traces by their content: they lie beside it.
     for trace in scenario.links().filter_map(|(_, link)| link.rate_trace.as_ref()) {
         output.write(&trace.file_name(), trace.text().as_bytes())?;
+    }
+    if let Some(commands) = commands {
+        output.write(COMMANDS_FILE, commands.as_bytes())?;
     }
     let mut runs = Vec::new();
     for run in 1..=scenario.repeat {
@@ -103,7 +113,7 @@ pub fn bench(
             }
         }
     }
-    let result = BenchResult::new(scenario, options.limits, runs);
+    let result = BenchResult::new(scenario, options, runs);
     let json = serde_json::to_vec_pretty(&result).expect("results have only types that JSON knows");
     output.write("result.json", &json)?;
     Ok(result)

@@ -1,8 +1,8 @@
 //! One run of a scenario.
 
 use super::children::{Children, Places, Reports};
-use super::dumbbell::Dumbbell;
 use super::link_file;
+use super::network::Network;
 use super::output::OutputDir;
 use super::policies::Policies;
 use super::recording::{self, Recording};
@@ -15,6 +15,7 @@ use crate::host::cgroup::Cgroup;
 use crate::host::cpu::{CpuMeter, CpuUse};
 use crate::host::run_id::{PREFIX, RunId};
 use ccactl_loader::Loader;
+use ccactl_report::RecordingSummary;
 use ccactl_scenario::Scenario;
 use std::path::Path;
 use std::time::Duration;
@@ -39,8 +40,12 @@ pub fn run(
     let file = folder.join("recording.parquet");
     let measured = measure(scenario, options, &file, run, interrupt, observe)?;
     interrupt.check()?;
-    link_file::write(&folder, &measured.links, &measured.emulator.series)?;
+    if let Some(emulator) = &measured.carried.emulator {
+        let names: Vec<_> = measured.carried.transmitters.iter().map(|of| (of.link.clone(), of.way)).collect();
+        link_file::write(&folder, &names, &emulator.series)?;
+    }
     let summary = recording::summarize(&file)?;
+    check_commands(scenario, &measured, &summary)?;
     Ok(RunResult::new(scenario, &options.limits, (run, attempt, name), measured, summary))
 }
 
@@ -56,7 +61,7 @@ fn measure(
 ) -> Result<Measured> {
     let id = RunId::new();
     let loader = Loader::open()?;
-    let dumbbell = Dumbbell::create(id, scenario, run)?;
+    let network = Network::create(options.backend, id, scenario, run)?;
     let parent = Cgroup::create(loader.mount().path().join(format!("{PREFIX}-bench-{id}")))?;
     let cgroups =
         scenario.flows.iter().map(|flow| Cgroup::create(parent.path().join(&flow.name))).collect::<Result<Vec<_>>>()?;
@@ -64,13 +69,17 @@ fn measure(
     let ends = Cgroup::create(loader.mount().path().join(format!("{PREFIX}-bench-{id}-ends")))?;
     let policies = Policies::load(&loader, scenario, &parent, &cgroups)?;
     let recording = Recording::start(file, scenario, &loader, &parent, &cgroups)?;
-    let places = Places { dumbbell: &dumbbell, cgroups: &cgroups, ends: &ends };
+    let places = Places { hosts: network.hosts(), cgroups: &cgroups, ends: &ends };
     let mut children = Children::start(&options.program, scenario, places, &policies.kernel_names)?;
     interrupt.check()?;
 
     let t0 = clock::now() + LEAD_NS;
-    dumbbell.set_origin(t0);
+    network.set_origin(t0);
     let cpu = CpuMeter::start(&[&parent, &ends]);
+    let ends_realtime = children.are_realtime();
+    if !ends_realtime {
+        tracing::warn!("no real-time priority for senders and receivers: other load on this host may lengthen RTTs");
+    }
     children.go(t0)?;
     let mut swaps = Swaps::start(scenario, &cgroups, t0)?;
     let end = t0 + scenario.duration.ns;
@@ -93,12 +102,11 @@ fn measure(
     let reports = children.finish(scenario, t0)?;
     check_algorithms(scenario, &policies.kernel_names, &swaps, &reports)?;
     let recorded = recording.finish()?;
-    let (links, carried_bps) = (dumbbell.links.clone(), dumbbell.carried_bps);
-    let (emulator, device_drops) = dumbbell.finish()?;
-    let cpu = CpuUse { emulator_s: emulator.cpu_s, ..cpu };
+    let carried = network.finish()?;
+    let cpu = CpuUse { ends_realtime, emulator_s: carried.emulator.as_ref().map(|emulator| emulator.cpu_s), ..cpu };
     let cgroup_ids = cgroups.iter().map(Cgroup::id).collect();
     let kernel_names = policies.kernel_names.clone();
-    Ok(Measured { emulator, links, carried_bps, cpu, device_drops, recorded, reports, cgroup_ids, kernel_names, swaps })
+    Ok(Measured { t0, carried, cpu, recorded, reports, cgroup_ids, kernel_names, swaps })
 }
 
 /// A flow that silently fell back to another algorithm must not appear in any table.
@@ -120,6 +128,27 @@ fn check_algorithms(scenario: &Scenario, at_start: &[String], swaps: &[SwapResul
         let last = sent.algorithms.names().last().map_or("none", String::as_str);
         if last != at_end[i] {
             return fault("at its end", &at_end[i], last);
+        }
+    }
+    Ok(())
+}
+
+/// The same for commands: the testbed has none of their sockets in hand, so the recording has to tell.
+fn check_commands(scenario: &Scenario, measured: &Measured, summary: &RecordingSummary) -> Result<()> {
+    for (i, flow) in scenario.flows.iter().enumerate().filter(|(_, flow)| flow.command.is_some()) {
+        let swapped = measured.swaps.iter().filter(|swap| swap.flow == flow.name).map(|swap| &swap.now);
+        let given: Vec<&String> = std::iter::once(&measured.kernel_names[i]).chain(swapped).collect();
+        for socket in summary.flows.iter().filter(|socket| socket.cgroup_id == measured.cgroup_ids[i]) {
+            let later = socket.changes.iter().map(|change| &change.to_kernel_name);
+            let mut names = std::iter::once(&socket.kernel_name).chain(later);
+            if let Some(other) = names.find(|name| !given.contains(name)) {
+                let message = format!(
+                    "expected the congestion control {} on all sockets of its command, found {other} on {}: let the \
+                     command choose none",
+                    measured.kernel_names[i], socket.local
+                );
+                return Err(Error::Flow { flow: flow.name.clone(), message });
+            }
         }
     }
     Ok(())

@@ -1,5 +1,6 @@
-//! Whether a run may be counted: the emulator has to have kept time.
+//! Whether a run may be counted: the emulator has to have kept time, and the ends to have been ready.
 
+use super::result::FlowResult;
 use crate::emulator::EmulatorReport;
 use crate::host::cpu::CpuUse;
 use serde::{Deserialize, Serialize};
@@ -8,13 +9,21 @@ use serde::{Deserialize, Serialize};
 const PACKETWISE_BPS: u64 = 100_000_000;
 /// A rate is not judged by less than this.
 const SHORTEST_BACKLOG_S: f64 = 1.0;
-/// The kernel's TCP runs in the emulator's thread and a socket's buffer bridges the time until its process gets on, so a little
-/// waiting spoils nothing: 20 % of a run at 100 Mbit/s changed neither goodput nor lateness. Where it was 50 %, the sender no longer
-/// filled the link (`docs/performance.md`).
+/// The kernel's TCP runs in the emulator's thread and a socket's buffer bridges the time until its process gets on. Processes at the
+/// ends have real-time priority, so what they wait for is each other, and that is short. Where they had not and waited for 50 % of
+/// a run at 100 Mbit/s, the sender no longer filled the link (`docs/performance.md`).
 const CPU_WAITING: f64 = 0.5;
 /// The emulator cannot run either in time that the hypervisor takes: with more than this, the 99th percentile of the lateness is
 /// of such time.
 const CPU_STOLEN: f64 = 0.01;
+
+/// A sender that gets no CPU leaves its socket empty, and the congestion control idle where it would have sent: as much as the rate of
+/// the link may be off.
+const SOCKET_EMPTY: f64 = 0.01;
+
+/// More packets than any receive window holds: 65 535 · 2¹⁴ bytes (RFC 7323 2.3) in segments of 536 bytes (RFC 9293 3.7.1) are 2.0
+/// million. A window beyond was not the algorithm's choice; `docs/fidelity.md` tells of a kernel that makes such ones.
+const IMPOSSIBLE_CWND_PKTS: u32 = 1 << 21;
 
 /// What a valid run keeps to.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -32,6 +41,14 @@ pub struct Limits {
     pub cpu_waiting: f64,
     /// CPU time that the hypervisor may take, as a share.
     pub cpu_stolen: f64,
+    /// Time for which the sending process of a flow may have left its socket without data, as a share.
+    #[serde(default = "socket_empty")]
+    pub socket_empty: f64,
+}
+
+/// Of results from before this limit.
+fn socket_empty() -> f64 {
+    SOCKET_EMPTY
 }
 
 impl Default for Limits {
@@ -43,6 +60,7 @@ impl Default for Limits {
             recorder_loss: 0.01,
             cpu_waiting: CPU_WAITING,
             cpu_stolen: CPU_STOLEN,
+            socket_empty: SOCKET_EMPTY,
         }
     }
 }
@@ -59,14 +77,16 @@ impl Limits {
 pub struct Evidence<'a> {
     /// Highest rate at which packets can come through for long.
     pub carried_bps: u64,
-    /// What the emulator measured about itself.
-    pub emulator: &'a EmulatorReport,
+    /// What the emulator measured about itself; none where the kernel carried the packets.
+    pub emulator: Option<&'a EmulatorReport>,
     /// Packets dropped by the devices.
     pub device_drops: u64,
     /// Rows recorded, and rows lost.
     pub recorded: (u64, u64),
     /// What became of the CPUs' time.
     pub cpu: CpuUse,
+    /// The flows.
+    pub flows: &'a [FlowResult],
 }
 
 /// Rate error of a run, `None` when the bottleneck was not backlogged for long enough.
@@ -77,27 +97,10 @@ pub fn rate_error(emulator: &EmulatorReport) -> Option<f64> {
 
 /// What speaks against a run; nothing, if it is valid.
 pub fn problems(limits: &Limits, evidence: &Evidence<'_>) -> Vec<String> {
-    let Evidence { emulator, cpu, .. } = evidence;
-    let mut problems = Vec::new();
-    let p99_limit_us = limits.lateness_us(evidence.carried_bps);
-    if emulator.lateness.p99_us > p99_limit_us {
-        problems
-            .push(format!("lateness p99 {:.0} us, expected at most {p99_limit_us:.0} us", emulator.lateness.p99_us));
-    }
-    if let Some(error) = rate_error(emulator).filter(|error| error.abs() > limits.rate_error) {
-        let limit = limits.rate_error * 100.0;
-        problems.push(format!("rate error {:+.2} %, expected at most {limit} %", error * 100.0));
-    }
-    for (count, what) in [
-        (evidence.device_drops, "packets dropped by the devices"),
-        (emulator.troubles.write_failures, "packets refused by the devices"),
-        (emulator.troubles.read_failures, "errors when reading from the devices"),
-        (emulator.troubles.pool_exhausted, "times out of packet memory"),
-    ] {
-        if count > 0 {
-            problems.push(format!("{count} {what}, expected none"));
-        }
-    }
+    let cpu = &evidence.cpu;
+    let mut problems =
+        evidence.emulator.map_or_else(Vec::new, |emulator| of_emulator(limits, evidence.carried_bps, emulator));
+    problems.extend(any(evidence.device_drops, "packets dropped by the devices"));
     let (rows, lost) = evidence.recorded;
     if lost as f64 > limits.recorder_loss * (rows + lost) as f64 {
         problems.push(format!(
@@ -107,21 +110,62 @@ pub fn problems(limits: &Limits, evidence: &Evidence<'_>) -> Vec<String> {
         ));
     }
     let waiting = cpu.run_waiting.filter(|_| evidence.carried_bps <= PACKETWISE_BPS);
-    for (share, limit, what) in [
-        (waiting, limits.cpu_waiting, "of the time a process of the run waited for a CPU"),
-        (Some(cpu.stolen), limits.cpu_stolen, "of the CPU time was taken by the hypervisor"),
-    ] {
+    let shares = [
+        (waiting, limits.cpu_waiting, "of the time a process of the run waited for a CPU".to_owned()),
+        (Some(cpu.stolen), limits.cpu_stolen, "of the CPU time was taken by the hypervisor".to_owned()),
+    ];
+    let of_flow = |flow: &FlowResult| {
+        let what = format!("of its time the sending process of flow {} left the socket empty", flow.name);
+        (flow.socket_empty, limits.socket_empty, what)
+    };
+    for (share, limit, what) in shares.into_iter().chain(evidence.flows.iter().map(of_flow)) {
         if let Some(share) = share.filter(|share| *share > limit) {
             problems.push(format!("{:.1} % {what}, expected at most {} %", share * 100.0, limit * 100.0));
         }
     }
+    problems.extend(evidence.flows.iter().filter_map(impossible_window));
     problems
+}
+
+/// Whether a flow had a window that no algorithm can have meant.
+fn impossible_window(flow: &FlowResult) -> Option<String> {
+    let pkts = flow.metrics.as_ref()?.cwnd_max_pkts.filter(|pkts| *pkts > IMPOSSIBLE_CWND_PKTS)?;
+    let name = &flow.name;
+    Some(format!(
+        "a cwnd of {pkts} packets of flow {name}, expected at most {IMPOSSIBLE_CWND_PKTS}: the kernel left out a call of the algorithm"
+    ))
+}
+
+/// Whether it kept time and lost nothing by itself.
+fn of_emulator(limits: &Limits, carried_bps: u64, emulator: &EmulatorReport) -> Vec<String> {
+    let mut problems = Vec::new();
+    let p99_limit_us = limits.lateness_us(carried_bps);
+    if emulator.lateness.p99_us > p99_limit_us {
+        problems
+            .push(format!("lateness p99 {:.0} us, expected at most {p99_limit_us:.0} us", emulator.lateness.p99_us));
+    }
+    if let Some(error) = rate_error(emulator).filter(|error| error.abs() > limits.rate_error) {
+        let limit = limits.rate_error * 100.0;
+        problems.push(format!("rate error {:+.2} %, expected at most {limit} %", error * 100.0));
+    }
+    let troubles = [
+        (emulator.troubles.write_failures, "packets refused by the devices"),
+        (emulator.troubles.read_failures, "errors when reading from the devices"),
+        (emulator.troubles.pool_exhausted, "times out of packet memory"),
+    ];
+    problems.extend(troubles.into_iter().filter_map(|(count, what)| any(count, what)));
+    problems
+}
+
+fn any(count: u64, what: &str) -> Option<String> {
+    (count > 0).then(|| format!("{count} {what}, expected none"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::emulator::{Lateness, Troubles};
+    use ccactl_report::Measures;
 
     const QUIET: CpuUse = CpuUse {
         machine_waiting: Some(0.9),
@@ -129,7 +173,8 @@ mod tests {
         stolen: 0.0,
         idle: 0.5,
         processes_s: 1.0,
-        emulator_s: 1.0,
+        ends_realtime: true,
+        emulator_s: Some(1.0),
     };
 
     fn good() -> EmulatorReport {
@@ -155,7 +200,8 @@ mod tests {
         recorded: (u64, u64),
         cpu: CpuUse,
     ) -> Vec<String> {
-        let evidence = Evidence { carried_bps, emulator, device_drops: drops, recorded, cpu };
+        let evidence =
+            Evidence { carried_bps, emulator: Some(emulator), device_drops: drops, recorded, cpu, flows: &[] };
         problems(&Limits::default(), &evidence)
     }
 
@@ -194,5 +240,55 @@ mod tests {
         let report = EmulatorReport { lateness: late, backlogged_s: 0.9, rate_error: Some(0.5), ..good() };
         let busy = CpuUse { run_waiting: Some(0.7), ..QUIET };
         assert_eq!(judge(1_000_000_000, &report, 0, (0, 0), busy), Vec::<String>::new());
+    }
+
+    fn flow(socket_empty: Option<f64>, cwnd_max_pkts: Option<u32>) -> FlowResult {
+        FlowResult {
+            name: "one".to_owned(),
+            algorithm: "reno".to_owned(),
+            kernel_name: "reno".to_owned(),
+            connect_us: None,
+            complete: None,
+            received_bytes: 0,
+            link: None,
+            queueing: None,
+            socket_empty,
+            metrics: Some(Measures { cwnd_max_pkts, ..Measures::default() }),
+            changes: Vec::new(),
+            transfers: Vec::new(),
+            completion: None,
+        }
+    }
+
+    /// On a fast link, and without the emulator.
+    fn judge_flow(flow: FlowResult) -> Vec<String> {
+        let flows = [flow];
+        let evidence = Evidence {
+            carried_bps: 400_000_000,
+            emulator: None,
+            device_drops: 0,
+            recorded: (1000, 0),
+            cpu: QUIET,
+            flows: &flows,
+        };
+        problems(&Limits::default(), &evidence)
+    }
+
+    #[test]
+    fn a_window_that_no_algorithm_can_have_meant_is_a_reason() {
+        assert_eq!(judge_flow(flow(None, Some(IMPOSSIBLE_CWND_PKTS))), Vec::<String>::new());
+        let found = judge_flow(flow(None, Some(1_963_000_000)));
+        assert!(found.len() == 1 && found[0].contains("a cwnd of 1963000000 packets of flow one"), "{found:?}");
+    }
+
+    #[test]
+    fn a_starved_sender_is_a_reason_at_every_rate_and_without_the_emulator() {
+        let judge = |socket_empty| judge_flow(flow(socket_empty, None));
+        assert_eq!((judge(None), judge(Some(SOCKET_EMPTY))), (Vec::new(), Vec::new()));
+        let found = judge(Some(0.142));
+        assert!(
+            found.len() == 1 && found[0].contains("14.2 % of its time the sending process of flow one"),
+            "{found:?}"
+        );
     }
 }

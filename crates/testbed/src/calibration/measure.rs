@@ -1,7 +1,7 @@
 //! Measures a host: runs like those of a bench, more and more of them side by side.
 
 use super::{Calibration, Point};
-use crate::bench::{self, Interrupt, Limits, Options, OutputDir, RunResult};
+use crate::bench::{self, Backend, Interrupt, Limits, Options, OutputDir, RunResult, Timekeeping};
 use crate::error::{Error, Result};
 use ccactl_scenario::Scenario;
 use std::path::{Path, PathBuf};
@@ -106,7 +106,8 @@ fn side_by_side(
     interrupt: Interrupt<'_>,
 ) -> Result<Vec<RunResult>> {
     let scenario = scenario(rate_mbit, base_rtt_ms, plan.duration_s());
-    let options = Options { program: plan.program.clone(), limits: plan.limits, attempts: 1 };
+    let options =
+        Options { program: plan.program.clone(), limits: plan.limits, attempts: 1, backend: Backend::Emulator };
     let one = |number: usize| -> Result<RunResult> {
         let output = OutputDir::prepare(&folder.join(number.to_string()))?;
         let result = bench::bench(&scenario, &options, &output, interrupt, &mut |_| {})?;
@@ -131,9 +132,14 @@ fn scenario(rate_mbit: u64, base_rtt_ms: u64, duration_s: u64) -> Scenario {
     Scenario::parse("calibration.toml", &text).expect("a scenario of this crate")
 }
 
+/// What a calibration is about.
+fn timekeeping(run: &RunResult) -> &Timekeeping {
+    run.link.timekeeping.as_ref().expect("a calibration is of the emulator")
+}
+
 /// A link that was not filled says nothing about its rate.
 fn not_filled(run: &RunResult, duration_s: f64) -> Option<String> {
-    let backlogged_s = run.link.backlogged_s;
+    let backlogged_s = timekeeping(run).backlogged_s;
     (backlogged_s < FILLED * duration_s).then(|| {
         format!("the flow kept the link busy for {backlogged_s:.1} s of {duration_s} s, expected at least half of it")
     })
@@ -150,11 +156,16 @@ fn point(plan: &Plan, (rate_mbit, base_rtt_ms, parallel): (u64, u64, usize), run
         parallel,
         valid: problems.is_empty(),
         problems,
-        lateness_p50_us: worst(&|run| run.link.lateness.p50_us),
-        lateness_p99_us: worst(&|run| run.link.lateness.p99_us),
-        lateness_p999_us: worst(&|run| run.link.lateness.p999_us),
-        rate_error: runs.iter().filter_map(|run| run.link.rate_error).max_by(|a, b| a.abs().total_cmp(&b.abs())),
-        cpus_per_run: worst(&|run| (run.cpu.processes_s + run.cpu.emulator_s) / plan.duration_s() as f64),
+        lateness_p50_us: worst(&|run| timekeeping(run).lateness.p50_us),
+        lateness_p99_us: worst(&|run| timekeeping(run).lateness.p99_us),
+        lateness_p999_us: worst(&|run| timekeeping(run).lateness.p999_us),
+        rate_error: runs
+            .iter()
+            .filter_map(|run| timekeeping(run).rate_error)
+            .max_by(|a, b| a.abs().total_cmp(&b.abs())),
+        cpus_per_run: worst(&|run| {
+            (run.cpu.processes_s + run.cpu.emulator_s.unwrap_or(0.0)) / plan.duration_s() as f64
+        }),
         cpu_waiting: runs.iter().filter_map(|run| run.cpu.run_waiting).reduce(f64::max),
     }
 }

@@ -118,13 +118,23 @@ pub struct LinkCounters {
     pub lost_wireless_packets: u64,
     /// Waiting or in transmission at the end.
     pub queued_packets: u64,
-    /// Most bytes ever in the queue.
+}
+
+/// What a transmitter's queue was like, packet by packet.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct QueueFigures {
+    /// Most bytes in the queue.
     pub queue_max_bytes: u64,
+    /// Mean that packets found, themselves included where there was room.
+    pub queue_mean_bytes: f64,
+    /// Time that packets waited: what the sender's RTT says of it, without the sender.
+    pub queueing: QueueingDelay,
 }
 
 /// What a transmitter has done, with the delays of its queue.
 pub(super) struct LinkTally {
     pub counters: LinkCounters,
+    queue_max_bytes: u64,
     /// Sum over arriving packets of the bytes in the queue.
     queue_sum_bytes: u128,
     sojourn: Histogram,
@@ -132,13 +142,18 @@ pub(super) struct LinkTally {
 
 impl LinkTally {
     pub fn new() -> Self {
-        LinkTally { counters: LinkCounters::default(), queue_sum_bytes: 0, sojourn: Histogram::new() }
+        LinkTally {
+            counters: LinkCounters::default(),
+            queue_max_bytes: 0,
+            queue_sum_bytes: 0,
+            sojourn: Histogram::new(),
+        }
     }
 
     /// A packet has arrived and found room, or not; `queued_bytes` are those of the queue then.
     pub fn arrived(&mut self, queued_bytes: u64) {
         self.counters.offered_packets += 1;
-        self.counters.queue_max_bytes = self.counters.queue_max_bytes.max(queued_bytes);
+        self.queue_max_bytes = self.queue_max_bytes.max(queued_bytes);
         self.queue_sum_bytes += u128::from(queued_bytes);
     }
 
@@ -162,14 +177,13 @@ impl LinkTally {
         }
     }
 
-    /// Mean of the bytes in the queue that packets found, themselves included where there was room.
-    pub fn queue_mean_bytes(&self) -> f64 {
-        self.queue_sum_bytes as f64 / self.counters.offered_packets.max(1) as f64
-    }
-
-    /// From arrival to the start of transmission.
-    pub fn queueing(&self) -> QueueingDelay {
-        self.sojourn.queueing()
+    /// What the queue was like so far; times are from arrival to the start of transmission.
+    pub fn queue(&self) -> QueueFigures {
+        QueueFigures {
+            queue_max_bytes: self.queue_max_bytes,
+            queue_mean_bytes: self.queue_sum_bytes as f64 / self.counters.offered_packets.max(1) as f64,
+            queueing: self.sojourn.queueing(),
+        }
     }
 }
 

@@ -19,7 +19,7 @@ pub mod route;
 mod series;
 mod topology;
 
-pub use counters::{FlowCounters, LinkCounters, Troubles};
+pub use counters::{FlowCounters, LinkCounters, QueueFigures, Troubles};
 pub use engine::Devices;
 pub use histogram::{Lateness, QueueingDelay};
 pub use network::{FlowTally, LinkReport};

@@ -1,11 +1,9 @@
 //! Makes the calling thread punctual.
 
+use crate::host::priority;
 use nix::sys::mman::{MlockAllFlags, mlockall, munlockall};
 use std::io;
 use std::sync::Mutex;
-
-/// Above ordinary processes, below the kernel's own threads of priority 50 and more.
-const PRIORITY: libc::c_int = 40;
 
 /// How many emulators of this process want its memory locked.
 static HOLDERS: Mutex<usize> = Mutex::new(0);
@@ -41,10 +39,7 @@ impl Drop for LockedMemory {
 pub fn raise_thread() -> io::Result<()> {
     // The slack is only for the case that the priority is refused: FIFO threads have none.
     let _ = nix::sys::prctl::set_timerslack(1);
-    let parameters = libc::sched_param { sched_priority: PRIORITY };
-    // SAFETY: the call reads one sched_param, which outlives it; 0 is the calling thread.
-    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    priority::EMULATOR.take()
 }
 
 #[cfg(test)]

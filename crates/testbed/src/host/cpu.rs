@@ -22,8 +22,11 @@ pub struct CpuUse {
     pub idle: f64,
     /// CPU time of the sending and receiving processes of the run, in s.
     pub processes_s: f64,
-    /// CPU time of the emulator's thread, in s; what the kernel does for a packet that it gives out is in it.
-    pub emulator_s: f64,
+    /// Whether all built-in ends of flows had real-time priority; without it, ordinary load on the host delays what arrives at them.
+    #[serde(default)]
+    pub ends_realtime: bool,
+    /// CPU time of the emulator's thread, in s; what the kernel does for a packet that it gives out is in it. None without it.
+    pub emulator_s: Option<f64>,
 }
 
 /// Measures between two moments.
@@ -62,7 +65,7 @@ impl CpuMeter {
         CpuMeter { cgroups, start }
     }
 
-    /// Until now, without the emulator.
+    /// Until now, without what only the emulator and the processes themselves know.
     #[must_use]
     pub fn read(&self) -> CpuUse {
         self.start.until(&Reading::now(&self.cgroups))
@@ -93,7 +96,8 @@ impl Reading {
             stolen: ticks(|times| times.stolen) / total,
             idle: ticks(|times| times.idle) / total,
             processes_s: later.used_us.saturating_sub(self.used_us) as f64 / 1e6,
-            emulator_s: 0.0,
+            ends_realtime: false,
+            emulator_s: None,
         }
     }
 }
@@ -165,7 +169,8 @@ mod tests {
             stolen: 0.02,
             idle: 0.5,
             processes_s: 0.3,
-            emulator_s: 0.0,
+            ends_realtime: false,
+            emulator_s: None,
         };
         assert_eq!(start.until(&end), expected);
         let blind = Reading { machine_us: None, run_us: vec![None], ..start };

@@ -4,8 +4,11 @@
 pub mod cgroup;
 pub mod clean;
 pub mod cpu;
+pub(crate) mod iproute;
 mod netlink;
 pub mod netns;
+pub(crate) mod offload;
+pub mod priority;
 pub mod process;
 pub mod qdisc;
 pub mod run_id;

@@ -42,6 +42,11 @@ impl Process {
         command.spawn().map(|child| Process { child }).map_err(Error::system(action))
     }
 
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The child's standard input, once.
     pub fn stdin(&mut self) -> Option<ChildStdin> {
         self.child.stdin.take()

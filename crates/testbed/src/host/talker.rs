@@ -2,6 +2,7 @@
 
 use super::cgroup::Cgroup;
 use super::netns::Netns;
+use super::priority;
 use super::process::Process;
 use crate::error::{Error, Result};
 use crate::traffic::READY;
@@ -61,6 +62,11 @@ impl Talker {
     pub(crate) fn wait_ready_within(&mut self, patience: Duration) -> Result<()> {
         let line = self.line(patience)?;
         if line == READY { Ok(()) } else { Err(self.fault(format!("expected {READY:?}, found {line:?}"))) }
+    }
+
+    /// Whether it runs with real-time priority; known once it is ready.
+    pub(crate) fn is_realtime(&self) -> bool {
+        priority::ENDS.is_of(self.process.id())
     }
 
     /// Begins the run at `t0`.

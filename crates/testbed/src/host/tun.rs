@@ -1,7 +1,7 @@
 //! TUN devices: the two ends of the emulated path, as raw IPv4 packets.
 
 use super::netns::Netns;
-use super::qdisc;
+use super::{offload, qdisc};
 use crate::error::{Error, Result};
 use libc::{c_int, c_short, c_ulong};
 use std::fs::{File, OpenOptions};
@@ -30,14 +30,12 @@ pub struct Tun {
 impl Tun {
     /// Makes a device in `netns` with an address, brings it and the loopback up.
     pub fn create(netns: &Netns, address: Ipv4Addr, mtu: u32) -> Result<Tun> {
+        offload::no_ipv6(netns)?;
         let file = netns
             .run(|| {
                 let file = open_device()?;
                 let control = control_socket()?;
                 let fd = control.as_fd();
-                // Before the device is up: from then on it would send neighbour and router solicitations.
-                std::fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1")
-                    .or_else(|e| if e.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(e) })?;
                 set_int(fd, DEVICE, libc::SIOCSIFMTU, mtu as c_int)?;
                 set_int(fd, DEVICE, libc::SIOCSIFTXQLEN, RING_PACKETS)?;
                 set_address(fd, DEVICE, libc::SIOCSIFADDR, address)?;
@@ -80,17 +78,21 @@ impl AsFd for Tun {
     }
 }
 
-/// Packets that the device in `netns` dropped, both directions (`/proc/net/dev`).
-pub fn dropped_packets(netns: &Netns) -> Result<u64> {
-    let table = netns
-        .run(|| std::fs::read_to_string("/proc/thread-self/net/dev"))
-        .map_err(Error::system(format!("read device counters in namespace {}", netns.name())))?;
-    Ok(table.lines().find_map(parse_drops).unwrap_or(0))
+/// Packets that a device in `netns` dropped, both directions (`/proc/net/dev`).
+pub fn dropped_packets(netns: &Netns, device: &str) -> Result<u64> {
+    let counted = || {
+        let table = std::fs::read_to_string("/proc/thread-self/net/dev")?;
+        let drops = table.lines().find_map(|line| parse_drops(line, device));
+        // A run without this count must not pass for one without drops.
+        drops
+            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("no counters of {device} in /proc/net/dev")))
+    };
+    netns.run(counted).map_err(Error::system(format!("read device counters in namespace {}", netns.name())))
 }
 
 /// Received and transmitted drops are columns 4 and 12 after the name.
-fn parse_drops(line: &str) -> Option<u64> {
-    let counters = line.trim_start().strip_prefix(DEVICE)?.strip_prefix(':')?;
+fn parse_drops(line: &str, device: &str) -> Option<u64> {
+    let counters = line.trim_start().strip_prefix(device)?.strip_prefix(':')?;
     let counters: Vec<u64> = counters.split_whitespace().map_while(|word| word.parse().ok()).collect();
     Some(counters.get(3)? + counters.get(11)?)
 }
@@ -159,8 +161,8 @@ mod tests {
     #[test]
     fn drops_of_both_directions_are_added() {
         let line = "ccactl0: 100 10 0 3 0 0 0 0 200 20 0 4 0 0 0 0";
-        assert_eq!(parse_drops(line), Some(7));
-        assert_eq!(parse_drops("    lo: 0 0 0 9 0 0 0 0 0 0 0 9 0 0 0 0"), None);
-        assert_eq!(parse_drops("Inter-|   Receive"), None);
+        assert_eq!(parse_drops(line, DEVICE), Some(7));
+        assert_eq!(parse_drops("    lo: 0 0 0 9 0 0 0 0 0 0 0 9 0 0 0 0", DEVICE), None);
+        assert_eq!(parse_drops("Inter-|   Receive", DEVICE), None);
     }
 }

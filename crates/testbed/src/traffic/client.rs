@@ -1,7 +1,7 @@
 //! The receiving end that opens its connections: takes what the sending end has for it, and measures how long that takes.
 
 use super::transfer::{self, CHUNK_BYTES, Next, Schedule, Transfer};
-use super::{block_on, commands, say, sleep_until, wait_for_go};
+use super::{after_go, block_on, say, sleep_until};
 use crate::clock;
 use ccactl_link::Nanos;
 use serde::{Deserialize, Serialize};
@@ -35,15 +35,7 @@ pub struct FetchReport {
 /// # Errors
 /// When a connection fails before the stop or the bench is gone.
 pub fn fetch(options: FetchOptions) -> io::Result<()> {
-    let report = block_on(async {
-        let mut commands = commands();
-        let t0 = wait_for_go(&mut commands).await?;
-        tokio::select! {
-            report = fetch_from(t0, &options) => report,
-            // The bench has closed its end: nobody waits for a result.
-            _ = commands.recv() => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
-        }
-    })?;
+    let report = block_on(after_go(async |t0| fetch_from(t0, &options).await))?;
     say(&serde_json::to_string(&report)?)
 }
 

@@ -15,6 +15,7 @@ pub mod client;
 pub mod receiver;
 pub mod sender;
 pub mod server;
+pub mod supply;
 pub mod transfer;
 pub mod udp;
 
@@ -22,10 +23,12 @@ pub use client::{FetchOptions, FetchReport};
 pub use receiver::{Arrival, ReceiveOptions, ReceiveReport, UdpCount};
 pub use sender::{SendOptions, SendReport};
 pub use server::ServeOptions;
+pub use supply::Supply;
 pub use transfer::{Algorithms, Schedule, Transfer};
 pub use udp::{RatePlan, UdpSendOptions, UdpSendReport};
 
 use crate::clock;
+use crate::host::priority;
 use ccactl_link::Nanos;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Write};
@@ -61,11 +64,16 @@ impl End {
         command
     }
 
-    /// Runs it in this process, whose standard input and output belong to the bench.
+    /// Runs it in this process, whose standard input and output belong to the bench. An end of a scenario takes the [priority of
+    /// ends](priority::ENDS); checked streams go as fast as the CPUs do and stay ordinary.
     ///
     /// # Errors
     /// What the kernel refuses, or that the bench is gone.
     pub fn run(self) -> io::Result<()> {
+        if !matches!(self, End::Checked(_)) {
+            // Without the right to it the run goes on; the bench looks and tells.
+            let _ = priority::ENDS.take();
+        }
         match self {
             End::Send(options) => sender::send(options),
             End::Receive(options) => receiver::receive(options),
@@ -86,30 +94,23 @@ pub const READY: &str = "ready";
 /// Lines of standard input; closed when the bench closes its end.
 type Commands = UnboundedReceiver<String>;
 
-/// A thread of its own reads standard input: a read of it cannot be cancelled.
+/// Hands on what the bench says.
 fn commands() -> Commands {
     let (send, receive) = unbounded_channel();
-    std::thread::spawn(move || {
-        for line in io::stdin().lock().lines().map_while(io::Result::ok) {
-            if send.send(line).is_err() {
-                return;
-            }
-        }
-    });
+    read_lines(move |line| send.send(line).is_ok());
     receive
 }
 
 /// The same for an end that has no runtime.
 fn line_reader() -> std::sync::mpsc::Receiver<String> {
     let (send, receive) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
-        for line in io::stdin().lock().lines().map_while(io::Result::ok) {
-            if send.send(line).is_err() {
-                return;
-            }
-        }
-    });
+    read_lines(move |line| send.send(line).is_ok());
     receive
+}
+
+/// A thread of its own reads standard input, as a read of it cannot be cancelled, until nobody wants its lines.
+fn read_lines(take: impl Fn(String) -> bool + Send + 'static) {
+    std::thread::spawn(move || io::stdin().lock().lines().map_while(io::Result::ok).all(take));
 }
 
 /// One line on standard output, at once.
@@ -124,6 +125,17 @@ async fn wait_for_go(commands: &mut Commands) -> io::Result<Nanos> {
     say(READY)?;
     let line = commands.recv().await.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
     parse_go(&line)
+}
+
+/// Says ready, and does `work` from the start of the run on for as long as the bench is there: once it has closed its end,
+/// nobody waits for a result.
+async fn after_go<T>(work: impl AsyncFnOnce(Nanos) -> io::Result<T>) -> io::Result<T> {
+    let mut commands = commands();
+    let t0 = wait_for_go(&mut commands).await?;
+    tokio::select! {
+        done = work(t0) => done,
+        _ = commands.recv() => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
+    }
 }
 
 fn parse_go(line: &str) -> io::Result<Nanos> {

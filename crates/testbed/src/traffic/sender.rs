@@ -1,7 +1,8 @@
 //! The sending end that opens its connections: as much as TCP takes, from a start to a stop or until a size is reached.
 
+use super::supply::Supply;
 use super::transfer::{self, Algorithms, Next, Schedule, Transfer};
-use super::{block_on, commands, say, sleep_until, wait_for_go};
+use super::{after_go, block_on, say, sleep_until};
 use crate::clock;
 use ccactl_link::Nanos;
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,8 @@ pub struct SendReport {
     pub acked_bytes: u64,
     /// The connections that this end opened, as it saw them: when a transfer was complete is known to the receiver alone.
     pub opened: Vec<Transfer>,
+    /// Whether this end kept its sockets filled.
+    pub supply: Supply,
 }
 
 impl SendReport {
@@ -38,6 +41,7 @@ impl SendReport {
         self.algorithms.append(other.algorithms);
         self.acked_bytes += other.acked_bytes;
         self.opened.extend(other.opened);
+        self.supply.add(other.supply);
     }
 }
 
@@ -46,15 +50,7 @@ impl SendReport {
 /// # Errors
 /// When the connection fails or the bench is gone.
 pub fn send(options: SendOptions) -> io::Result<()> {
-    let report = block_on(async {
-        let mut commands = commands();
-        let t0 = wait_for_go(&mut commands).await?;
-        tokio::select! {
-            report = send_from(t0, &options) => report,
-            // The bench has closed its end: nobody waits for a result.
-            _ = commands.recv() => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
-        }
-    })?;
+    let report = block_on(after_go(async |t0| send_from(t0, &options).await))?;
     say(&serde_json::to_string(&report)?)
 }
 
@@ -85,7 +81,7 @@ pub(super) async fn fill(
     report.algorithms.see(&stream)?;
     let mut written = 0;
     let complete = tokio::select! {
-        result = transfer(&mut stream, bytes, &mut written) => after_stop(result, stop)?,
+        result = transfer(&mut stream, bytes, &mut written, &mut report.supply) => after_stop(result, stop)?,
         () = sleep_until(stop) => false,
     };
     report.acked_bytes += written - if complete { 0 } else { transfer::unacked_bytes(&stream)? };
@@ -99,8 +95,13 @@ pub(super) async fn fill(
 }
 
 /// Writes until the size is reached and the other end has closed; never returns without a size.
-async fn transfer(stream: &mut TcpStream, bytes: Option<u64>, written: &mut u64) -> io::Result<()> {
-    transfer::write(stream, bytes, written).await?;
+async fn transfer(
+    stream: &mut TcpStream,
+    bytes: Option<u64>,
+    written: &mut u64,
+    supply: &mut Supply,
+) -> io::Result<()> {
+    transfer::write(stream, bytes, written, supply).await?;
     // The receiver closes when it has everything.
     let mut byte = [0];
     stream.read(&mut byte).await.map(|_| ())

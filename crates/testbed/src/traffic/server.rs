@@ -1,7 +1,7 @@
 //! The sending end that others connect to: each connection gets what the flow's size says, or as much as TCP takes.
 
 use super::sender::{SendReport, fill};
-use super::{block_on, commands, say, sleep_until, wait_for_go};
+use super::{after_go, block_on, say, sleep_until};
 use ccactl_link::Nanos;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -29,12 +29,7 @@ pub fn serve(options: ServeOptions) -> io::Result<()> {
     let report = block_on(async {
         // Before the bench knows of this end: nobody may connect to a port that is not there yet.
         let listener = TcpListener::bind(options.at).await?;
-        let mut commands = commands();
-        let t0 = wait_for_go(&mut commands).await?;
-        tokio::select! {
-            report = serve_from(t0, &listener, &options) => report,
-            _ = commands.recv() => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
-        }
+        after_go(async |t0| serve_from(t0, &listener, &options).await).await
     })?;
     say(&serde_json::to_string(&report)?)
 }

@@ -1,6 +1,7 @@
 //! What all ends of TCP flows have in common: when connections are opened, and what became of each.
 
 use super::sleep_until;
+use super::supply::Supply;
 use crate::clock;
 use ccactl_link::Nanos;
 use nix::sys::socket::sockopt::TcpCongestion;
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpSocket, TcpStream};
@@ -139,11 +140,28 @@ pub(super) fn ensure_connected(to: SocketAddr, transfers: &[Transfer]) -> io::Re
 }
 
 /// Hands `bytes` to the kernel and closes the sending side; never returns without a size.
-pub(super) async fn write(stream: &mut TcpStream, bytes: Option<u64>, written: &mut u64) -> io::Result<()> {
+pub(super) async fn write(
+    stream: &mut TcpStream,
+    bytes: Option<u64>,
+    written: &mut u64,
+    supply: &mut Supply,
+) -> io::Result<()> {
     let chunk = vec![0x5a; CHUNK_BYTES];
+    let mut since = clock::now();
     while bytes.is_none_or(|size| *written < size) {
         let left = bytes.map_or(CHUNK_BYTES as u64, |size| size - *written).min(CHUNK_BYTES as u64);
-        *written += stream.write(&chunk[..left as usize]).await? as u64;
+        // A receiver that keeps up would never let it wait, and the stop would not be seen.
+        tokio::task::consume_budget().await;
+        match stream.try_write(&chunk[..left as usize]) {
+            Ok(taken) => *written += taken as u64,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                stream.writable().await?;
+                supply.woken(stream.as_fd())?;
+                // Bit by bit: a stop may end this at any await.
+                supply.busy += Duration::from_nanos(clock::now() - std::mem::replace(&mut since, clock::now()));
+            }
+            Err(error) => return Err(error),
+        }
     }
     stream.shutdown().await
 }

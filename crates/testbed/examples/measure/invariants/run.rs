@@ -73,6 +73,7 @@ impl Run {
         let of_flow = col("cgroup_id").eq(lit(cgroup_id)).and(col("event").eq(lit("sample")));
         let rows = LazyFrame::scan_parquet(path, ScanArgsParquet::default())?
             .filter(of_flow.and(col("bytes_sent").gt(lit(0))))
+            .sort(["t_us"], SortMultipleOptions::default().with_maintain_order(true))
             .collect()?;
         let flow = Flow { algorithm: self.algorithm, rows, t_s: Vec::new() };
         let t_s = flow.floats("t_us")?.into_iter().map(|us| us / 1e6).collect();

@@ -2,7 +2,7 @@
 
 use super::RunResult;
 use super::flow::Completion;
-use ccactl_report::{Estimate, Measures, stats};
+use ccactl_report::{Estimate, Measures, estimate};
 use ccactl_scenario::Scenario;
 use serde::{Deserialize, Serialize};
 
@@ -56,12 +56,6 @@ pub struct FlowAggregate {
     pub completion_p99_us: Option<Estimate>,
 }
 
-fn estimate(values: impl Iterator<Item = f64>) -> Option<Estimate> {
-    let values: Vec<f64> = values.collect();
-    let spread = stats::spread(&values)?;
-    Some(Estimate { n: values.len() as u64, mean: spread.mean, sd: spread.sd, ci95: spread.ci95 })
-}
-
 pub(super) fn aggregate(scenario: &Scenario, runs: &[RunResult]) -> Option<Aggregate> {
     let valid: Vec<&RunResult> = runs.iter().filter(|run| run.valid).collect();
     if valid.is_empty() {
@@ -81,8 +75,8 @@ pub(super) fn aggregate(scenario: &Scenario, runs: &[RunResult]) -> Option<Aggre
             retrans_pkts: of_flow(&|m| Some(m.retrans_pkts as f64)),
             cwnd_mean_pkts: of_flow(&|m| m.cwnd_mean_pkts),
             queueing_mean_us: over(&|run| {
-                let queueing = &run.flows[i].queueing;
-                (queueing.packets > 0).then_some(queueing.mean_us)
+                let queueing = run.flows[i].queueing.filter(|queueing| queueing.packets > 0);
+                queueing.map(|queueing| queueing.mean_us)
             }),
             complete_transfers: of_transfers(&|c| Some(c.complete as f64)),
             completion_mean_us: of_transfers(&|c| c.mean_us),

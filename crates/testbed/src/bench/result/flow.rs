@@ -1,10 +1,11 @@
 //! Flows of a run.
 
 use super::Measured;
+use crate::bench::children::FlowReport;
 use crate::emulator::{FlowCounters, QueueingDelay};
 use crate::traffic::Transfer;
 use ccactl_report::{AlgorithmChange, FlowSummary, Measures, RecordingSummary};
-use ccactl_scenario::{FlowSpec, Repeat, Scenario};
+use ccactl_scenario::{Direction, FlowSpec, Repeat, SERVER, Scenario};
 use serde::{Deserialize, Serialize};
 
 /// One flow of one run.
@@ -23,10 +24,16 @@ pub struct FlowResult {
     pub complete: Option<bool>,
     /// Payload that the receiving end counted.
     pub received_bytes: u64,
-    /// What the links counted.
-    pub link: FlowCounters,
-    /// Time that its delivered data packets spent in queues, all links together.
-    pub queueing: QueueingDelay,
+    /// What the links counted; absent where they do not count by flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<FlowCounters>,
+    /// Time that its delivered data packets spent in queues, all links together; absent where nobody saw them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queueing: Option<QueueingDelay>,
+    /// Share of the time in which its sending process, for want of a CPU, had left the socket without data though there were more;
+    /// none for a command, for less than a second, and where the scenario limits the socket's buffer.
+    #[serde(default)]
+    pub socket_empty: Option<f64>,
     /// Figures of the recording; none when it sent nothing. Of a flow with several sockets those that can be added up.
     pub metrics: Option<Measures>,
     /// What the recording shows of its swaps.
@@ -79,7 +86,7 @@ impl Completion {
 pub(super) fn flow_results(scenario: &Scenario, measured: &Measured, summary: &RecordingSummary) -> Vec<FlowResult> {
     let of_flow = |(i, flow): (usize, &FlowSpec)| {
         let report = &measured.reports.flows[i];
-        let tally = &measured.emulator.flows[i];
+        let tally = measured.carried.emulator.as_ref().map(|emulator| emulator.flows[i]);
         let sockets: Vec<&FlowSummary> =
             summary.flows.iter().filter(|socket| socket.cgroup_id == measured.cgroup_ids[i]).collect();
         let largest = sockets.iter().max_by_key(|socket| socket.measures.acked_bytes);
@@ -91,8 +98,9 @@ pub(super) fn flow_results(scenario: &Scenario, measured: &Measured, summary: &R
             connect_us: report.transfers.first().and_then(|transfer| transfer.connect_us),
             complete: completion.map(|completion| is_complete(flow.repeat, &completion)),
             received_bytes: report.received_bytes,
-            link: tally.counters,
-            queueing: tally.queueing,
+            link: tally.map(|tally| tally.counters),
+            queueing: tally.map(|tally| tally.queueing),
+            socket_empty: socket_empty(scenario, flow, report),
             metrics: measures(flow, &sockets),
             changes: largest.map(|socket| socket.changes.clone()).unwrap_or_default(),
             transfers: if flow.bytes.is_some() { report.transfers.clone() } else { Vec::new() },
@@ -100,6 +108,17 @@ pub(super) fn flow_results(scenario: &Scenario, measured: &Measured, summary: &R
         }
     };
     scenario.flows.iter().enumerate().map(of_flow).collect()
+}
+
+/// With a buffer that the scenario limits, a socket without further data is what it asks for.
+fn socket_empty(scenario: &Scenario, flow: &FlowSpec, report: &FlowReport) -> Option<f64> {
+    let host = scenario.host(match flow.direction {
+        Direction::Upload => &flow.name,
+        Direction::Download => SERVER,
+    });
+    let limited = host.sndbuf_max.is_some() || host.sysctl.contains_key("ipv4/tcp_wmem");
+    let sent = report.sent.as_ref().filter(|_| !limited)?;
+    sent.supply.empty_share()
 }
 
 fn is_complete(repeat: Repeat, completion: &Completion) -> bool {
@@ -150,6 +169,7 @@ fn together(sockets: &[&Measures]) -> Option<Measures> {
         ce_ratio: ratio(delivered_ce_pkts as f64, delivered_pkts),
         rto_count: sockets.iter().map(|m| m.rto_count).sum(),
         cwnd_mean_pkts: None,
+        cwnd_max_pkts: sockets.iter().filter_map(|m| m.cwnd_max_pkts).max(),
         rtt_samples,
         rtt_mean_us: ratio(rtt_sum_us, rtt_samples),
         rtt_p50_us: None,

@@ -9,19 +9,23 @@ mod udp;
 
 pub use aggregate::{Aggregate, FlowAggregate};
 pub use flow::{Completion, FlowResult};
-pub use link::{LinkResult, TransmitterResult};
+pub use link::{LinkResult, Timekeeping, TransmitterResult};
 pub use thresholds::MissedThreshold;
 pub use udp::UdpResult;
 
+use super::Options;
 use super::children::Reports;
+use super::network::{Backend, Carried};
 use super::swaps::SwapResult;
 use super::validity::{self, Evidence, Limits};
-use crate::emulator::{EmulatorReport, Way};
 use crate::host::cpu::CpuUse;
 use ccactl_collector::Summary;
+use ccactl_link::Nanos;
 use ccactl_report::{Measures, RecordingSummary, stats};
 use ccactl_scenario::{Published, Scenario};
 use serde::{Deserialize, Serialize};
+
+const US_PER_S: f64 = 1e6;
 
 /// A whole bench.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,6 +34,9 @@ pub struct BenchResult {
     pub scenario: String,
     /// Version of ccactl.
     pub ccactl_version: String,
+    /// Who carried the packets; the emulator in results that do not say.
+    #[serde(default)]
+    pub backend: Backend,
     /// What a valid run had to keep to.
     pub limits: Limits,
     /// Every run and attempt, in order.
@@ -62,8 +69,12 @@ pub struct RunResult {
     pub link: LinkResult,
     /// Every transmitter, that of the bottleneck first.
     pub transmitters: Vec<TransmitterResult>,
-    /// Packets that were in queues and on wires when the emulator was stopped.
-    pub inside_packets: u64,
+    /// When the run begins in the time of its recording, which is started before; 0 in results that do not say.
+    #[serde(default)]
+    pub begin_in_recording_s: f64,
+    /// Packets that were in queues and on wires when the emulator was stopped; absent without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inside_packets: Option<u64>,
     /// Rows in the recording.
     pub recorded_rows: u64,
     /// Rows that the recorder lost.
@@ -81,13 +92,10 @@ pub struct RunResult {
 
 /// What a run gave before it was evaluated.
 pub(super) struct Measured {
-    pub emulator: EmulatorReport,
-    /// Names of the transmitters.
-    pub links: Vec<(String, Way)>,
-    /// See [`crate::emulator::Topology::carried_bps`].
-    pub carried_bps: u64,
+    /// When the run began (`CLOCK_MONOTONIC`).
+    pub t0: Nanos,
+    pub carried: Carried,
     pub cpu: CpuUse,
-    pub device_drops: u64,
     pub recorded: Summary,
     pub reports: Reports,
     pub cgroup_ids: Vec<u64>,
@@ -104,15 +112,16 @@ impl RunResult {
         summary: RecordingSummary,
     ) -> Self {
         let recorded = (measured.recorded.rows, measured.recorded.drops.total());
+        let flows = flow::flow_results(scenario, &measured, &summary);
         let evidence = Evidence {
-            carried_bps: measured.carried_bps,
-            emulator: &measured.emulator,
-            device_drops: measured.device_drops,
+            carried_bps: measured.carried.carried_bps,
+            emulator: measured.carried.emulator.as_ref(),
+            device_drops: measured.carried.device_drops,
             recorded,
             cpu: measured.cpu,
+            flows: &flows,
         };
         let problems = validity::problems(limits, &evidence);
-        let flows = flow::flow_results(scenario, &measured, &summary);
         RunResult {
             run,
             attempt,
@@ -120,15 +129,16 @@ impl RunResult {
             valid: problems.is_empty(),
             problems,
             cpu: measured.cpu,
-            link: link::link_result(scenario, &measured, &summary),
-            transmitters: link::transmitters(&measured),
-            inside_packets: measured.emulator.inside_packets,
+            begin_in_recording_s: measured.recorded.clock.elapsed_us(measured.t0) as f64 / US_PER_S,
+            link: LinkResult::new(scenario, &measured, &summary),
+            inside_packets: measured.carried.emulator.as_ref().map(|emulator| emulator.inside_packets),
             recorded_rows: recorded.0,
             recorder_drops: recorded.1,
             jain: jain(scenario, &flows),
             flows,
             udp: udp::udp_results(scenario, &measured),
             swaps: measured.swaps,
+            transmitters: measured.carried.transmitters,
         }
     }
 
@@ -163,12 +173,13 @@ fn jain(scenario: &Scenario, flows: &[FlowResult]) -> Option<f64> {
 }
 
 impl BenchResult {
-    pub(super) fn new(scenario: &Scenario, limits: Limits, runs: Vec<RunResult>) -> Self {
+    pub(super) fn new(scenario: &Scenario, options: &Options, runs: Vec<RunResult>) -> Self {
         let aggregate = aggregate::aggregate(scenario, &runs);
         BenchResult {
             scenario: scenario.name.clone(),
             ccactl_version: env!("CARGO_PKG_VERSION").to_owned(),
-            limits,
+            backend: options.backend,
+            limits: options.limits,
             missed_thresholds: thresholds::missed(scenario, aggregate.as_ref()),
             aggregate,
             runs,

@@ -20,15 +20,19 @@ pub struct UdpResult {
     pub received_packets: u64,
     /// The same in bytes on the wire.
     pub received_wire_bytes: u64,
-    /// What the bottleneck counted.
-    pub link: FlowCounters,
+    /// What the bottleneck counted; absent where it does not count by source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<FlowCounters>,
 }
 
 pub(super) fn udp_results(scenario: &Scenario, measured: &Measured) -> Vec<UdpResult> {
-    let counters = &measured.emulator.flows[scenario.flows.len()..];
-    let reports = scenario.udp.iter().zip(&measured.reports.udp).zip(counters);
+    let counters = |source: usize| {
+        let emulator = measured.carried.emulator.as_ref()?;
+        Some(emulator.flows[scenario.flows.len() + source].counters)
+    };
+    let reports = scenario.udp.iter().zip(&measured.reports.udp).enumerate();
     reports
-        .map(|((udp, (sent, received)), link)| {
+        .map(|(source, (udp, (sent, received)))| {
             let wire_bytes = u64::from(udp.packet_bytes + scenario.link.overhead_bytes);
             UdpResult {
                 name: udp.name.clone(),
@@ -37,7 +41,7 @@ pub(super) fn udp_results(scenario: &Scenario, measured: &Measured) -> Vec<UdpRe
                 refused_packets: sent.refused_packets,
                 received_packets: received.packets,
                 received_wire_bytes: received.packets * wire_bytes,
-                link: link.counters,
+                link: counters(source),
             }
         })
         .collect()

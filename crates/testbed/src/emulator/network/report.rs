@@ -1,7 +1,7 @@
 //! What a network tells at the end.
 
 use super::{Lane, Network, Node};
-use crate::emulator::counters::{FlowCounters, LinkCounters};
+use crate::emulator::counters::{FlowCounters, LinkCounters, QueueFigures};
 use crate::emulator::histogram::QueueingDelay;
 use crate::emulator::route::Way;
 use crate::emulator::series::Interval;
@@ -16,15 +16,12 @@ pub struct FlowTally {
 }
 
 /// What a transmitter has done.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkReport {
     /// Packets.
-    #[serde(flatten)]
     pub counters: LinkCounters,
-    /// Mean of the bytes in the queue that packets found, themselves included where there was room.
-    pub queue_mean_bytes: f64,
-    /// Time in its queue.
-    pub queueing: QueueingDelay,
+    /// Its queue.
+    pub queue: QueueFigures,
     /// Rate on the wire that its plan gave while something waited, in bit/s; none when nothing ever waited.
     pub planned_rate_bps: Option<f64>,
 }
@@ -55,8 +52,7 @@ impl<P: Copy> Network<P> {
     pub fn links(&self) -> Vec<LinkReport> {
         let report = |node: &Node<P>| LinkReport {
             counters: LinkCounters { queued_packets: node.link.queued_packets() as u64, ..node.tally.counters },
-            queue_mean_bytes: node.tally.queue_mean_bytes(),
-            queueing: node.tally.queueing(),
+            queue: node.tally.queue(),
             planned_rate_bps: node.planned.bps(),
         };
         self.nodes.iter().map(report).collect()

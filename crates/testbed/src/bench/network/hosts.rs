@@ -1,0 +1,60 @@
+//! The hosts of one run: a namespace for the server and for each flow and UDP source, whatever lies between them.
+
+use crate::error::Result;
+use crate::host::netns::Netns;
+use crate::host::run_id::{PREFIX, RunId};
+use ccactl_scenario::{HostSpec, SERVER, Scenario};
+
+/// Ceiling of the socket buffers. Windows of the shipped scenarios are below 10 MB; unless a scenario says so it must never be
+/// the buffers that limit a flow.
+const TCP_MEMORY_MAX: u64 = 64 << 20;
+/// What a socket begins with.
+const TCP_MEMORY_DEFAULT: u64 = 256 << 10;
+const TCP_MEMORY_MIN: u64 = 4096;
+
+/// Settings of every namespace: what one run learns must not help the next.
+const SYSCTLS: &[(&str, &str)] =
+    &[("ipv4/tcp_no_metrics_save", "1"), ("ipv4/conf/all/rp_filter", "0"), ("ipv4/conf/default/rp_filter", "0")];
+
+/// Namespaces of the hosts, without devices.
+pub struct Hosts {
+    /// Those of the flows first, then those of the UDP sources.
+    pub hosts: Vec<Netns>,
+    /// The common server.
+    pub server: Netns,
+}
+
+impl Hosts {
+    /// Makes them with their settings.
+    pub fn create(id: RunId, scenario: &Scenario) -> Result<Hosts> {
+        let server = namespace(id, "rx", &scenario.host(SERVER))?;
+        let names = scenario.flows.iter().map(|flow| &flow.name).chain(scenario.udp.iter().map(|udp| &udp.name));
+        let hosts = names.enumerate().map(|(i, name)| namespace(id, &format!("tx{i}"), &scenario.host(name)));
+        Ok(Hosts { hosts: hosts.collect::<Result<_>>()?, server })
+    }
+
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = &Netns> {
+        self.hosts.iter().chain([&self.server])
+    }
+}
+
+fn namespace(id: RunId, role: &str, settings: &HostSpec) -> Result<Netns> {
+    let netns = Netns::create(format!("{PREFIX}-{id}-{role}"))?;
+    for (path, value) in SYSCTLS {
+        netns.sysctl(path, value)?;
+    }
+    netns.sysctl("ipv4/tcp_rmem", &memory(settings.rcvbuf_max))?;
+    netns.sysctl("ipv4/tcp_wmem", &memory(settings.sndbuf_max))?;
+    // Last, so that a scenario has the last word.
+    for (path, value) in &settings.sysctl {
+        netns.sysctl(path, value)?;
+    }
+    Ok(netns)
+}
+
+/// Smallest, first and largest size of a buffer.
+fn memory(max: Option<u64>) -> String {
+    let max = max.unwrap_or(TCP_MEMORY_MAX);
+    format!("{} {} {max}", TCP_MEMORY_MIN.min(max), TCP_MEMORY_DEFAULT.min(max))
+}

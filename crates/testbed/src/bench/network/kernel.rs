@@ -1,0 +1,118 @@
+//! Hosts joined by veth pairs and routers, with the queue disciplines of the kernel: the plan of `ccactl-netem` carried out.
+
+use super::counters::{self, Counted};
+use super::{Carried, Hosts};
+use crate::bench::result::TransmitterResult;
+use crate::emulator::{LinkCounters, Topology, Way, address};
+use crate::error::{Error, Result};
+use crate::host::netns::Netns;
+use crate::host::run_id::{PREFIX, RunId};
+use crate::host::{iproute, offload, tun};
+use ccactl_netem::{Addresses, Direction, Node, Plan, Watched};
+use ccactl_scenario::{LINK, Scenario};
+use std::collections::BTreeMap;
+
+/// Settings of a namespace that forwards.
+const ROUTER_SYSCTLS: &[(&str, &str)] =
+    &[("ipv4/ip_forward", "1"), ("ipv4/conf/all/rp_filter", "0"), ("ipv4/conf/default/rp_filter", "0")];
+
+/// The network; its devices go away with the namespaces.
+pub struct Kernel {
+    plan: Plan,
+    carried_bps: u64,
+    pub(super) hosts: Hosts,
+    routers: BTreeMap<Node, Netns>,
+}
+
+/// The plan of a scenario with the addresses of the testbed.
+pub fn plan(scenario: &Scenario) -> Result<Plan> {
+    let hosts = (0..scenario.flows.len() + scenario.udp.len()).map(address::host).collect();
+    Ok(Plan::of(scenario, &Addresses { hosts, server: address::SERVER })?)
+}
+
+impl Kernel {
+    /// Makes it; what the kernel lacks was found out by [`super::Backend::check`].
+    pub fn create(id: RunId, scenario: &Scenario) -> Result<Kernel> {
+        let plan = plan(scenario)?;
+        let hosts = Hosts::create(id, scenario)?;
+        let router = |node: Node| {
+            let netns = Netns::create(format!("{PREFIX}-{id}-{node}"))?;
+            ROUTER_SYSCTLS.iter().try_for_each(|(path, value)| netns.sysctl(path, value))?;
+            Ok((node, netns))
+        };
+        let routers = Node::ROUTERS.into_iter().map(router).collect::<Result<BTreeMap<_, _>>>()?;
+        let carried_bps = Topology::of(scenario, 1).carried_bps;
+        let network = Kernel { plan, carried_bps, hosts, routers };
+        network.namespaces().try_for_each(offload::no_ipv6)?;
+        for line in &network.plan.lines {
+            iproute::run(line.tool.program(), &line.arguments(|node| network.namespace(node).name().to_owned()))?;
+        }
+        // A queue holds packets, not bundles of them: the sending host segments before it gives them out.
+        network.namespaces().try_for_each(offload::single_packets)?;
+        Ok(network)
+    }
+
+    fn namespaces(&self) -> impl Iterator<Item = &Netns> {
+        self.hosts.all().chain(self.routers.values())
+    }
+
+    fn namespace(&self, node: Node) -> &Netns {
+        match node {
+            Node::Host(number) => &self.hosts.hosts[number],
+            Node::Server => &self.hosts.server,
+            Node::Access | Node::Near | Node::Far => &self.routers[&node],
+        }
+    }
+
+    /// Reads what the queue disciplines counted.
+    pub fn finish(self) -> Result<Carried> {
+        let up = self.transmitter(&self.plan.up, Way::Up)?;
+        let down = self.plan.down.as_ref().map(|down| self.transmitter(down, Way::Down)).transpose()?;
+        Ok(Carried {
+            transmitters: [up].into_iter().chain(down).collect(),
+            device_drops: self.device_drops()?,
+            carried_bps: self.carried_bps,
+            emulator: None,
+        })
+    }
+
+    fn transmitter(&self, direction: &Direction, way: Way) -> Result<TransmitterResult> {
+        let counted = self.counted(&direction.transmitter)?;
+        let wire = direction.wire.as_ref().map(|wire| self.counted(wire)).transpose()?;
+        let lost_packets = wire.map_or(0, |wire| wire.dropped_full_packets + wire.dropped_early_packets);
+        let counters = LinkCounters {
+            offered_packets: counted.offered_packets(),
+            delivered_packets: counted.sent_packets.saturating_sub(lost_packets),
+            sent_wire_bytes: counted.sent_bytes,
+            dropped_full_packets: counted.dropped_full_packets,
+            dropped_early_packets: counted.dropped_early_packets,
+            marked_packets: counted.marked_packets,
+            lost_packets,
+            lost_wireless_packets: 0,
+            queued_packets: counted.queued_packets,
+        };
+        Ok(TransmitterResult { link: LINK.to_owned(), way, counters, queue: None, planned_rate_bps: None })
+    }
+
+    fn counted(&self, watched: &Watched) -> Result<Counted> {
+        let namespace = self.namespace(watched.node).name();
+        let arguments = ["-n", namespace, "-s", "-j", "qdisc", "show", "dev", &watched.device].map(str::to_owned);
+        let text = iproute::run("tc", &arguments)?;
+        counters::parse(&text).map_err(|found| Error::Command {
+            line: format!("tc {}", arguments.join(" ")),
+            expected: "the counters of a queue discipline in JSON",
+            found,
+        })
+    }
+
+    /// Of all cables: their queues are to drop, their devices are not.
+    fn device_drops(&self) -> Result<u64> {
+        let mut drops = 0;
+        for netns in self.namespaces() {
+            for device in offload::devices(netns)? {
+                drops += tun::dropped_packets(netns, &device)?;
+            }
+        }
+        Ok(drops)
+    }
+}

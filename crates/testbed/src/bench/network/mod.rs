@@ -1,0 +1,160 @@
+//! What lies between the hosts of a run, and which back end makes it: the emulator, or the kernel's own queue disciplines.
+
+mod counters;
+mod emulated;
+mod hosts;
+mod kernel;
+mod probe;
+
+pub use emulated::Emulated;
+pub use hosts::Hosts;
+
+use crate::bench::result::TransmitterResult;
+use crate::emulator::{EmulatorReport, LinkReport, Way};
+use crate::error::Result;
+use crate::host::run_id::RunId;
+use ccactl_link::Nanos;
+use ccactl_scenario::Scenario;
+use kernel::Kernel;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// Who carries the packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Backend {
+    /// The emulator of this crate, which knows how well it kept time.
+    #[default]
+    Emulator,
+    /// The kernel: netem, a token bucket and its queue disciplines. Nobody measures how punctual they were.
+    Netem,
+}
+
+/// Both, in the words of the command line.
+const BACKENDS: [(&str, Backend); 2] = [("emulator", Backend::Emulator), ("netem", Backend::Netem)];
+
+impl FromStr for Backend {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let named = BACKENDS.into_iter().find(|(name, _)| *name == text);
+        named.map(|(_, backend)| backend).ok_or_else(|| format!("expected emulator or netem, found {text:?}"))
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = BACKENDS.into_iter().find(|(_, backend)| backend == self);
+        f.write_str(named.expect("every back end has a name").0)
+    }
+}
+
+impl Backend {
+    /// In the words of a page.
+    #[must_use]
+    pub fn described(self) -> &'static str {
+        match self {
+            Backend::Emulator => "the emulator of ccactl",
+            Backend::Netem => "queue disciplines of the kernel (netem, tbf), whose punctuality nobody measured",
+        }
+    }
+
+    /// Whether it can carry a scenario out on this host, before anything is made of a run; gives the commands that would make the
+    /// network, where there are such.
+    ///
+    /// # Errors
+    /// What the scenario asks for and this back end cannot do, or what this kernel lacks.
+    pub fn check(self, scenario: &Scenario) -> Result<Option<String>> {
+        match self {
+            Backend::Emulator => Ok(None),
+            Backend::Netem => {
+                let plan = kernel::plan(scenario)?;
+                probe::probe(&plan.needs)?;
+                Ok(Some(plan.lines.iter().map(|line| format!("{line}\n")).collect()))
+            }
+        }
+    }
+}
+
+/// The network of one run.
+pub enum Network {
+    /// Of the emulator.
+    Emulated(Emulated),
+    /// Of the kernel.
+    Kernel(Box<Kernel>),
+}
+
+/// What a network did.
+pub struct Carried {
+    /// By transmitter, that of the bottleneck first.
+    pub transmitters: Vec<TransmitterResult>,
+    /// Packets dropped by the devices.
+    pub device_drops: u64,
+    /// Highest rate at which packets can come through for long, in bit/s.
+    pub carried_bps: u64,
+    /// What only the emulator knows.
+    pub emulator: Option<EmulatorReport>,
+}
+
+impl Network {
+    /// Makes it for run `run` (from 1) of a scenario.
+    pub fn create(backend: Backend, id: RunId, scenario: &Scenario, run: u32) -> Result<Network> {
+        match backend {
+            Backend::Emulator => Emulated::create(id, scenario, run).map(Network::Emulated),
+            Backend::Netem => Ok(Network::Kernel(Box::new(Kernel::create(id, scenario)?))),
+        }
+    }
+
+    /// Namespaces of the hosts.
+    pub fn hosts(&self) -> &Hosts {
+        match self {
+            Network::Emulated(network) => &network.hosts,
+            Network::Kernel(network) => &network.hosts,
+        }
+    }
+
+    /// The run begins at `t0`.
+    pub fn set_origin(&self, t0: Nanos) {
+        match self {
+            Network::Emulated(network) => network.set_origin(t0),
+            // Nothing of it changes with time.
+            Network::Kernel(_) => {}
+        }
+    }
+
+    /// Takes it away.
+    pub fn finish(self) -> Result<Carried> {
+        match self {
+            Network::Emulated(network) => network.finish(),
+            Network::Kernel(network) => network.finish(),
+        }
+    }
+}
+
+impl Carried {
+    fn by_emulator(report: EmulatorReport, names: Vec<(String, Way)>, carried_bps: u64, device_drops: u64) -> Carried {
+        let transmitter = |((link, way), of_it): ((String, Way), &LinkReport)| TransmitterResult {
+            link,
+            way,
+            counters: of_it.counters,
+            queue: Some(of_it.queue),
+            planned_rate_bps: of_it.planned_rate_bps,
+        };
+        let transmitters = names.into_iter().zip(&report.links).map(transmitter).collect();
+        Carried { transmitters, device_drops, carried_bps, emulator: Some(report) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_back_end_is_found_by_its_name() {
+        for backend in [Backend::Emulator, Backend::Netem] {
+            assert_eq!(backend.to_string().parse(), Ok(backend));
+        }
+        assert_eq!("tc".parse::<Backend>(), Err("expected emulator or netem, found \"tc\"".to_owned()));
+    }
+}

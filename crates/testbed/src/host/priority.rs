@@ -1,0 +1,44 @@
+//! Real-time priorities, so that a bench keeps time on a host that does other work as well.
+//!
+//! The kernel's TCP runs in the emulator's thread, but not while a process at one end holds its socket: then what arrives waits until
+//! that process has let go of it. Where another program's time slice lies in between, an RTT of 10 ms gets milliseconds longer, and
+//! an algorithm that goes by delay sends less (`docs/performance.md`, "Load beside a bench").
+
+use std::io;
+
+/// Policy and priority of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Priority {
+    policy: libc::c_int,
+    priority: libc::c_int,
+}
+
+/// The emulator's thread: above everything else of a bench, below the kernel's own threads of priority 50 and more.
+pub const EMULATOR: Priority = Priority { policy: libc::SCHED_FIFO, priority: 40 };
+/// Processes at the ends of flows: above ordinary ones, in turn among each other.
+pub const ENDS: Priority = Priority { policy: libc::SCHED_RR, priority: 20 };
+
+impl Priority {
+    /// Gives it to the calling thread; threads and processes that it starts have it too.
+    ///
+    /// # Errors
+    /// Without `CAP_SYS_NICE`, or in a cgroup without real-time time of its own (`CONFIG_RT_GROUP_SCHED`).
+    pub fn take(self) -> io::Result<()> {
+        let parameters = libc::sched_param { sched_priority: self.priority };
+        // SAFETY: the call reads one sched_param, which outlives it; 0 is the calling thread.
+        let result = unsafe { libc::sched_setscheduler(0, self.policy, &raw const parameters) };
+        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    /// Whether the main thread of a process has it.
+    #[must_use]
+    pub fn is_of(self, pid: u32) -> bool {
+        let mut parameters = libc::sched_param { sched_priority: 0 };
+        // SAFETY: the second call writes one sched_param, which outlives it.
+        let (policy, read) = unsafe {
+            let pid = pid.cast_signed();
+            (libc::sched_getscheduler(pid), libc::sched_getparam(pid, &raw mut parameters))
+        };
+        read == 0 && policy == self.policy && parameters.sched_priority == self.priority
+    }
+}
