@@ -51,6 +51,9 @@ Usage: cargo xtask COMMAND
   vm matrix [--clock virtual|host] [KERNEL…]
                         setup, build, then every algorithm on seven kernels in the virtual lab (no root; downloads kernels), as the
                         table of docs/kernels.md; with KERNELs such as 6.12 only prints; 6 when one loads and does not work
+  vm fidelity [--kernel KERNEL] [--dir DIR] [--only NAME,…] [--paths NAME,…] [--tables-only]
+                        setup, build, then every algorithm that Linux has too beside the kernel's own, ACK by ACK, in the virtual lab
+                        (no root); without arguments the tables of docs/fidelity.md; 6 when one differs before the first loss or mark
   lint [--deny]         fmt, clippy, rustdoc, clang-format, generated text, cargo-deny (--deny installs it)
   gen [--check]         Write the tables of README.md and docs/schema.md from the code; --check only compares
   fuzz NAME [SECONDS]   Fuzz one input format, a minute unless said otherwise, from fuzz/seeds/NAME and what earlier
@@ -93,6 +96,7 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         ("bench", ["report", args @ ..]) => bench::report(args)?,
         ("soak", args) => soak::run(args)?,
         ("vm", ["matrix", args @ ..]) => vm::matrix(args)?,
+        ("vm", ["fidelity", args @ ..]) => vm::fidelity(args)?,
         ("lint", []) => lint::run(false)?,
         ("lint", ["--deny"]) => lint::run(true)?,
         ("gen", []) => generate::run(false)?,

@@ -1,5 +1,6 @@
 //! `--lab`: a command in a guest of the virtual lab.
 
+use super::bench::How;
 use super::guest;
 use anyhow::{Context, Result};
 use ccactl_lab::kernel::{Cache, Kernel, Request};
@@ -74,15 +75,20 @@ impl Args {
         &self,
         scenario: &Scenario,
         folder: &Path,
-        attempts: u32,
+        how: How,
         json: bool,
         interrupt: &AtomicBool,
     ) -> Result<ExitCode> {
         let output = OutputDir::prepare(folder)?;
-        let lab = self.machine(bench::default_limit(scenario, attempts))?;
+        let lab = self.machine(bench::default_limit(scenario, how.attempts))?;
         eprintln!("{}: in the virtual lab, Linux {}", scenario.name, lab.kernel.release);
-        let options: &[&str] = if json { &["--json"] } else { &[] };
-        let ran = bench::run(&lab, scenario, attempts, options, output.path(), interrupt)?;
+        let mut options = vec!["--link".to_owned(), how.backend.to_string()];
+        if let Some(phase) = how.phase {
+            options.extend(["--start-phase".to_owned(), format!("{}ns", phase.ns)]);
+        }
+        options.extend(json.then(|| "--json".to_owned()));
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let ran = bench::run(&lab, scenario, how.attempts, &options, output.path(), interrupt)?;
         Ok(show(&ran))
     }
 
