@@ -54,6 +54,10 @@ Usage: cargo xtask COMMAND
   vm fidelity [--kernel KERNEL] [--dir DIR] [--only NAME,…] [--paths NAME,…] [--tables-only]
                         setup, build, then every algorithm that Linux has too beside the kernel's own, ACK by ACK, in the virtual lab
                         (no root); without arguments the tables of docs/fidelity.md; 6 when one differs before the first loss or mark
+  vm cost [--kernel KERNEL] [--only NAME,…] [--megabytes N]
+                        setup, build, then guest time per megabyte and ACK of every algorithm and of the kernel's own, with and without
+                        a recording, in the virtual lab (no root); without arguments the tables of docs/performance.md; 6 when one of
+                        ours costs more than 1.01 of its twin
   lint [--deny]         fmt, clippy, rustdoc, clang-format, generated text, cargo-deny (--deny installs it)
   gen [--check]         Write the tables of README.md and docs/schema.md from the code; --check only compares
   fuzz NAME [SECONDS]   Fuzz one input format, a minute unless said otherwise, from fuzz/seeds/NAME and what earlier
@@ -97,6 +101,7 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         ("soak", args) => soak::run(args)?,
         ("vm", ["matrix", args @ ..]) => vm::matrix(args)?,
         ("vm", ["fidelity", args @ ..]) => vm::fidelity(args)?,
+        ("vm", ["cost", args @ ..]) => vm::cost(args)?,
         ("lint", []) => lint::run(false)?,
         ("lint", ["--deny"]) => lint::run(true)?,
         ("gen", []) => generate::run(false)?,

@@ -13,6 +13,9 @@ const MATRIX: Markers =
 const FIDELITY: &str = "docs/fidelity.md";
 const TWINS: Markers =
     Markers { begin: "<!-- vm: begin, written by `cargo xtask vm fidelity` -->", end: "<!-- vm: end -->" };
+const COST: &str = "docs/performance.md";
+const INSTRUCTIONS: Markers =
+    Markers { begin: "<!-- vm cost: begin, written by `cargo xtask vm cost` -->", end: "<!-- vm cost: end -->" };
 /// An example ends with it when what it measured is not as it should be.
 const MISSED: i32 = 6;
 
@@ -20,14 +23,28 @@ const MISSED: i32 = 6;
 /// does not work.
 pub fn matrix(args: &[&str]) -> Result {
     let table = example("matrix", args, "an algorithm loads and does not work: see the table")?;
-    if args.is_empty() { write(KERNELS, MATRIX, &table.text)? }
+    if args.is_empty() {
+        write(KERNELS, MATRIX, &table.text)?
+    }
     table.verdict
 }
 
 /// Every twin beside the kernel's own; without arguments the tables of the docs are written. 6 when one differs before the first loss.
 pub fn fidelity(args: &[&str]) -> Result {
     let table = example("fidelity", args, "a twin differs before the first loss or mark: see the tables")?;
-    if args.is_empty() { write(FIDELITY, TWINS, &table.text)? }
+    if args.is_empty() {
+        write(FIDELITY, TWINS, &table.text)?
+    }
+    table.verdict
+}
+
+/// What each algorithm costs in instructions; without arguments the tables of the docs are written. 6 when one of ours costs more than
+/// the kernel's own.
+pub fn cost(args: &[&str]) -> Result {
+    let table = example("vm_cost", args, "an algorithm costs more than the kernel's own: see the tables")?;
+    if args.is_empty() {
+        write(COST, INSTRUCTIONS, &table.text)?
+    }
     table.verdict
 }
 
@@ -37,7 +54,7 @@ struct Table {
     verdict: Result,
 }
 
-/// Builds `ccactl` and an example of `crates/lab`, and runs it.
+/// Builds `ccactl` and an example, and runs it.
 fn example(name: &str, args: &[&str], missed: &str) -> Result<Table> {
     setup::tools(Scope::Lab)?;
     heading("build");
@@ -74,7 +91,7 @@ mod tests {
 
     #[test]
     fn the_pages_have_a_place_for_their_tables() {
-        for (page, markers) in [(KERNELS, MATRIX), (FIDELITY, TWINS)] {
+        for (page, markers) in [(KERNELS, MATRIX), (FIDELITY, TWINS), (COST, INSTRUCTIONS)] {
             let text = fs::read_to_string(root().join(page)).expect("the page is part of the docs");
             let once = splice(page, markers, &text, "x\n").expect("both markers");
             assert_eq!(splice(page, markers, &once, "x\n"), Ok(once.clone()));
