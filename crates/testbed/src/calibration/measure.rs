@@ -194,8 +194,8 @@ mod tests {
 
     #[test]
     fn smaller_packets_count_as_a_faster_link() {
-        let text = "[link]\nrate = \"400Mbit/s\"\nbase_rtt = \"98ms\"\nbuffer = \"3000p\"\nmtu = 1000\n\n[[flow]]\nalgorithm = \"reno\"\n";
-        let scenario = Scenario::parse("small.toml", &format!("name = \"small\"\nduration = \"1s\"\n{text}")).unwrap();
+        // 400 Mbit/s in packets of 1000 bytes.
+        let scenario = Scenario::open("aca-cwnd", &[]).unwrap();
         let topology = Topology::of(&scenario, 1);
         assert_eq!((topology.carried_bps, topology.calibrated_bps()), (400_000_000, 600_000_000));
     }
