@@ -149,6 +149,16 @@ fn only_flows_that_sent_data_are_reported() {
 }
 
 #[test]
+fn flows_are_in_the_order_of_the_metadata_and_strangers_behind_them_as_they_came() {
+    let rows = [3, 2, 4, 1].into_iter().zip(0..);
+    let rows = rows.flat_map(|(id, t_us)| [Row::at(id, t_us), Row::at(id, SECOND + t_us).bytes(1_000, 1_000)]);
+    let flows = r#"[{"cgroup_id":101,"name":"first"},{"cgroup_id":102,"name":"second"}]"#;
+    let fixture = Fixture::new(rows.collect()).meta("flows", flows);
+    let found = summary_of(&fixture, &Options::default()).unwrap();
+    assert_eq!(found.flows.iter().map(|flow| flow.flow_id).collect::<Vec<_>>(), [1, 2, 3, 4]);
+}
+
+#[test]
 fn the_same_cookie_in_two_namespaces_is_two_flows() {
     let other = |t_us| Row { netns: 7, ..Row::at(1, t_us) };
     let rows = vec![Row::at(1, 0), other(0), Row::at(1, SECOND).bytes(1000, 1000), other(SECOND).bytes(3000, 3000)];

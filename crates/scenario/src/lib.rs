@@ -32,8 +32,6 @@ pub use spec::{
 };
 pub use trace::Trace;
 
-use std::path::Path;
-
 impl Scenario {
     /// Reads a scenario, the file of that name or else the shipped one, without the axes of its sweep; [`ScenarioFile`] has them.
     ///
@@ -62,11 +60,9 @@ impl Scenario {
     }
 }
 
-/// File name and text of a scenario. A folder is none: `bench` may have written one of that name.
+/// File name and text of a scenario.
 fn read(name_or_path: &str) -> Result<(String, String), ScenarioError> {
-    if let Some(shipped) = Shipped::by_name(name_or_path)
-        && !Path::new(name_or_path).is_file()
-    {
+    if let Some(shipped) = Shipped::by_name(name_or_path).filter(|shipped| !shipped.is_hidden()) {
         return Ok((format!("{name_or_path}.toml"), shipped.text.to_owned()));
     }
     let text = std::fs::read_to_string(name_or_path).map_err(|cause| ScenarioError::Read {

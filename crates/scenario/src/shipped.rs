@@ -1,5 +1,7 @@
 //! Scenarios that are part of the binary, from the folder `scenarios/`.
 
+use std::path::Path;
+
 /// A scenario inside the binary.
 #[derive(Debug, Clone, Copy)]
 pub struct Shipped {
@@ -52,5 +54,11 @@ impl Shipped {
     #[must_use]
     pub fn by_name(name: &str) -> Option<&'static Shipped> {
         SHIPPED.iter().find(|shipped| shipped.name == name)
+    }
+
+    /// Whether a file in the current folder goes before this one. A folder does not: `bench` may have written one of its name.
+    #[must_use]
+    pub fn is_hidden(&self) -> bool {
+        Path::new(self.name).is_file()
     }
 }

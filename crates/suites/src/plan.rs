@@ -3,8 +3,8 @@
 use crate::runner::{Only, select};
 use crate::suite::{PLAIN, Suite, by_name};
 use crate::{Cell, Error, Result};
-use ccactl_scenario::{Override, Scenario, ScenarioFile};
-use std::path::{Path, PathBuf};
+use ccactl_scenario::{Override, Scenario, ScenarioFile, Shipped};
+use std::path::PathBuf;
 
 /// The wishes of the command line.
 #[derive(Debug, Clone, Default)]
@@ -59,8 +59,8 @@ impl Plan {
         let file = ScenarioFile::open(&request.name, &overrides).map_err(ccactl_testbed::Error::from)?;
         let mut changed = request.set.clone();
         let suite = by_name(&request.name);
-        // A file goes before a shipped scenario of its name, and is not the paper's.
-        if suite.is_some() && Path::new(&request.name).exists() {
+        // What is read from a file is not the paper's.
+        if suite.is_some() && Shipped::by_name(&request.name).is_some_and(Shipped::is_hidden) {
             changed.push(format!("read from the file {} in the current folder", request.name));
         }
         let file = if request.quick {

@@ -87,9 +87,11 @@ fn print(calibration: &Calibration, path: &Path) -> Result<()> {
     println!("host {}, kernel {}, {} CPUs", host.name, host.kernel, host.cpus);
     let limits = &calibration.limits;
     println!(
-        "limits: lateness p99 {} us ({} us above 100 Mbit/s), rate error {} %, waiting {} % (up to 100 Mbit/s)",
+        "limits: lateness p99 {} us, p99.9 {} us ({} us, {} us above 100 Mbit/s), rate error {} %, waiting {} % (up to 100 Mbit/s)",
         limits.lateness_p99_us,
+        limits.lateness_p999_us,
         limits.fast_lateness_p99_us,
+        limits.fast_lateness_p999_us,
         limits.rate_error * 100.0,
         limits.cpu_waiting * 100.0
     );
@@ -121,9 +123,13 @@ fn shipped(calibration: &Calibration) -> Result<Carried> {
     for shipped in SHIPPED {
         let scenario =
             Scenario::parse(&format!("{}.toml", shipped.name), shipped.text).map_err(ccactl_testbed::Error::from)?;
-        let rate_bps = Topology::of(&scenario, 1).carried_bps;
+        let rate_bps = Topology::of(&scenario, 1).calibrated_bps();
         match calibration.parallel_runs(rate_bps) {
-            0 => carried.beyond.push(format!("{} ({} Mbit/s)", scenario.name, rate_bps as f64 / 1e6)),
+            0 => carried.beyond.push(format!(
+                "{} ({} Mbit/s in packets of 1500 bytes)",
+                scenario.name,
+                rate_bps as f64 / 1e6
+            )),
             runs => carried.by_runs.entry(runs).or_default().push(scenario.name),
         }
     }

@@ -1,7 +1,6 @@
 //! What the headers of a Parquet file's pages claim, held against the footer before anything is decoded.
 //!
-//! Polars' reader believes them: it reserves memory for as many values as a damaged header names, and the process is gone. This
-//! goes over the headers alone and costs nothing beside decoding.
+//! Polars' reader believes them: it reserves memory for as many values as a damaged header names, and the process is gone.
 
 use std::io::Cursor;
 use std::ops::Range;

@@ -185,11 +185,23 @@ mod tests {
         for rate_mbit in RATES_MBIT {
             for base_rtt_ms in BASE_RTTS_MS {
                 let scenario = scenario(rate_mbit, base_rtt_ms, 5);
-                assert_eq!(Topology::of(&scenario, 1).carried_bps, rate_mbit * 1_000_000);
+                let topology = Topology::of(&scenario, 1);
+                assert_eq!(
+                    (topology.carried_bps, topology.calibrated_bps()),
+                    (rate_mbit * 1_000_000, rate_mbit * 1_000_000)
+                );
                 assert_eq!(scenario.path_rtt(&scenario.flows[0].path).ns, base_rtt_ms * 1_000_000);
                 let bdp_bytes = rate_mbit * 1_000_000 / 8 * base_rtt_ms / 1000;
                 assert_eq!(scenario.link.buffer_bytes(), bdp_bytes.max(150_000));
             }
         }
+    }
+
+    #[test]
+    fn smaller_packets_count_as_a_faster_link() {
+        // 400 Mbit/s in packets of 1000 bytes.
+        let scenario = Scenario::open("aca-cwnd", &[]).unwrap();
+        let topology = Topology::of(&scenario, 1);
+        assert_eq!((topology.carried_bps, topology.calibrated_bps()), (400_000_000, 600_000_000));
     }
 }

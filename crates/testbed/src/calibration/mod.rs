@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Raised when the file changes its meaning.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A host's limits as they were measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

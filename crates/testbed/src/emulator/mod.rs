@@ -50,9 +50,9 @@ pub struct EmulatorReport {
     pub flows: Vec<FlowTally>,
     /// By transmitter.
     pub links: Vec<LinkReport>,
-    /// How much faster than its plan the bottleneck was while it was backlogged, as a share; absent when it never was.
+    /// How much faster than its plan the bottleneck was while it was backlogged, as a share; absent when it never was for 100 ms.
     pub rate_error: Option<f64>,
-    /// How long the bottleneck was backlogged.
+    /// How long the bottleneck was backlogged, for 100 ms or more at a time.
     pub backlogged_s: f64,
     /// Troubles of the emulator itself.
     pub troubles: Troubles,

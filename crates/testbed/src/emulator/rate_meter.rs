@@ -28,38 +28,69 @@ impl PlannedRate {
     }
 }
 
+/// Shortest backlog that says anything about the rate. The first packet after an idle time is late, because a thread had to wake up for
+/// it, and those behind it are not: over a backlog of a millisecond that looks like a link faster by per cents. Over this one, a
+/// lateness that is within its own limit stays within 1 %.
+const SHORTEST_NS: Nanos = 100_000_000;
+
 /// Scheduled against actual time between packets that left the bottleneck back to back.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pace {
     /// Scheduled and actual time of the last packet.
     last: Option<(Nanos, Nanos)>,
+    /// Of the backlog that goes on.
+    current: Elapsed,
+    /// Of those that ended.
+    before: Elapsed,
+}
+
+/// Time by the schedule and by the clock.
+#[derive(Debug, Clone, Copy, Default)]
+struct Elapsed {
     scheduled_ns: i128,
     actual_ns: Nanos,
+}
+
+impl Elapsed {
+    fn and(self, other: Elapsed) -> Elapsed {
+        Elapsed { scheduled_ns: self.scheduled_ns + other.scheduled_ns, actual_ns: self.actual_ns + other.actual_ns }
+    }
+
+    /// Nothing of a backlog that was too short.
+    fn if_long(self) -> Elapsed {
+        if self.actual_ns < SHORTEST_NS { Elapsed::default() } else { self }
+    }
 }
 
 impl Pace {
     /// Adds a packet that was due at `due` and given out at `at`.
     pub fn add(&mut self, due: Nanos, at: Nanos, back_to_back: bool) {
-        if let Some((last_due, last_at)) = self.last
-            && back_to_back
-        {
+        if !back_to_back {
+            self.before = self.long();
+            self.current = Elapsed::default();
+        } else if let Some((last_due, last_at)) = self.last {
             // Jitter may reorder: a packet may be due before the one given out before it.
-            self.scheduled_ns += i128::from(due) - i128::from(last_due);
-            self.actual_ns += at.saturating_sub(last_at);
+            let scheduled_ns = i128::from(due) - i128::from(last_due);
+            self.current = self.current.and(Elapsed { scheduled_ns, actual_ns: at.saturating_sub(last_at) });
         }
         self.last = Some((due, at));
     }
 
-    /// Time over which it was measured, in s.
+    /// Length of all backlogs that were long enough, in s.
     #[must_use]
     pub fn secs(&self) -> f64 {
-        self.actual_ns as f64 / 1e9
+        self.long().actual_ns as f64 / 1e9
     }
 
-    /// How much faster than planned packets came, as a share; `None` when nothing ever waited.
+    /// How much faster than planned packets came in them, as a share; `None` without any.
     #[must_use]
     pub fn error(&self) -> Option<f64> {
-        (self.actual_ns > 0).then(|| self.scheduled_ns as f64 / self.actual_ns as f64 - 1.0)
+        let long = self.long();
+        (long.actual_ns > 0).then(|| long.scheduled_ns as f64 / long.actual_ns as f64 - 1.0)
+    }
+
+    fn long(&self) -> Elapsed {
+        self.before.and(self.current.if_long())
     }
 }
 
@@ -102,24 +133,39 @@ mod tests {
 
     #[test]
     fn only_time_with_a_backlog_counts() {
-        let (mut pace, mut planned) = (Pace::default(), PlannedRate::default());
+        let mut planned = PlannedRate::default();
+        let mut pace = Pace::default();
         assert_eq!((pace.error(), planned.bps()), (None, None));
         for (at, back_to_back) in [(0, false), (MS, true), (900 * MS, false), (901 * MS, true)] {
-            pace.add(at, at, back_to_back);
             planned.add(at, 1000, back_to_back);
         }
-        assert_eq!((pace.error(), pace.secs(), planned.bps()), (Some(0.0), 0.002, Some(8_000_000.0)));
+        assert_eq!(planned.bps(), Some(8_000_000.0));
+        for (at, back_to_back) in [(0, false), (200 * MS, true), (900 * MS, false), (1000 * MS, true)] {
+            pace.add(at, at, back_to_back);
+        }
+        assert_eq!((pace.error(), pace.secs()), (Some(0.0), 0.3));
+    }
+
+    #[test]
+    fn a_late_first_packet_of_a_short_backlog_is_lateness_and_no_rate() {
+        let mut pace = Pace::default();
+        // Every 10 ms two packets 1 ms apart, the first of which is 0.2 ms late.
+        for start in (0..1000).map(|i| i * 10 * MS) {
+            pace.add(start, start + MS / 5, false);
+            pace.add(start + MS, start + MS, true);
+        }
+        assert_eq!((pace.error(), pace.secs()), (None, 0.0));
     }
 
     #[test]
     fn the_error_is_that_against_the_schedule_even_when_the_rate_changes() {
         let mut pace = Pace::default();
-        for at in [0, MS, 5 * MS] {
+        for at in [0, 100 * MS, 500 * MS] {
             pace.add(at, at, at > 0);
         }
         assert_eq!(pace.error(), Some(0.0));
-        // 1 ms late at the end of 9 ms.
-        pace.add(9 * MS, 10 * MS, true);
+        // 100 ms late at the end of 900 ms.
+        pace.add(900 * MS, 1000 * MS, true);
         assert!((pace.error().unwrap() + 0.1).abs() < 1e-12);
     }
 }

@@ -7,6 +7,8 @@ use ccactl_scenario::{Direction, FlowSpec, LINK, LinkSpec, Scenario};
 
 /// Slots beyond those that queues and wires need: small packets, and packets on the way back.
 const SPARE_SLOTS: u64 = 20_000;
+/// MTU of the runs that a host is calibrated with.
+const CALIBRATED_MTU: u32 = 1500;
 /// Keeps the random events of the two directions of a link apart; the link model counts its own streams below this bit.
 const DOWN_SEED_BIT: u64 = 1 << 48;
 
@@ -65,6 +67,13 @@ impl Topology {
             transmitters,
             names,
         }
+    }
+
+    /// [`Topology::carried_bps`] for a calibration, in which every packet has 1500 bytes: a host is limited by packets, and smaller
+    /// ones come the more often.
+    #[must_use]
+    pub fn calibrated_bps(&self) -> u64 {
+        self.carried_bps * u64::from(CALIBRATED_MTU) / u64::from(self.mtu.min(CALIBRATED_MTU))
     }
 }
 
