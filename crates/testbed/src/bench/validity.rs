@@ -208,6 +208,7 @@ mod tests {
     fn good() -> EmulatorReport {
         EmulatorReport {
             realtime: true,
+            reserved: true,
             cpu_s: 1.0,
             lateness: Lateness { packets: 1, p50_us: 10.0, p99_us: 900.0, p999_us: 3000.0, max_us: 9000.0 },
             flows: Vec::new(),

@@ -32,7 +32,7 @@ use crate::error::{Error, Result};
 use ccactl_link::Nanos;
 use engine::{Controls, Engine};
 use network::Network;
-use realtime::LockedMemory;
+use realtime::{LockedMemory, Standing};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
@@ -42,6 +42,8 @@ use std::thread::JoinHandle;
 pub struct EmulatorReport {
     /// Whether the thread had real-time priority and locked memory.
     pub realtime: bool,
+    /// Whether it had reserved CPU time (`SCHED_DEADLINE`) rather than a fixed priority.
+    pub reserved: bool,
     /// CPU time of the thread, in s.
     pub cpu_s: f64,
     /// Scheduled against actual time of every packet, both directions.
@@ -68,6 +70,7 @@ pub struct EmulatorReport {
 struct Ended {
     engine: Engine,
     realtime: bool,
+    reserved: bool,
     cpu_s: f64,
 }
 
@@ -88,18 +91,20 @@ impl Emulator {
                 let controls = controls.clone();
                 move || {
                     let locked = LockedMemory::lock();
+                    let calibrated_bps = topology.calibrated_bps();
                     let Topology { transmitters, paths, carried_bps, mtu, packets, .. } = topology;
                     let network = Network::new(transmitters, paths, packets, duration);
                     let mut engine = Engine::new(devices, network, carried_bps, mtu, packets);
-                    let raised = realtime::raise_thread();
-                    let realtime = locked.is_ok() && raised.is_ok();
+                    let standing = realtime::raise_thread(calibrated_bps);
+                    let realtime = locked.is_ok() && standing != Standing::Ordinary;
+                    let reserved = standing == Standing::Reserved;
                     if !realtime {
                         tracing::warn!("emulator: no real-time priority or locked memory; packets may be late");
                     }
                     // The other side only goes away when it has panicked.
                     let _ = ready.send(());
                     engine.run(&controls);
-                    Ended { engine, realtime, cpu_s: clock::thread_cpu_s() }
+                    Ended { engine, realtime, reserved, cpu_s: clock::thread_cpu_s() }
                 }
             })
             .map_err(Error::system("start the emulator's thread"))?;
@@ -129,13 +134,14 @@ impl Drop for Emulator {
     }
 }
 
-fn report(Ended { engine, realtime, cpu_s }: Ended) -> EmulatorReport {
+fn report(Ended { engine, realtime, reserved, cpu_s }: Ended) -> EmulatorReport {
     // Data of downloads come through the bottleneck's other transmitter: the one that had more to do is judged.
     let [up, down] = engine.paces;
     let pace = if down.secs() > up.secs() { down } else { up };
     let network = engine.network();
     EmulatorReport {
         realtime,
+        reserved,
         cpu_s,
         lateness: engine.lateness.lateness(),
         flows: network.flows(),

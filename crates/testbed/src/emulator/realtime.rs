@@ -1,8 +1,7 @@
 //! Makes the calling thread punctual.
 
-use crate::host::priority;
+use crate::host::priority::{self, Reservation};
 use nix::sys::mman::{MlockAllFlags, mlockall, munlockall};
-use std::io;
 use std::sync::Mutex;
 
 /// How many emulators of this process want its memory locked.
@@ -35,11 +34,39 @@ impl Drop for LockedMemory {
     }
 }
 
-/// SCHED_FIFO and the finest timer for the calling thread.
-pub fn raise_thread() -> io::Result<()> {
-    // The slack is only for the case that the priority is refused: FIFO threads have none.
+/// Reservations are renewed so often: who has used one up waits for less than this.
+const PERIOD_NS: u64 = 10_000_000;
+
+/// What a path needs of a CPU, with room: an emulator used 3 % of one for 1.5 Mbit/s, 26 % for 100 Mbit/s and 85 % for 600 Mbit/s of
+/// 1500-byte packets on the host of docs/performance.md. Two at 100 Mbit/s must fit into what the kernel lets be reserved of two CPUs
+/// (95 % each), and one thread cannot have more than one CPU.
+fn reservation(calibrated_bps: u64) -> Reservation {
+    let percent = (10 + calibrated_bps * 60 / 100_000_000).min(85);
+    Reservation { runtime_ns: PERIOD_NS / 100 * percent, period_ns: PERIOD_NS }
+}
+
+/// How a thread comes to its CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Reserved CPU time (`SCHED_DEADLINE`).
+    Reserved,
+    /// A fixed priority (`SCHED_FIFO`).
+    Priority,
+    /// As every process.
+    Ordinary,
+}
+
+/// A reservation of CPU time for the calling thread, else a fixed priority, and the finest timer. The rate is
+/// [`Topology::calibrated_bps`](super::topology::Topology::calibrated_bps).
+pub fn raise_thread(calibrated_bps: u64) -> Standing {
+    // The slack is only for the case that both are refused: such threads have none.
     let _ = nix::sys::prctl::set_timerslack(1);
-    priority::EMULATOR.take()
+    let reserved = reservation(calibrated_bps).take();
+    match reserved.is_err().then(|| priority::EMULATOR.take()) {
+        None => Standing::Reserved,
+        Some(Ok(())) => Standing::Priority,
+        Some(Err(_)) => Standing::Ordinary,
+    }
 }
 
 #[cfg(test)]
@@ -66,5 +93,11 @@ mod tests {
         assert!(locked_kib() > 0, "the second holder still needs it");
         drop(second);
         assert_eq!(locked_kib(), 0);
+    }
+
+    #[test]
+    fn a_reservation_grows_with_the_rate_and_leaves_room_for_a_second_one() {
+        let percent = |bps| reservation(bps).runtime_ns * 100 / reservation(bps).period_ns;
+        assert_eq!([1_500_000, 20_000_000, 100_000_000, 600_000_000].map(percent), [10, 22, 70, 85]);
     }
 }

@@ -58,6 +58,9 @@ pub struct Timekeeping {
     pub lateness: Lateness,
     /// Whether the emulator had real-time priority.
     pub realtime: bool,
+    /// Whether the emulator's thread had reserved CPU time (`SCHED_DEADLINE`) rather than a fixed priority.
+    #[serde(default)]
+    pub reserved: bool,
     /// Packets refused by the TUN devices.
     pub write_failures: u64,
 }
@@ -117,6 +120,7 @@ impl Timekeeping {
             backlogged_s: emulator.backlogged_s,
             lateness: emulator.lateness,
             realtime: emulator.realtime,
+            reserved: emulator.reserved,
             write_failures: emulator.troubles.write_failures,
         }
     }
