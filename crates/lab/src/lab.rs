@@ -43,8 +43,10 @@ const DISK_BYTES: u64 = 4 << 30;
 const SPACE_FOR_A_RUN: u64 = 512 << 20;
 /// What a kernel says before it gives up (kernel/panic.c).
 const PANIC: &str = "Kernel panic";
+/// What it says before that, when it found a fault of its own (arch/x86/kernel/dumpstack.c, arch/x86/mm/fault.c).
+const FAULTS: &[&str] = &["BUG: ", "Oops: "];
 /// Lines of the console that an error shows.
-const CONSOLE_LINES: usize = 15;
+const CONSOLE_LINES: usize = 30;
 
 /// How guests are run.
 #[derive(Debug, Clone)]
@@ -190,12 +192,15 @@ impl Lab {
     }
 }
 
-/// What a console said last; of a panic the line that says why, which comes before the trace, and what follows it.
+/// What a console said last; of a panic the fault that led to it, or the line that says why, which both come before long traces.
 fn last_lines(console: &str) -> String {
     let lines: Vec<&str> = console.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     let panic = lines.iter().position(|line| line.contains(PANIC));
-    let from = panic.unwrap_or_else(|| lines.len().saturating_sub(CONSOLE_LINES));
-    let shown: Vec<&str> = lines.iter().skip(from).take(CONSOLE_LINES).copied().collect();
+    let fault = lines.iter().position(|line| FAULTS.iter().any(|fault| line.contains(fault)));
+    let from = fault.or(panic).unwrap_or_else(|| lines.len().saturating_sub(CONSOLE_LINES));
+    let until = lines.len().min(from + CONSOLE_LINES);
+    let mut shown = lines[from..until].to_vec();
+    shown.extend(panic.filter(|panic| *panic >= until).map(|panic| lines[panic]));
     if shown.is_empty() { "(it said nothing)".to_owned() } else { shown.join("\n") }
 }
 
@@ -209,6 +214,9 @@ mod tests {
         let shown = last_lines(&format!("booting\n\n[1.0] {PANIC} - not syncing: why\n{trace}"));
         assert!(shown.starts_with("[1.0] Kernel panic - not syncing: why\ntrace 0\n"), "{shown}");
         assert_eq!(shown.lines().count(), CONSOLE_LINES);
+        let shown = last_lines(&format!("booting\n[1.0] BUG: kernel NULL pointer\n{trace}[1.1] {PANIC} - not syncing\n"));
+        assert!(shown.starts_with("[1.0] BUG: kernel NULL pointer\ntrace 0\n"), "{shown}");
+        assert!(shown.ends_with("[1.1] Kernel panic - not syncing"), "{shown}");
         assert!(last_lines(&trace).ends_with("trace 38\ntrace 39"));
         assert_eq!(last_lines("\n"), "(it said nothing)");
     }
