@@ -51,7 +51,7 @@ Usage: cargo xtask COMMAND
   vm matrix [--clock virtual|host] [KERNEL…]
                         setup, build, then every algorithm on seven kernels in the virtual lab (no root; downloads kernels), as the
                         table of docs/kernels.md; with KERNELs such as 6.12 only prints; 6 when one loads and does not work
-  vm fidelity [--kernel KERNEL] [--dir DIR] [--only NAME,…] [--paths NAME,…] [--tables-only]
+  vm fidelity [--kernel KERNEL] [--dir DIR] [--only NAME,…] [--paths NAME,…] [--phases N] [--tables-only]
                         setup, build, then every algorithm that Linux has too beside the kernel's own, ACK by ACK, in the virtual lab
                         (no root); without arguments the tables of docs/fidelity.md; 6 when one differs before the first loss or mark
   vm cost [--kernel KERNEL] [--only NAME,…] [--megabytes N]

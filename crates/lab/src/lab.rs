@@ -214,7 +214,8 @@ mod tests {
         let shown = last_lines(&format!("booting\n\n[1.0] {PANIC} - not syncing: why\n{trace}"));
         assert!(shown.starts_with("[1.0] Kernel panic - not syncing: why\ntrace 0\n"), "{shown}");
         assert_eq!(shown.lines().count(), CONSOLE_LINES);
-        let shown = last_lines(&format!("booting\n[1.0] BUG: kernel NULL pointer\n{trace}[1.1] {PANIC} - not syncing\n"));
+        let shown =
+            last_lines(&format!("booting\n[1.0] BUG: kernel NULL pointer\n{trace}[1.1] {PANIC} - not syncing\n"));
         assert!(shown.starts_with("[1.0] BUG: kernel NULL pointer\ntrace 0\n"), "{shown}");
         assert!(shown.ends_with("[1.1] Kernel panic - not syncing"), "{shown}");
         assert!(last_lines(&trace).ends_with("trace 38\ntrace 39"));

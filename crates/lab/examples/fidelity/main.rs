@@ -1,6 +1,6 @@
 //! `cargo xtask vm fidelity`: every algorithm that Linux has too beside the kernel's own, ACK by ACK, in the virtual lab.
 //!
-//! `CCACTL=…/ccactl fidelity [--kernel KERNEL] [--dir DIR] [--only NAME,…] [--paths NAME,…] [--tables-only]`. Results of guests stay in
+//! `CCACTL=…/ccactl fidelity [--kernel KERNEL] [--dir DIR] [--only NAME,…] [--paths NAME,…] [--phases N] [--tables-only]`. Results of guests stay in
 //! DIR, and what is there already is not run again. Ends with 6 when a twin differs before the first loss or mark.
 
 mod compare;
@@ -10,7 +10,7 @@ mod table;
 mod trace;
 
 use paths::{PATHS, Path, TWINS};
-use runs::Guests;
+use runs::{Guests, PHASES_US};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -23,6 +23,7 @@ struct Wishes {
     dir: PathBuf,
     twins: Vec<(&'static str, &'static str)>,
     paths: Vec<Path>,
+    phases: usize,
     tables_only: bool,
 }
 
@@ -42,7 +43,7 @@ fn run() -> Result<bool, Failure> {
     let wishes = wishes(std::env::args().skip(1))?;
     let guests = Guests::new(&wishes.kernel, wishes.dir.clone())?;
     if !wishes.tables_only {
-        guests.run(&wishes.twins, &wishes.paths)?;
+        guests.run(&wishes.twins, &wishes.paths, wishes.phases)?;
     }
     let rows = table::rows(&guests, &wishes.twins, &wishes.paths)?;
     println!("{}", table::markdown(&guests.release, &rows));
@@ -55,6 +56,7 @@ fn wishes(mut words: impl Iterator<Item = String>) -> Result<Wishes, Failure> {
         dir: "target/vm-fidelity".into(),
         twins: TWINS.to_vec(),
         paths: PATHS.to_vec(),
+        phases: PHASES_US.len(),
         tables_only: false,
     };
     while let Some(word) = words.next() {
@@ -64,11 +66,13 @@ fn wishes(mut words: impl Iterator<Item = String>) -> Result<Wishes, Failure> {
             "--dir" => wishes.dir = value()?.into(),
             "--only" => wishes.twins = chosen(TWINS, &value()?, |twin| twin.0)?,
             "--paths" => wishes.paths = chosen(PATHS, &value()?, |path| path.name)?,
+            "--phases" => wishes.phases = value()?.parse()?,
             "--tables-only" => wishes.tables_only = true,
             _ => {
-                return Err(
-                    format!("no option {word}: expected --kernel, --dir, --only, --paths or --tables-only").into()
-                );
+                return Err(format!(
+                    "no option {word}: expected --kernel, --dir, --only, --paths, --phases or --tables-only"
+                )
+                .into());
             }
         }
     }

@@ -71,12 +71,18 @@ impl Guests {
         self.dir.join(&self.release).join(path.name).join(format!("{twin}-{side}-{phase_us}us"))
     }
 
-    /// Runs what is not there yet, one guest per core.
-    pub fn run(&self, twins: &[(&'static str, &'static str)], paths: &[Path]) -> Result<(), Failure> {
+    /// Whether a run is there.
+    pub fn has(&self, path: &Path, twin: &str, side: Side, phase_us: u32) -> bool {
+        self.folder(path, twin, side, phase_us).join(bench::LAB_FILE).is_file()
+    }
+
+    /// Runs what is not there yet of so many start phases, one guest per core.
+    pub fn run(&self, twins: &[(&'static str, &'static str)], paths: &[Path], phases: usize) -> Result<(), Failure> {
         let mut runs = Vec::new();
-        for path in paths {
-            for twin in twins.iter().filter(|twin| path.is_for(twin.0)) {
-                for phase_us in PHASES_US {
+        // One phase after the other: the first alone shows where traces part, the others are for the statistics after that.
+        for phase_us in PHASES_US.into_iter().take(phases) {
+            for path in paths {
+                for twin in twins.iter().filter(|twin| path.is_for(twin.0)) {
                     runs.extend([Side::Ours, Side::Native].map(|side| Run {
                         path: *path,
                         twin: *twin,
@@ -86,7 +92,7 @@ impl Guests {
                 }
             }
         }
-        runs.retain(|run| !self.folder(&run.path, run.twin.0, run.side, run.phase_us).join(bench::LAB_FILE).is_file());
+        runs.retain(|run| !self.has(&run.path, run.twin.0, run.side, run.phase_us));
         let (all, start) = (runs.len(), Instant::now());
         let queue = Mutex::new(runs.into_iter());
         let stop = AtomicBool::new(false);

@@ -35,15 +35,19 @@ impl Row {
     }
 }
 
-/// Reads every trace that belongs to these twins and paths.
+/// Reads every trace that is there of these twins and paths.
 pub fn rows(guests: &Guests, twins: &[(&'static str, &'static str)], paths: &[Path]) -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     for (twin, _) in twins {
         for path in paths.iter().filter(|path| path.is_for(twin)) {
+            let has = |phase: &u32| [Side::Ours, Side::Native].iter().all(|side| guests.has(path, twin, *side, *phase));
+            let phases: Vec<u32> = PHASES_US.into_iter().filter(has).collect();
             let of = |side| -> Result<Vec<Vec<Ack>>, Failure> {
-                PHASES_US.iter().map(|phase| trace::of_main(&guests.folder(path, twin, side, *phase))).collect()
+                phases.iter().map(|phase| trace::of_main(&guests.folder(path, twin, side, *phase))).collect()
             };
-            rows.push(row(twin, path, &of(Side::Ours)?, &of(Side::Native)?));
+            if !phases.is_empty() {
+                rows.push(row(twin, path, &of(Side::Ours)?, &of(Side::Native)?));
+            }
         }
     }
     Ok(rows)
@@ -85,7 +89,7 @@ fn spread(values: impl Iterator<Item = f64>) -> (f64, f64) {
 /// The table, and below it where each twin parts from the native one at the first phase.
 pub fn markdown(release: &str, rows: &[Row]) -> String {
     let mut text = format!(
-        "Linux {release}, {} start phases.\n\n| algorithm | path | equal up to the first loss or mark | ours from native [packets] | native from itself: mean, most | within | \
+        "Linux {release}, up to {} start phases.\n\n| algorithm | path | equal up to the first loss or mark | ours from native [packets] | native from itself: mean, most | within | \
          mean cwnd, ours | native | goodput, ours | native |\n|---|---|---|---:|---:|---|---:|---:|---:|---:|\n",
         PHASES_US.len()
     );
