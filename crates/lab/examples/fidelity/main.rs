@@ -6,6 +6,8 @@
 mod compare;
 mod paths;
 mod runs;
+#[cfg(test)]
+mod short;
 mod table;
 mod trace;
 
@@ -41,7 +43,9 @@ fn main() -> ExitCode {
 /// Whether no twin differs before the first loss or mark.
 fn run() -> Result<bool, Failure> {
     let wishes = wishes(std::env::args().skip(1))?;
-    let guests = Guests::new(&wishes.kernel, wishes.dir.clone())?;
+    let program = std::env::var_os("CCACTL").map(PathBuf::from);
+    let program = program.ok_or("expected the path of ccactl in CCACTL, as `cargo xtask vm fidelity` sets it")?;
+    let guests = Guests::new(&wishes.kernel, wishes.dir.clone(), program)?;
     if !wishes.tables_only {
         guests.run(&wishes.twins, &wishes.paths, wishes.phases)?;
     }

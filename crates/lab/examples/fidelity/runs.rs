@@ -43,11 +43,8 @@ struct Run {
 }
 
 impl Guests {
-    /// Under a kernel of Debian's.
-    pub fn new(kernel: &str, dir: PathBuf) -> Result<Guests, Failure> {
-        let Some(program) = std::env::var_os("CCACTL").map(PathBuf::from) else {
-            return Err("expected the path of ccactl in CCACTL, as `cargo xtask vm fidelity` sets it".into());
-        };
+    /// Under a kernel of Debian's, with `ccactl` as `program`.
+    pub fn new(kernel: &str, dir: PathBuf, program: PathBuf) -> Result<Guests, Failure> {
         let kernel = Cache::of_user()?.kernel(&kernel.parse()?, &mut |line| eprintln!("{line}"))?;
         let release = kernel.release.clone();
         let lab = Lab {

@@ -9,9 +9,9 @@ use std::sync::atomic::AtomicBool;
 
 const COMMAND_LIMIT_S: u64 = 600;
 /// Of a run; its first second, with slow start, is part of it.
-const DURATION_S: u32 = 10;
+const DURATION_S: u32 = 6;
 /// How often the recorder takes a row: hardly ever, and with every ACK.
-const EVERY: [&str; 2] = ["10s", "ack"];
+const EVERY: [&str; 2] = ["6s", "ack"];
 
 /// What a run took.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -19,8 +19,6 @@ use std::time::Instant;
 /// Slow start and first touches of memory, not measured.
 const WARM_UP_BYTES: u64 = 8 << 20;
 const CHUNK: usize = 128 * 1024;
-/// USER_HZ, the unit of `/proc/stat`.
-const TICK_NS: u64 = 10_000_000;
 
 /// What a transfer took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,14 +141,13 @@ fn segments_in(socket: &TcpStream) -> Result<u64, Failure> {
     Ok(u64::from(u32::from_ne_bytes(raw[SEGS_IN..SEGS_IN + 4].try_into()?)))
 }
 
-/// Of all CPUs, which is one.
+/// Time without anything to run, of all CPUs, which are one: `/proc/stat` would count it in hundredths of a second
+/// (kernel/time/timer_list.c).
 fn idle_ns() -> Result<u64, Failure> {
-    let text = fs::read_to_string("/proc/stat")?;
-    let ticks: Vec<u64> =
-        text.lines().next().unwrap_or_default().split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    // proc(5): user, nice, system, idle, iowait.
-    let [_, _, _, idle, waiting, ..] = ticks[..] else { return Err("/proc/stat has no idle time".into()) };
-    Ok((idle + waiting) * TICK_NS)
+    let text = fs::read_to_string("/proc/timer_list")?;
+    let slept = text.lines().filter_map(|line| line.trim().strip_prefix(".idle_sleeptime")?.split_whitespace().nth(1));
+    let slept: Vec<u64> = slept.map(str::parse).collect::<Result<_, _>>()?;
+    if slept.is_empty() { Err("/proc/timer_list has no idle time".into()) } else { Ok(slept.iter().sum()) }
 }
 
 fn bring_up_loopback() -> Result<(), Failure> {
