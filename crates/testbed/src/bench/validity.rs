@@ -27,6 +27,10 @@ const LATENESS_P999_US: f64 = 10_000.0;
 /// Faster links have more packets in the same pause.
 const FAST_LATENESS_P999_US: f64 = 20_000.0;
 
+/// On a slow link a pause is worth what it delays: so many transmissions of 1500 bytes are nothing that an algorithm sees beside its own
+/// queue. 40 ms at 1.5 Mbit/s; below 6 Mbit/s they are more than the limit above.
+const LATE_TRANSMISSIONS: f64 = 5.0;
+
 /// More packets than any receive window holds: 65 535 · 2¹⁴ bytes (RFC 7323 2.3) in segments of 536 bytes (RFC 9293 3.7.1) are 2.0
 /// million. A window beyond was not the algorithm's choice; `docs/fidelity.md` tells of a kernel that makes such ones.
 const IMPOSSIBLE_CWND_PKTS: u32 = 1 << 21;
@@ -38,7 +42,7 @@ pub struct Limits {
     pub lateness_p99_us: f64,
     /// The same for faster links.
     pub fast_lateness_p99_us: f64,
-    /// 99.9th percentile of the lateness, links up to 100 Mbit/s.
+    /// 99.9th percentile of the lateness, links up to 100 Mbit/s; slow ones have five transmissions of 1500 bytes.
     #[serde(default = "lateness_p999_us")]
     pub lateness_p999_us: f64,
     /// The same for faster links.
@@ -92,7 +96,8 @@ impl Limits {
     #[must_use]
     pub fn lateness_us(&self, carried_bps: u64) -> (f64, f64) {
         if carried_bps <= PACKETWISE_BPS {
-            (self.lateness_p99_us, self.lateness_p999_us)
+            let transmission_us = 1500.0 * 8.0 * 1e6 / carried_bps.max(1) as f64;
+            (self.lateness_p99_us, self.lateness_p999_us.max(LATE_TRANSMISSIONS * transmission_us))
         } else {
             (self.fast_lateness_p99_us, self.fast_lateness_p999_us)
         }
@@ -271,6 +276,13 @@ mod tests {
         let report = EmulatorReport { lateness: late, backlogged_s: 0.9, rate_error: Some(0.5), ..good() };
         let busy = CpuUse { run_waiting: Some(0.7), ..QUIET };
         assert_eq!(judge(1_000_000_000, &report, 0, (0, 0), busy), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_slow_link_may_be_late_by_some_of_its_transmissions() {
+        let with = |p999_us| EmulatorReport { lateness: Lateness { p999_us, ..good().lateness }, ..good() };
+        assert_eq!(judge(1_500_000, &with(39_000.0), 0, (0, 0), QUIET), Vec::<String>::new());
+        assert_eq!(judge(1_500_000, &with(41_000.0), 0, (0, 0), QUIET).len(), 1);
     }
 
     fn flow(socket_empty: Option<f64>, cwnd_max_pkts: Option<u32>) -> FlowResult {
