@@ -66,7 +66,7 @@ static __always_inline u32 hstcp_last_row(void)
 /* The row in use, whatever the private area holds before init. */
 static __always_inline u32 hstcp_row(const struct hstcp *ca)
 {
-	return min(ca->row, hstcp_last_row());
+	return cc_index(min(ca->row, hstcp_last_row()), HSTCP_ROWS);
 }
 
 /* The first row that is not below this window, or the last one: a binary search over the number of rows below it. */

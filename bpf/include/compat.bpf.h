@@ -48,4 +48,16 @@ static __always_inline int cc_set_app_limited(struct tcp_sock *tp, u32 value)
 	return 1;
 }
 
+/*
+ * An index of an array of `count` elements, for a verifier that knows no bound of it. clang compares one copy of a
+ * value and uses another; Linux 6.1 does not carry the bound over from the one to the other (seen with hstcp:
+ * "unbounded memory access"), 6.12 does. The assembly emits nothing: it makes the value one that clang knows as little
+ * of as the verifier does, so that the comparison stays and is that of the copy in use.
+ */
+static __always_inline u32 cc_index(u32 index, u32 count)
+{
+	asm volatile("" : "+r"(index));
+	return index < count ? index : count - 1;
+}
+
 #endif /* CCACTL_COMPAT_BPF_H */

@@ -15,10 +15,11 @@ struct Generated {
     text: fn(&str) -> Result<String>,
 }
 
+/// Lines of a file between which a stretch is written by a command.
 #[derive(Clone, Copy)]
-struct Markers {
-    begin: &'static str,
-    end: &'static str,
+pub struct Markers {
+    pub begin: &'static str,
+    pub end: &'static str,
 }
 
 const ALGORITHMS: Generated = Generated {
@@ -106,7 +107,7 @@ impl Generated {
 }
 
 /// The text with what stands between the markers replaced.
-fn splice(file: &str, Markers { begin, end }: Markers, text: &str, between: &str) -> Result<String> {
+pub fn splice(file: &str, Markers { begin, end }: Markers, text: &str, between: &str) -> Result<String> {
     let missing = |marker| Error::new(FAILURE, format!("{file} has no line `{marker}`"));
     let (before, rest) = text.split_once(begin).ok_or_else(|| missing(begin))?;
     let (_, after) = rest.split_once(end).ok_or_else(|| missing(end))?;

@@ -13,6 +13,7 @@ mod setup;
 mod shell;
 mod soak;
 mod test;
+mod vm;
 
 use error::{Error, Result};
 use std::process::ExitCode;
@@ -47,6 +48,16 @@ Usage: cargo xtask COMMAND
   soak [--quick] [--seed N] [--connections N] [--swaps N] [--kills N]
                         setup, build, then 200 swaps and 50 kills of ccactl under 2 000 connections on which every byte
                         is checked (root; five minutes); the section of docs/reliability.md
+  vm matrix [--clock virtual|host] [KERNEL…]
+                        setup, build, then every algorithm on seven kernels in the virtual lab (no root; downloads kernels), as the
+                        table of docs/kernels.md; with KERNELs such as 6.12 only prints; 6 when one loads and does not work
+  vm fidelity [--kernel KERNEL] [--dir DIR] [--only NAME,…] [--paths NAME,…] [--phases N] [--tables-only]
+                        setup, build, then every algorithm that Linux has too beside the kernel's own, ACK by ACK, in the virtual lab
+                        (no root); without arguments the tables of docs/fidelity.md; 6 when one differs before the first loss or mark
+  vm cost [--kernel KERNEL] [--only NAME,…] [--megabytes N]
+                        setup, build, then guest time per megabyte and ACK of every algorithm and of the kernel's own, with and without
+                        a recording, in the virtual lab (no root); without arguments the tables of docs/performance.md; 6 when one of
+                        ours costs more than 1.01 of its twin
   lint [--deny]         fmt, clippy, rustdoc, clang-format, generated text, cargo-deny (--deny installs it)
   gen [--check]         Write the tables of README.md and docs/schema.md from the code; --check only compares
   fuzz NAME [SECONDS]   Fuzz one input format, a minute unless said otherwise, from fuzz/seeds/NAME and what earlier
@@ -88,6 +99,9 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         ("bench", ["emulator", args @ ..]) => bench::emulator(args)?,
         ("bench", ["report", args @ ..]) => bench::report(args)?,
         ("soak", args) => soak::run(args)?,
+        ("vm", ["matrix", args @ ..]) => vm::matrix(args)?,
+        ("vm", ["fidelity", args @ ..]) => vm::fidelity(args)?,
+        ("vm", ["cost", args @ ..]) => vm::cost(args)?,
         ("lint", []) => lint::run(false)?,
         ("lint", ["--deny"]) => lint::run(true)?,
         ("gen", []) => generate::run(false)?,
@@ -96,7 +110,7 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         ("fuzz", [target, seconds]) if seconds.parse::<u32>().is_ok() => {
             fuzz::run(target, seconds.parse().unwrap_or(FUZZ_SECONDS))?;
         }
-        ("setup" | "test" | "measure" | "bench" | "lint" | "gen" | "fuzz", _) => {
+        ("setup" | "test" | "measure" | "bench" | "vm" | "lint" | "gen" | "fuzz", _) => {
             return Err(Error::new(error::USAGE, format!("{command} does not take `{}`\n\n{USAGE}", rest.join(" "))));
         }
         _ => return Err(Error::new(error::USAGE, format!("no command `{command}`\n\n{USAGE}"))),

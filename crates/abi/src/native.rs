@@ -27,5 +27,9 @@ pub const NAMES: &[&str] = &[
     "yeah",
 ];
 
+/// Those of them that Linux lets no BPF program choose for a socket: a struct_ops of BPF might write to the pointer that cdg keeps in the
+/// socket (net/core/filter.c, `sol_tcp_sockopt_congestion`). An application can choose it.
+pub const NOT_BY_BPF: &[&str] = &["cdg"];
+
 /// Those of them that negotiate ECN in the SYN.
 pub const NEGOTIATE_ECN: &[&str] = &["dctcp", "prague"];

@@ -11,6 +11,7 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
         let rollout = || cause.downcast_ref::<ccactl_rollout::Error>().map(ccactl_rollout::Error::exit_code);
         let testbed = || cause.downcast_ref::<ccactl_testbed::Error>().map(ccactl_testbed::Error::exit_code);
         let suites = || cause.downcast_ref::<ccactl_suites::Error>().map(ccactl_suites::Error::exit_code);
+        let lab = || cause.downcast_ref::<ccactl_lab::Error>().map(ccactl_lab::Error::exit_code);
         let exporter = || {
             let bounds =
                 cause.downcast_ref::<ccactl_exporter::BoundsError>().map(ccactl_exporter::BoundsError::exit_code);
@@ -22,7 +23,7 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
             file.or_else(|| cause.downcast_ref::<ccactl_fleet::Error>().map(ccactl_fleet::Error::exit_code))
         };
         let measuring = || collector().or_else(report).or_else(live).or_else(exporter);
-        loader().or_else(measuring).or_else(rollout).or_else(testbed).or_else(suites).or_else(fleet)
+        loader().or_else(measuring).or_else(rollout).or_else(testbed).or_else(suites).or_else(fleet).or_else(lab)
     };
     error.chain().find_map(code).unwrap_or(exit::FAILURE)
 }

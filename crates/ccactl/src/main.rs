@@ -56,6 +56,9 @@ enum Command {
     /// One end of a bench flow (started by `bench` itself)
     #[command(name = "__flow", hide = true)]
     Flow(commands::flow::Args),
+    /// Inside a guest of the virtual lab (started by the lab itself)
+    #[command(name = commands::guest::INIT, hide = true)]
+    Guest,
 }
 
 impl Command {
@@ -102,6 +105,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => commands::bench::run(args),
         Command::Demo(args) => commands::demo::run(args),
         Command::Flow(args) => commands::flow::run(args),
+        Command::Guest => commands::guest::run(),
     };
     match result {
         Ok(code) => code,

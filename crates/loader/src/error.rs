@@ -30,6 +30,11 @@ pub enum Error {
     UnknownAlgorithm { name: String, nearest: Vec<String> },
     #[error("the kernel has no algorithm '{name}' and no module tcp_{name}; it has {available}")]
     UnknownNative { name: String, available: String },
+    #[error(
+        "native:{name} cannot be given to a cgroup: Linux lets no BPF program choose it (net/core/filter.c); have the application set \
+         TCP_CONGESTION, or load '{name}', which is ccactl's own"
+    )]
+    NativeNotByBpf { name: String },
     #[error("native:{name} is the kernel's own algorithm and takes no {option}")]
     NativeTakesNo { name: String, option: &'static str },
     #[error("{algorithm} has no tunable '{name}'{}", tunable_hint(algorithm, nearest))]
@@ -135,6 +140,7 @@ impl Error {
         match self {
             Self::UnknownAlgorithm { .. }
             | Self::UnknownNative { .. }
+            | Self::NativeNotByBpf { .. }
             | Self::NativeTakesNo { .. }
             | Self::UnknownTunable { .. }
             | Self::BadTunable { .. }

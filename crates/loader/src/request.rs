@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::names;
 use ccactl_abi::layout::NAME_LEN;
-use ccactl_abi::{Algorithm, Tunable};
+use ccactl_abi::{Algorithm, Tunable, native};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt::TcpCongestion};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -178,6 +178,9 @@ pub(crate) fn require_native(name: &str) -> Result<()> {
     if name.is_empty() || name.len() >= NAME_LEN || Algorithm::by_kernel_name(name).is_some() {
         return Err(unknown());
     }
+    if native::NOT_BY_BPF.contains(&name) {
+        return Err(Error::NativeNotByBpf { name: name.to_owned() });
+    }
     let probe = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)
         .map_err(|errno| Error::Io { what: "cannot open a TCP socket".to_owned(), source: errno.into() })?;
     setsockopt(&probe, TcpCongestion, &OsString::from(name)).map_err(|_| unknown())
@@ -235,6 +238,14 @@ mod tests {
         assert_eq!((choice.kernel_name(), choice.algorithm_name().as_str()), ("f_bbrv2", "f-bbrv2"));
         let native = Choice::parse("native:cubic", &[], None).unwrap();
         assert_eq!((native.kernel_name(), native.algorithm_name().as_str()), ("cubic", "native:cubic"));
+    }
+
+    /// The kernel says so only when a socket is to get it, and then the socket would keep the host's default.
+    #[test]
+    fn a_native_algorithm_that_no_program_may_choose_is_refused() {
+        let choice = Choice::parse("native:cdg", &[], None).unwrap();
+        let error = choice.check_native().unwrap_err();
+        assert!(error.to_string().starts_with("native:cdg cannot be given to a cgroup"), "{error}");
     }
 
     #[test]

@@ -16,6 +16,8 @@ use requirement::{REQUIREMENTS, Requirement};
 pub enum Scope {
     /// Building and running `ccactl`, which calls no other program.
     Build,
+    /// Guests of the virtual lab.
+    Lab,
     /// `cargo xtask test`.
     Test,
     /// `cargo xtask lint`.
@@ -23,9 +25,13 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Whether it needs what another one needs: everything is built first.
+    /// Whether it needs what another one needs: everything is built first, and tests boot guests.
     fn includes(self, other: Scope) -> bool {
-        other == Scope::Build || other == self
+        match other {
+            Scope::Build => true,
+            Scope::Lab => self != Scope::Build,
+            other => other == self,
+        }
     }
 }
 

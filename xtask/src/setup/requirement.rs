@@ -70,6 +70,26 @@ pub const REQUIREMENTS: &[Requirement] = &[
         works: || ["chromium", "chromedriver"].iter().all(|tool| succeeds(Command::new(tool).arg("--version"))),
     },
     Requirement {
+        name: "qemu-system-x86_64",
+        purpose: "boots other kernels in the virtual lab",
+        scope: Scope::Lab,
+        packages: Packages {
+            debian: "qemu-system-x86",
+            fedora: "qemu-system-x86-core",
+            suse: "qemu-x86",
+            arch: "qemu-system-x86",
+            alpine: "qemu-system-x86_64",
+        },
+        works: || succeeds(Command::new("qemu-system-x86_64").arg("--version")),
+    },
+    Requirement {
+        name: "xz",
+        purpose: "unpacks the modules of kernels for the virtual lab",
+        scope: Scope::Lab,
+        packages: Packages { debian: "xz-utils", fedora: "xz", suse: "xz", arch: "xz", alpine: "xz" },
+        works: || succeeds(Command::new("xz").arg("--version")),
+    },
+    Requirement {
         name: "make",
         purpose: "builds libbpf",
         scope: Scope::Build,

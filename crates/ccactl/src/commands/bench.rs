@@ -1,9 +1,10 @@
 //! `ccactl bench`
 
-use super::{bench_view, calibrate, output, suite};
+use super::{bench_view, calibrate, lab, output, suite};
 use anyhow::{Context, Result};
 use ccactl_abi::exit;
 use ccactl_loader::Loader;
+use ccactl_scenario::units::Span;
 use ccactl_scenario::{Override, Scenario};
 use ccactl_testbed::bench::{self, Backend, BenchResult, Interrupt, Limits, Options, OutputDir};
 use ccactl_testbed::host::clean;
@@ -32,6 +33,12 @@ pub struct Args {
     /// Try a run that is not valid up to so many times
     #[arg(long, value_name = "N", default_value_t = bench::ATTEMPTS, value_parser = clap::value_parser!(u32).range(1..))]
     attempts: u32,
+    /// Start each run so long after a full second of the monotonic clock, from which the kernel counts its timer interrupts [default:
+    /// at once]
+    #[arg(long, value_name = "TIME")]
+    start_phase: Option<Span>,
+    #[command(flatten)]
+    lab: lab::Args,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -117,7 +124,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let scenario = Scenario::open(&name, &args.changes.overrides()).map_err(ccactl_testbed::Error::from)?;
     let folder = args.output.unwrap_or_else(|| format!("ccactl-bench-{}-{}", scenario.name, utc_now()).into());
     let interrupt = interrupt_flag()?;
-    let how = How { attempts: args.attempts, backend: args.link };
+    let how = How { attempts: args.attempts, backend: args.link, phase: args.start_phase };
+    if args.lab.is_asked_for() {
+        return args.lab.carry_out(&scenario, &folder, how, args.json, &interrupt);
+    }
     let result = carry_out(&scenario, &folder, how, None, &interrupt)?;
     if args.json {
         output::json(&result)?;
@@ -134,6 +144,8 @@ pub struct How {
     pub attempts: u32,
     /// Who carries the packets.
     pub backend: Backend,
+    /// Start each run so long after a full second.
+    pub phase: Option<Span>,
 }
 
 /// Runs a scenario into a folder with a progress display, and writes its page. Nothing is made on the host when
@@ -149,8 +161,9 @@ pub fn carry_out(
     how.backend.check(scenario)?;
     let output = OutputDir::prepare(folder)?;
     let program = std::env::current_exe().context("find the ccactl binary for the built-in traffic")?;
-    let How { attempts, backend } = how;
-    let options = Options { program, limits: Limits::default(), attempts, backend };
+    let How { attempts, backend, phase } = how;
+    let options =
+        Options { program, limits: Limits::default(), attempts, backend, phase_ns: phase.map(|phase| phase.ns) };
     let mut progress = bench_view::Progress::new(scenario, heading);
     let result = bench::bench(scenario, &options, &output, Interrupt(interrupt), &mut |event| progress.show(event))?;
     progress.finish();

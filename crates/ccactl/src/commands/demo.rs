@@ -39,7 +39,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let mut results = Vec::new();
     for (i, scenario) in scenarios.iter().enumerate() {
         let heading = format!("{}/{}", i + 1, scenarios.len());
-        let how = How { attempts: bench::ATTEMPTS, backend: Backend::Emulator };
+        let how = How { attempts: bench::ATTEMPTS, backend: Backend::Emulator, phase: None };
         results.push(carry_out(scenario, &folder.join(&scenario.name), how, Some(&heading), &interrupt)?);
     }
     if args.json {

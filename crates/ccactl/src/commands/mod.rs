@@ -10,6 +10,8 @@ pub mod diff;
 pub mod exporter;
 pub mod filters;
 pub mod flow;
+pub mod guest;
+pub mod lab;
 pub mod list;
 pub mod load;
 pub mod output;

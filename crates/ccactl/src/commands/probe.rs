@@ -1,6 +1,6 @@
 //! `ccactl probe`
 
-use super::output;
+use super::{bench, lab, output};
 use anyhow::{Context, Result};
 use ccactl_loader::Loader;
 use serde::Serialize;
@@ -12,6 +12,8 @@ use std::process::ExitCode;
 pub struct Args {
     /// Object file of an algorithm of your own (clang -target bpf) instead of those that ccactl has
     object: Option<PathBuf>,
+    #[command(flatten)]
+    lab: lab::Args,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -39,6 +41,9 @@ struct Row {
 
 /// Exit 3 when an algorithm does not load here.
 pub fn run(args: Args) -> Result<ExitCode> {
+    if args.lab.is_asked_for() {
+        return in_the_lab(&args);
+    }
     let loader = Loader::open()?;
     if let Some(object) = &args.object {
         return probe_object(&loader, object, args.json);
@@ -69,6 +74,24 @@ pub fn run(args: Args) -> Result<ExitCode> {
         output::table(["ALGORITHM", "HERE", "WHY NOT"], &rows)?;
     }
     Ok(if all_load { ExitCode::SUCCESS } else { ExitCode::from(ccactl_abi::exit::KERNEL) })
+}
+
+/// Place of the object in a guest.
+const OBJECT_IN_GUEST: &str = "job/object.bpf.o";
+
+fn in_the_lab(args: &Args) -> Result<ExitCode> {
+    let mut words = vec!["probe"];
+    let mut files = Vec::new();
+    let path = format!("/{OBJECT_IN_GUEST}");
+    if let Some(object) = &args.object {
+        let elf = fs::read(object).with_context(|| format!("cannot read {}", object.display()))?;
+        files.push((OBJECT_IN_GUEST.to_owned(), elf));
+        words.push(&path);
+    }
+    if args.json {
+        words.push("--json");
+    }
+    args.lab.call(&words, files, &*bench::interrupt_flag()?)
 }
 
 fn probe_object(loader: &Loader, object: &Path, json: bool) -> Result<ExitCode> {

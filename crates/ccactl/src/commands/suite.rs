@@ -70,7 +70,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     }
     let folder = SuiteFolder::open(&plan.folder, &plan.scenario.name, &plan.matrix, args.link)?;
     let interrupt = bench::interrupt_flag()?;
-    let how = bench::How { attempts: args.attempts, backend: args.link };
+    let how = bench::How { attempts: args.attempts, backend: args.link, phase: None };
     let failures = carry_out(&plan, &folder, args.jobs.map(Into::into), how, &interrupt)?;
 
     let results = results::load(&folder, &plan.matrix, plan.suite.windows, &interrupt)?;
@@ -115,8 +115,9 @@ fn carry_out(
         calibrated.count
     });
     let program = std::env::current_exe().context("find the ccactl binary for the built-in traffic")?;
-    let bench::How { attempts, backend } = how;
-    let executor = Testbed { options: Options { program, limits: Limits::default(), attempts, backend } };
+    let bench::How { attempts, backend, phase: _ } = how;
+    let executor =
+        Testbed { options: Options { program, limits: Limits::default(), attempts, backend, phase_ns: None } };
     let mut progress = Progress::new(&plan.scenario.name, &pending, jobs);
     let outcome = runner::run(folder, &pending, jobs, &executor, interrupt, &mut progress);
     progress.finish();

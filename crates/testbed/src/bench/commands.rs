@@ -1,5 +1,6 @@
 //! What the built-in ends of a scenario's traffic are told.
 
+use super::policies::chosen_by_its_sender;
 use crate::emulator::address;
 use crate::traffic::{
     End, FIRST_PORT, FetchOptions, ReceiveOptions, Schedule, SendOptions, ServeOptions, UdpSendOptions,
@@ -29,7 +30,8 @@ pub fn receive(scenario: &Scenario, kernel_names: &[String]) -> End {
 
 /// The sending end of an upload.
 pub fn send(flow: &FlowSpec, port: u16) -> End {
-    End::Send(SendOptions { to: server(port), schedule: schedule(flow), bytes: flow.bytes })
+    let algorithm = chosen_by_its_sender(&flow.algorithm).map(str::to_owned);
+    End::Send(SendOptions { to: server(port), schedule: schedule(flow), bytes: flow.bytes, algorithm })
 }
 
 /// The sending end of a download.

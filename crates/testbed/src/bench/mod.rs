@@ -24,6 +24,7 @@ pub use swaps::SwapResult;
 pub use validity::Limits;
 
 use crate::error::{Error, Result};
+use ccactl_link::Nanos;
 use ccactl_scenario::Scenario;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,6 +47,8 @@ pub struct Options {
     pub attempts: u32,
     /// Who carries the packets.
     pub backend: Backend,
+    /// Start each run so long after a full second of the monotonic clock; at any time when absent.
+    pub phase_ns: Option<Nanos>,
 }
 
 /// What happens during a bench, for a progress display.

@@ -43,6 +43,9 @@ impl<'a> Policies<'a> {
     }
 
     fn add(&mut self, wanted: Wanted<'_>, cgroup: &Cgroup) -> Result<String> {
+        if let Some(name) = chosen_by_its_sender(wanted.algorithm) {
+            return Ok(name.to_owned());
+        }
         let outcome = self.loader.load(&request(wanted, cgroup.path())?)?;
         self.cgroup_ids.push(outcome.cgroup_id);
         Ok(outcome.kernel_name)
@@ -57,6 +60,11 @@ impl Drop for Policies<'_> {
             }
         }
     }
+}
+
+/// Name of an algorithm that no policy can give to a flow, so that its sender chooses it.
+pub fn chosen_by_its_sender(algorithm: &str) -> Option<&str> {
+    algorithm.strip_prefix("native:").filter(|name| ccactl_abi::native::NOT_BY_BPF.contains(name))
 }
 
 /// What the loader is asked for, under the name that [`alias`] gives it.

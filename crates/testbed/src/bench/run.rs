@@ -73,7 +73,8 @@ fn measure(
     let mut children = Children::start(&options.program, scenario, places, &policies.kernel_names)?;
     interrupt.check()?;
 
-    let t0 = clock::now() + LEAD_NS;
+    let soon = clock::now() + LEAD_NS;
+    let t0 = options.phase_ns.map_or(soon, |phase| clock::at_phase(soon, phase));
     network.set_origin(t0);
     let cpu = CpuMeter::start(&[&parent, &ends]);
     let ends_realtime = children.are_realtime();

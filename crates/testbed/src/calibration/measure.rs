@@ -106,8 +106,13 @@ fn side_by_side(
     interrupt: Interrupt<'_>,
 ) -> Result<Vec<RunResult>> {
     let scenario = scenario(rate_mbit, base_rtt_ms, plan.duration_s());
-    let options =
-        Options { program: plan.program.clone(), limits: plan.limits, attempts: 1, backend: Backend::Emulator };
+    let options = Options {
+        program: plan.program.clone(),
+        limits: plan.limits,
+        attempts: 1,
+        backend: Backend::Emulator,
+        phase_ns: None,
+    };
     let one = |number: usize| -> Result<RunResult> {
         let output = OutputDir::prepare(&folder.join(number.to_string()))?;
         let result = bench::bench(&scenario, &options, &output, interrupt, &mut |_| {})?;

@@ -20,6 +20,8 @@ pub struct SendOptions {
     pub schedule: Schedule,
     /// Payload of each connection; endless when absent.
     pub bytes: Option<u64>,
+    /// Congestion control that no policy gives to this end.
+    pub algorithm: Option<String>,
 }
 
 /// What was sent.
@@ -58,7 +60,7 @@ async fn send_from(t0: Nanos, options: &SendOptions) -> io::Result<SendReport> {
     let mut report = SendReport::default();
     let each = async |stop| {
         let mut transfer = Transfer::begin(t0);
-        let stream = transfer::connect(options.to, None, stop).await?;
+        let stream = transfer::connect(options.to, options.algorithm.as_deref(), stop).await?;
         transfer.connect_us = stream.as_ref().map(|_| transfer.micros_to(clock::now() - t0));
         report.opened.push(transfer);
         match stream {

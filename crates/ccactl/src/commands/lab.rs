@@ -1,0 +1,134 @@
+//! `--lab`: a command in a guest of the virtual lab.
+
+use super::bench::How;
+use super::guest;
+use anyhow::{Context, Result};
+use ccactl_lab::kernel::{Cache, Kernel, Request};
+use ccactl_lab::{Clock, Lab, Qemu, Ran, bench};
+use ccactl_scenario::Scenario;
+use ccactl_scenario::units::Span;
+use ccactl_testbed::bench::OutputDir;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::str::FromStr;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// The guest's memory: the program, its files and a page cache for the recording, with room to spare.
+const MEMORY_MIB: u32 = 1024;
+
+/// A command other than a bench, in the guest's time in s, and in this host's.
+const CALL_LIMIT_S: u64 = 600;
+const CALL_LIMIT: Duration = Duration::from_secs(3600);
+
+/// Where a command runs when not on this host.
+#[derive(Debug, Clone)]
+pub struct Place(Request);
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let kernel = match text.split_once(':') {
+            None => ccactl_lab::kernel::DEFAULT,
+            Some((_, kernel)) => kernel,
+        };
+        if text.split(':').next() != Some("vm") {
+            return Err("expected vm or vm:KERNEL, such as vm:6.12 or vm:newest".to_owned());
+        }
+        kernel.parse().map(Place).map_err(|error: ccactl_lab::kernel::BadRequest| error.to_string())
+    }
+}
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Run in the virtual lab, under a kernel of Debian's archive: a version such as 6.12, or newest
+    #[arg(long, value_name = "vm[:KERNEL]")]
+    lab: Option<Place>,
+    /// Kernel of your own for the lab (bzImage)
+    #[arg(long, value_name = "FILE", requires_all = ["lab", "modules"])]
+    kernel_image: Option<PathBuf>,
+    /// Its modules, such as /lib/modules/VERSION
+    #[arg(long, value_name = "DIR", requires = "kernel_image")]
+    modules: Option<PathBuf>,
+    /// How long the guest may take in this host's time [default: by the scenario]
+    #[arg(long, value_name = "TIME", requires = "lab")]
+    lab_limit: Option<Span>,
+}
+
+impl Args {
+    /// Whether a guest was asked for.
+    pub fn is_asked_for(&self) -> bool {
+        self.lab.is_some()
+    }
+
+    fn kernel(&self) -> ccactl_lab::Result<Kernel> {
+        if let (Some(image), Some(modules)) = (&self.kernel_image, &self.modules) {
+            return Kernel::own(image, modules);
+        }
+        let Place(request) = self.lab.as_ref().expect("asked for");
+        Cache::of_user()?.kernel(request, &mut |line| eprintln!("{line}"))
+    }
+
+    /// Runs a scenario in a guest into a folder and shows what `ccactl bench` says there.
+    pub fn carry_out(
+        &self,
+        scenario: &Scenario,
+        folder: &Path,
+        how: How,
+        json: bool,
+        interrupt: &AtomicBool,
+    ) -> Result<ExitCode> {
+        let output = OutputDir::prepare(folder)?;
+        let lab = self.machine(bench::default_limit(scenario, how.attempts))?;
+        eprintln!("{}: in the virtual lab, Linux {}", scenario.name, lab.kernel.release);
+        let mut options = vec!["--link".to_owned(), how.backend.to_string()];
+        if let Some(phase) = how.phase {
+            options.extend(["--start-phase".to_owned(), format!("{}ns", phase.ns)]);
+        }
+        options.extend(json.then(|| "--json".to_owned()));
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let ran = bench::run(&lab, scenario, how.attempts, &options, output.path(), interrupt)?;
+        Ok(show(&ran))
+    }
+
+    /// Runs one command of ccactl in a guest and shows what it says there.
+    pub fn call(&self, arguments: &[&str], files: Vec<(String, Vec<u8>)>, interrupt: &AtomicBool) -> Result<ExitCode> {
+        let ran = self.machine(CALL_LIMIT)?.call(arguments, files, CALL_LIMIT_S, interrupt)?;
+        Ok(show(&ran))
+    }
+
+    fn machine(&self, default_limit: Duration) -> Result<Lab> {
+        Ok(Lab {
+            qemu: Qemu::of_user(),
+            kernel: self.kernel()?,
+            clock: Clock::Virtual,
+            memory_mib: MEMORY_MIB,
+            program: std::env::current_exe().context("find the ccactl binary for the guest")?,
+            init_argument: guest::INIT.to_owned(),
+            limit: self.lab_limit.map_or(default_limit, Into::into),
+        })
+    }
+}
+
+fn show(ran: &Ran) -> ExitCode {
+    eprint!("{}", ran.stderr);
+    print!("{}", ran.stdout);
+    ExitCode::from(ran.code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_a_machine_with_or_without_a_kernel() {
+        let kernel = |text: &str| text.parse::<Place>().map(|Place(request)| request.to_string());
+        assert_eq!(kernel("vm").as_deref(), Ok(ccactl_lab::kernel::DEFAULT));
+        assert_eq!(kernel("vm:6.1").as_deref(), Ok("6.1"));
+        assert_eq!(kernel("vm:newest").as_deref(), Ok("newest"));
+        for bad in ["", "vn", "vm:", "vm:six", "6.1"] {
+            assert!(kernel(bad).is_err(), "{bad:?}");
+        }
+    }
+}

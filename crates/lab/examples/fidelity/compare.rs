@@ -1,0 +1,177 @@
+//! Two traces beside each other.
+
+use crate::trace::Ack;
+
+/// Distance of the points at which windows are compared once traces have parted.
+const GRID_US: u64 = 100_000;
+
+/// Where two traces part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comparison {
+    /// ACKs that both have.
+    pub acks: usize,
+    /// First ACK after which either knows of a loss or a mark.
+    pub trouble: Option<usize>,
+    /// First ACK after which a window, threshold or pacing rate differs.
+    pub parting: Option<Parting>,
+}
+
+/// The first difference in what was decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parting {
+    /// Index of the ACK.
+    pub at: usize,
+    /// Of ours and of the native one.
+    pub acks: [Ack; 2],
+    /// First ACK at which the two saw something different, before that or with it: time, RTT sample, packets.
+    pub saw: Option<(usize, [Ack; 2])>,
+}
+
+impl Comparison {
+    /// Of the trace of ours with the native one.
+    pub fn of(ours: &[Ack], native: &[Ack]) -> Comparison {
+        let pairs = || ours.iter().zip(native);
+        let troubled = |ack: &Ack| ack.seen.lost_pkts + ack.seen.retrans_pkts + ack.seen.delivered_ce_pkts > 0;
+        let parting = pairs().position(|(ours, native)| ours.decided != native.decided).map(|at| Parting {
+            at,
+            acks: [ours[at], native[at]],
+            saw: pairs()
+                .take(at + 1)
+                .position(|(ours, native)| (ours.t_us, ours.seen) != (native.t_us, native.seen))
+                .map(|at| (at, [ours[at], native[at]])),
+        });
+        Comparison {
+            acks: ours.len().min(native.len()),
+            trouble: pairs().position(|(ours, native)| troubled(ours) || troubled(native)),
+            parting,
+        }
+    }
+
+    /// Whether nothing differs before the first loss or mark.
+    pub fn holds(&self) -> bool {
+        match (&self.parting, self.trouble) {
+            (None, _) => true,
+            (Some(parting), Some(trouble)) => parting.at >= trouble,
+            (Some(_), None) => false,
+        }
+    }
+
+    /// Where they part, and why, in words.
+    pub fn told(&self) -> String {
+        let Some(Parting { at, acks: [ours, native], saw }) = &self.parting else {
+            return format!("none in {} ACKs", self.acks);
+        };
+        let decided = difference(&[
+            ("cwnd", u64::from(ours.decided.cwnd_pkts), u64::from(native.decided.cwnd_pkts)),
+            (
+                "ssthresh",
+                ours.decided.ssthresh_pkts.map_or(u64::MAX, u64::from),
+                native.decided.ssthresh_pkts.map_or(u64::MAX, u64::from),
+            ),
+            (
+                "pacing",
+                ours.decided.pacing_rate_bps.unwrap_or(u64::MAX),
+                native.decided.pacing_rate_bps.unwrap_or(u64::MAX),
+            ),
+        ]);
+        let why = saw.as_ref().map_or_else(
+            || "all that they saw is equal".to_owned(),
+            |(at, [ours, native])| {
+                let seen = difference(&[
+                    ("t_us", ours.t_us, native.t_us),
+                    ("rtt_us", ours.seen.rtt_us.map_or(0, u64::from), native.seen.rtt_us.map_or(0, u64::from)),
+                    ("delivered", ours.seen.delivered_pkts.into(), native.seen.delivered_pkts.into()),
+                    ("inflight", ours.seen.inflight_pkts.into(), native.seen.inflight_pkts.into()),
+                    ("lost", ours.seen.lost_pkts.into(), native.seen.lost_pkts.into()),
+                    ("marked", ours.seen.delivered_ce_pkts.into(), native.seen.delivered_ce_pkts.into()),
+                ]);
+                format!("saw {seen} at ACK {at}")
+            },
+        );
+        format!("{at} of {} ({:.2} s): {decided}; {why}", self.acks, ours.t_us as f64 / 1e6)
+    }
+}
+
+/// `name ours/native` of those that differ.
+fn difference(figures: &[(&str, u64, u64)]) -> String {
+    let text = |value: u64| if value == u64::MAX { "∞".to_owned() } else { value.to_string() };
+    let differ = figures.iter().filter(|(_, ours, native)| ours != native);
+    differ
+        .map(|(name, ours, native)| format!("{name} {}/{}", text(*ours), text(*native)))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// The window every 100 ms, up to the end of the shorter trace.
+pub fn windows(acks: &[Ack]) -> Vec<f64> {
+    let mut points = Vec::new();
+    for ack in acks {
+        let point = usize::try_from(ack.t_us / GRID_US).unwrap_or(usize::MAX);
+        // The latest ACK of an interval; an interval without any has the one before.
+        let before = points.last().copied().unwrap_or(f64::from(ack.decided.cwnd_pkts));
+        points.resize(point.max(points.len().saturating_sub(1)) + 1, before);
+        *points.last_mut().expect("just filled") = f64::from(ack.decided.cwnd_pkts);
+    }
+    points
+}
+
+/// Mean distance of two traces' windows, in packets.
+pub fn distance(one: &[f64], other: &[f64]) -> f64 {
+    mean(one.iter().zip(other).map(|(one, other)| (one - other).abs()))
+}
+
+/// 0 of nothing.
+pub fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, n) = values.fold((0.0, 0.0), |(sum, n), value| (sum + value, n + 1.0));
+    if n > 0.0 { sum / n } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::{Decided, Seen};
+
+    fn ack(t_us: u64, cwnd_pkts: u32, rtt_us: u32, lost_pkts: u32) -> Ack {
+        Ack {
+            t_us,
+            decided: Decided { cwnd_pkts, ..Decided::default() },
+            seen: Seen { rtt_us: Some(rtt_us), lost_pkts, ..Seen::default() },
+        }
+    }
+
+    #[test]
+    fn equal_traces_hold() {
+        let trace = [ack(0, 10, 20_000, 0), ack(5, 11, 20_001, 1)];
+        let same = Comparison::of(&trace, &trace);
+        assert_eq!((same.trouble, same.holds(), same.told().as_str()), (Some(1), true, "none in 2 ACKs"));
+    }
+
+    #[test]
+    fn a_difference_before_the_first_loss_does_not_hold_and_tells_what_came_first() {
+        let ours = [ack(0, 10, 20_000, 0), ack(5, 11, 20_001, 0), ack(9, 12, 20_000, 0), ack(12, 6, 20_000, 1)];
+        let mut native = ours;
+        native[2].decided.cwnd_pkts = 13;
+        let found = Comparison::of(&ours, &native);
+        assert_eq!(
+            (found.holds(), found.told().as_str()),
+            (false, "2 of 4 (0.00 s): cwnd 12/13; all that they saw is equal")
+        );
+        native[1].seen.rtt_us = Some(20_002);
+        assert!(Comparison::of(&ours, &native).told().ends_with("saw rtt_us 20001/20002 at ACK 1"));
+    }
+
+    #[test]
+    fn a_difference_with_the_first_loss_or_later_holds() {
+        let ours = [ack(0, 10, 20_000, 0), ack(5, 5, 20_000, 1)];
+        let mut native = ours;
+        native[1].decided.cwnd_pkts = 6;
+        assert!(Comparison::of(&ours, &native).holds());
+    }
+
+    #[test]
+    fn windows_are_those_at_the_end_of_each_interval() {
+        let acks = [ack(0, 10, 0, 0), ack(99_999, 11, 0, 0), ack(100_000, 12, 0, 0), ack(350_000, 13, 0, 0)];
+        assert_eq!(windows(&acks), [11.0, 12.0, 12.0, 13.0]);
+        assert_eq!(distance(&windows(&acks), &[10.0, 10.0]), 1.5);
+    }
+}

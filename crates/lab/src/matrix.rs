@@ -1,0 +1,216 @@
+//! Every algorithm on one kernel: does it load, carry data, get recorded, and go away without a trace?
+
+use crate::error::{Error, Result};
+use crate::job::{CommandOutcome, End, GuestCommand};
+use crate::lab::{Lab, Results, Task};
+use ccactl_abi::{ALGORITHMS, Algorithm};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// Payload that each algorithm carries, in bytes.
+pub const PAYLOAD_BYTES: u64 = 4_000_000;
+
+/// The guest's time for a run of six seconds with all around it.
+const COMMAND_LIMIT_S: u64 = 120;
+
+/// What became of one algorithm on one kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cell {
+    /// It carried all of the payload, so many rows of it were recorded, and nothing was left behind.
+    Works {
+        /// Rows of the recording.
+        rows: u64,
+    },
+    /// The kernel does not take it; the reason as `ccactl probe` tells it.
+    DoesNotLoad(String),
+    /// It loads, but something after that went wrong.
+    Fails(String),
+}
+
+/// One kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// `uname -r`.
+    pub release: String,
+    /// In the order of the registry.
+    pub cells: Vec<(&'static Algorithm, Cell)>,
+}
+
+impl Column {
+    /// Tries every algorithm in one guest. `place` is where results are unpacked for a moment.
+    ///
+    /// # Errors
+    /// What [`Lab::run`] reports; what an algorithm does is in its cell.
+    pub fn measure(lab: &Lab, place: &Path, interrupt: &AtomicBool) -> Result<Column> {
+        let results = lab.run(&task(), place, interrupt)?;
+        let reasons = reasons(&results)?;
+        let cells = ALGORITHMS.iter().enumerate().map(|(index, algorithm)| {
+            let reason = reasons.iter().find(|(name, _)| name == algorithm.name);
+            let cell = match reason {
+                Some((_, reason)) => Cell::DoesNotLoad(reason.clone()),
+                None => after_loading(&results, index, algorithm)?,
+            };
+            Ok((algorithm, cell))
+        });
+        Ok(Column { release: results.outcome.release.clone(), cells: cells.collect::<Result<_>>()? })
+    }
+}
+
+/// The probe first, then for each algorithm a transfer and what `status` says afterwards.
+fn task() -> Task {
+    let command = |words: &[&str]| GuestCommand {
+        arguments: words.iter().map(ToString::to_string).collect(),
+        limit_s: COMMAND_LIMIT_S,
+    };
+    let mut task = Task { files: Vec::new(), commands: vec![command(&["probe", "--json"])] };
+    for Algorithm { name, .. } in ALGORITHMS {
+        let path = format!("job/{name}.toml");
+        let (scenario, output) = (format!("/{path}"), format!("/results/{name}"));
+        task.commands.push(command(&["bench", &scenario, "--output", &output, "--attempts", "1"]));
+        task.commands.push(command(&["status", "--json"]));
+        task.files.push((path, scenario_of(name).into_bytes()));
+    }
+    task
+}
+
+/// A short path that marks, for the algorithms that need marks, and is shallow enough for a loss, for the others.
+fn scenario_of(algorithm: &str) -> String {
+    format!(
+        "name = 'carry-{algorithm}'\ndescription = 'Carries a payload once'\nduration = '6s'\nevery = 'ack'\n\
+         [link]\nrate = '20Mbit/s'\nbase_rtt = '20ms'\nbuffer = '1bdp'\necn_threshold = '20p'\n\
+         [[flow]]\nname = 'flow'\nalgorithm = '{algorithm}'\nbytes = {PAYLOAD_BYTES}\n"
+    )
+}
+
+/// Name and reason of each algorithm that does not load.
+fn reasons(results: &Results) -> Result<Vec<(String, String)>> {
+    let text = results.stdout(0)?;
+    let probe: Value =
+        serde_json::from_str(&text).map_err(|_| no_answer("probe --json", &results.outcome.commands[0]))?;
+    let rows = probe["algorithms"].as_array().ok_or_else(|| no_answer("probe --json", &results.outcome.commands[0]))?;
+    let problem = |row: &Value| Some((row["name"].as_str()?.to_owned(), row["problem"].as_str()?.to_owned()));
+    Ok(rows.iter().filter_map(problem).collect())
+}
+
+fn no_answer(command: &str, outcome: &CommandOutcome) -> Error {
+    let found = format!("gave no answer ({:?})", outcome.end);
+    Error::Command { command: command.to_owned(), found, words: String::new(), code: ccactl_abi::exit::FAILURE }
+}
+
+fn after_loading(results: &Results, index: usize, algorithm: &Algorithm) -> Result<Cell> {
+    let (bench, status) = (1 + 2 * index, 2 + 2 * index);
+    let path = results.folder().join(algorithm.name).join("result.json");
+    let Ok(text) = fs::read(path) else {
+        let words = results.stderr(bench)?;
+        let last = words.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no word of the bench");
+        let how = match &results.outcome.commands[bench].end {
+            End::Exited(_) => String::new(),
+            other => format!("{other:?}: "),
+        };
+        return Ok(Cell::Fails(format!("{how}{last}")));
+    };
+    let result: Value = serde_json::from_slice(&text).map_err(|error| Error::Results { cause: error.into() })?;
+    Ok(judge(&result["runs"][0], &results.stdout(status)?))
+}
+
+/// What a run and the state after it say. The validity of the run does not matter: nothing is measured.
+fn judge(run: &Value, status: &str) -> Cell {
+    let flow = &run["flows"][0];
+    let (received, rows) = (flow["received_bytes"].as_u64(), run["recorded_rows"].as_u64());
+    match (received, rows) {
+        (Some(PAYLOAD_BYTES), Some(rows)) if rows > 0 => match status.trim() {
+            "[]" => Cell::Works { rows },
+            left => Cell::Fails(format!("policies are left after the run: {left}")),
+        },
+        (Some(PAYLOAD_BYTES), _) => Cell::Fails("nothing of it was recorded".to_owned()),
+        (received, _) => {
+            let received = received.map_or_else(|| "nothing".to_owned(), |bytes| format!("{bytes} bytes"));
+            Cell::Fails(format!("expected {PAYLOAD_BYTES} bytes at the receiver, found {received}"))
+        }
+    }
+}
+
+/// Markdown: algorithms by kernels, and below it each reason with those that it concerns.
+#[must_use]
+pub fn table(columns: &[Column]) -> String {
+    let releases: Vec<&str> = columns.iter().map(|column| column.release.as_str()).collect();
+    let mut text = format!("| algorithm | {} |\n|---|{}\n", releases.join(" | "), "---|".repeat(columns.len()));
+    let mut notes: Vec<(String, Vec<String>)> = Vec::new();
+    for (index, algorithm) in ALGORITHMS.iter().enumerate() {
+        text += &format!("| `{}` |", algorithm.name);
+        for column in columns {
+            let (word, reason) = match &column.cells[index].1 {
+                Cell::Works { .. } => ("yes", None),
+                Cell::DoesNotLoad(reason) => ("does not load", Some(reason)),
+                Cell::Fails(reason) => ("fails", Some(reason)),
+            };
+            let note = reason.map_or_else(String::new, |reason| {
+                let number = note_number(&mut notes, reason, &format!("{} on {}", algorithm.name, column.release));
+                format!(" [{number}]")
+            });
+            text += &format!(" {word}{note} |");
+        }
+        text.push('\n');
+    }
+    for (index, (reason, whom)) in notes.iter().enumerate() {
+        text += &format!("\n[{}] {}: {reason}\n", index + 1, whom.join(", "));
+    }
+    text
+}
+
+fn note_number(notes: &mut Vec<(String, Vec<String>)>, reason: &str, whom: &str) -> usize {
+    let at = notes.iter().position(|(known, _)| known == reason).unwrap_or_else(|| {
+        notes.push((reason.to_owned(), Vec::new()));
+        notes.len() - 1
+    });
+    notes[at].1.push(whom.to_owned());
+    at + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn run(received: u64, rows: u64) -> Value {
+        json!({ "recorded_rows": rows, "flows": [{ "received_bytes": received }] })
+    }
+
+    #[test]
+    fn an_algorithm_works_when_it_carries_is_recorded_and_is_gone() {
+        assert_eq!(judge(&run(PAYLOAD_BYTES, 900), "[]\n"), Cell::Works { rows: 900 });
+        let fails = |run: &Value, status: &str, part: &str| match judge(run, status) {
+            Cell::Fails(reason) => assert!(reason.contains(part), "{reason}"),
+            other => panic!("{other:?}"),
+        };
+        fails(&run(PAYLOAD_BYTES - 1, 900), "[]", "found 3999999 bytes");
+        fails(&run(PAYLOAD_BYTES, 0), "[]", "recorded");
+        fails(&run(PAYLOAD_BYTES, 900), "[{}]", "left");
+        fails(&json!(null), "[]", "found nothing");
+    }
+
+    #[test]
+    fn every_algorithm_has_a_scenario_that_is_one() {
+        let task = task();
+        assert_eq!(task.commands.len(), 1 + 2 * ALGORITHMS.len());
+        for (path, text) in &task.files {
+            let text = std::str::from_utf8(text).unwrap();
+            let scenario = ccactl_scenario::ScenarioFile::parse(path, text, &[]).unwrap().scenario;
+            assert_eq!(scenario.flows[0].bytes, Some(PAYLOAD_BYTES));
+        }
+    }
+
+    #[test]
+    fn a_reason_is_told_once_for_all_that_it_concerns() {
+        let cells = |cell: &Cell| ALGORITHMS.iter().map(|algorithm| (algorithm, cell.clone())).collect();
+        let works = Column { release: "7.2".into(), cells: cells(&Cell::Works { rows: 1 }) };
+        let fails = Column { release: "6.1".into(), cells: cells(&Cell::DoesNotLoad("no write".into())) };
+        let table = table(&[fails, works]);
+        assert!(table.starts_with("| algorithm | 6.1 | 7.2 |\n|---|---|---|\n"), "{table}");
+        let row = format!("| `{}` | does not load [1] | yes |\n", ALGORITHMS[0].name);
+        assert!(table.contains(&row), "{table}");
+        assert_eq!(table.matches("no write").count(), 1, "{table}");
+    }
+}

@@ -1,0 +1,124 @@
+//! The Markdown tables.
+
+use crate::loopback::Transfers;
+use crate::path::Runs;
+use crate::{BASELINE, Failure, Subject};
+use std::fmt::Write;
+
+/// Most that ours may cost per megabyte, of the kernel's own.
+const GOAL: f64 = 1.01;
+const MEGABYTE: f64 = 1e6;
+
+/// Costs of one algorithm at one place.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Cost {
+    /// Guest time per megabyte, in µs.
+    per_megabyte_us: f64,
+    /// Per ACK that the sender got, in ns.
+    per_ack_ns: f64,
+    /// With every ACK recorded, over without.
+    recorded: f64,
+}
+
+/// An algorithm over loopback and over the path, beside its twin and the baseline.
+pub struct Row {
+    name: &'static str,
+    ours: [Cost; 2],
+    twin: Option<[Cost; 2]>,
+    baseline: [Cost; 2],
+}
+
+impl Row {
+    /// Per megabyte over the twin, at each place.
+    fn over_twin(&self) -> Option<[f64; 2]> {
+        let twin = self.twin?;
+        Some([0, 1].map(|place| self.ours[place].per_megabyte_us / twin[place].per_megabyte_us))
+    }
+
+    /// Whether it costs no more than the kernel's own, where there is one.
+    pub fn reaches_the_goal(&self) -> bool {
+        self.over_twin().is_none_or(|ratios| ratios.iter().all(|ratio| *ratio <= GOAL))
+    }
+}
+
+/// One per subject.
+pub fn rows(subjects: &[Subject], transfers: &Transfers, runs: &Runs) -> Result<Vec<Row>, Failure> {
+    let both = |name: &str| -> Result<[Cost; 2], Failure> {
+        let missing = || format!("{name} was not measured");
+        let [bare, recorded] = transfers.get(name).ok_or_else(missing)?;
+        let per_byte = |busy_ns: u64, bytes: u64| busy_ns as f64 / bytes as f64;
+        let loopback = Cost {
+            per_megabyte_us: per_byte(bare.busy_ns, bare.bytes) * MEGABYTE / 1e3,
+            per_ack_ns: bare.busy_ns as f64 / bare.acks as f64,
+            recorded: per_byte(recorded.busy_ns, recorded.bytes) / per_byte(bare.busy_ns, bare.bytes),
+        };
+        let [bare, recorded] = runs.get(name).ok_or_else(missing)?;
+        let path = Cost {
+            per_megabyte_us: bare.busy_s / bare.bytes as f64 * MEGABYTE * 1e6,
+            // The same transfer, of which only the recorded one tells its ACKs.
+            per_ack_ns: bare.busy_s * 1e9 / recorded.rows as f64,
+            recorded: (recorded.busy_s / recorded.bytes as f64) / (bare.busy_s / bare.bytes as f64),
+        };
+        Ok([loopback, path])
+    };
+    let baseline = both(BASELINE)?;
+    let row = |subject: &Subject| {
+        let twin = subject.twin.as_deref().map(both).transpose()?;
+        Ok(Row { name: subject.name, ours: both(subject.name)?, twin, baseline })
+    };
+    subjects.iter().map(row).collect()
+}
+
+/// A table per place.
+pub fn markdown(release: &str, megabytes: u64, rows: &[Row]) -> String {
+    let mut text = format!("Linux {release}. An instruction is a nanosecond.\n");
+    for (place, heading) in [
+        (0, format!("Loopback, {megabytes} MiB after a warm-up, one thread at both ends")),
+        (1, "100 Mbit/s, 20 ms, 1 BDP, marks beyond 40 packets, 6 s: sender, receiver, emulator and kernel".to_owned()),
+    ] {
+        let _ = write!(
+            text,
+            "\n{heading}:\n\n| algorithm | µs per MB | ns per ACK | over native cubic | over its twin, per MB | every ACK recorded | \
+             the same, twin |\n|---|---:|---:|---:|---:|---:|---:|\n"
+        );
+        for row in rows {
+            let Cost { per_megabyte_us, per_ack_ns, recorded } = row.ours[place];
+            let over_baseline = per_megabyte_us / row.baseline[place].per_megabyte_us;
+            let twin = row.over_twin().map_or_else(|| "—".to_owned(), |ratios| format!("{:.4}", ratios[place]));
+            let twin_recorded = row.twin.map_or_else(|| "—".to_owned(), |twin| format!("{:.3}", twin[place].recorded));
+            let _ = writeln!(
+                text,
+                "| {} | {per_megabyte_us:.1} | {per_ack_ns:.0} | {over_baseline:.3} | {twin} | {recorded:.3} | {twin_recorded} |",
+                row.name
+            );
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::Run;
+    use crate::transfer::Transfer;
+
+    #[test]
+    fn costs_are_per_megabyte_and_beside_the_twin() {
+        let transfer = |busy_ns| Transfer { bytes: 2_000_000, busy_ns, acks: 100 };
+        let run = |busy_s| Run { bytes: 1_000_000, busy_s, rows: 1000 };
+        let transfers: Transfers = [
+            ("native:cubic".to_owned(), [transfer(2_000_000), transfer(3_000_000)]),
+            ("cubic".to_owned(), [transfer(2_040_000), transfer(2_040_000)]),
+        ]
+        .into();
+        let runs: Runs =
+            [("native:cubic".to_owned(), [run(0.5), run(0.5)]), ("cubic".to_owned(), [run(0.5), run(0.75)])].into();
+        let subjects = [Subject { name: "cubic", twin: Some("native:cubic".to_owned()) }];
+        let rows = rows(&subjects, &transfers, &runs).unwrap();
+        let [loopback, path] = rows[0].ours;
+        assert_eq!(loopback, Cost { per_megabyte_us: 1020.0, per_ack_ns: 20_400.0, recorded: 1.0 });
+        assert_eq!(path, Cost { per_megabyte_us: 500_000.0, per_ack_ns: 500_000.0, recorded: 1.5 });
+        assert_eq!((rows[0].over_twin(), rows[0].reaches_the_goal()), (Some([1.02, 1.0]), false));
+        assert!(markdown("6.18", 2, &rows).contains("| cubic | 1020.0 | 20400 | 1.020 | 1.0200 | 1.000 | 1.500 |"));
+    }
+}
