@@ -119,10 +119,13 @@ static __always_inline void hystart_classic(struct sock *sk, struct hystart *hy,
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 
-	if (hy->found || !tcp_in_slow_start(tp) || tp->snd_cwnd < hystart_low_window)
+	if (hy->found || !tcp_in_slow_start(tp))
 		return;
+	/* Below the low window as well: a round that began late would make its train look short. */
 	if (after(tp->snd_una, hy->end_seq))
 		hystart_start_round(sk, hy);
+	if (tp->snd_cwnd < hystart_low_window)
+		return;
 	if (hystart_detect & HYSTART_ACK_TRAIN)
 		hystart_train(sk, hy, min_rtt_us);
 	if (hystart_detect & HYSTART_DELAY)
