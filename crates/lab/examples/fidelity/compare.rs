@@ -6,44 +6,59 @@ use crate::trace::Ack;
 const GRID_US: u64 = 100_000;
 
 /// Where two traces part.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// ACKs that both have.
+    /// ACKs that can be compared: the receiver acknowledged as much with both.
     pub acks: usize,
-    /// First ACK after which either knows of a loss or a mark.
+    /// First of them after which either knows of a loss or a mark.
     pub trouble: Option<usize>,
-    /// First ACK after which a window, threshold or pacing rate differs.
+    /// First of them after which a window or a threshold differs.
     pub parting: Option<Parting>,
+    /// Largest difference of the pacing rates before the first loss, mark or parting, as a share of the native one. Most algorithms leave
+    /// the rate to the kernel, which computes it from window and smoothed RTT: it follows the RTT's microseconds.
+    pub pacing: f64,
+    /// Largest difference of RTT samples before that, in µs: programs and modules take another number of instructions.
+    pub rtt_us: u32,
 }
 
 /// The first difference in what was decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parting {
-    /// Index of the ACK.
+    /// Which of the ACKs that can be compared.
     pub at: usize,
     /// Of ours and of the native one.
     pub acks: [Ack; 2],
-    /// First ACK at which the two saw something different, before that or with it: time, RTT sample, packets.
-    pub saw: Option<(usize, [Ack; 2])>,
 }
 
 impl Comparison {
     /// Of the trace of ours with the native one.
+    ///
+    /// A microsecond decides whether the receiver acknowledges one packet or two at once, so ACKs are not paired by their number but by
+    /// what had been delivered with them.
     pub fn of(ours: &[Ack], native: &[Ack]) -> Comparison {
-        let pairs = || ours.iter().zip(native);
+        let mut rest = native;
+        let mut pairs = Vec::new();
+        for ack in ours {
+            rest = &rest[rest.partition_point(|other| other.seen.delivered_pkts < ack.seen.delivered_pkts)..];
+            pairs.extend(
+                rest.first().filter(|other| other.seen.delivered_pkts == ack.seen.delivered_pkts).map(|o| (*ack, *o)),
+            );
+        }
         let troubled = |ack: &Ack| ack.seen.lost_pkts + ack.seen.retrans_pkts + ack.seen.delivered_ce_pkts > 0;
-        let parting = pairs().position(|(ours, native)| ours.decided != native.decided).map(|at| Parting {
-            at,
-            acks: [ours[at], native[at]],
-            saw: pairs()
-                .take(at + 1)
-                .position(|(ours, native)| (ours.t_us, ours.seen) != (native.t_us, native.seen))
-                .map(|at| (at, [ours[at], native[at]])),
+        let windows = |ack: &Ack| (ack.decided.cwnd_pkts, ack.decided.ssthresh_pkts);
+        let parting = pairs.iter().position(|(ours, native)| windows(ours) != windows(native));
+        let trouble = pairs.iter().position(|(ours, native)| troubled(ours) || troubled(native));
+        let before = &pairs[..[trouble, parting].into_iter().flatten().min().unwrap_or(pairs.len())];
+        let rates = before.iter().filter_map(|(ours, native)| {
+            Some((ours.decided.pacing_rate_bps? as f64, native.decided.pacing_rate_bps? as f64))
         });
+        let rtts = before.iter().filter_map(|(ours, native)| Some(ours.seen.rtt_us?.abs_diff(native.seen.rtt_us?)));
         Comparison {
-            acks: ours.len().min(native.len()),
-            trouble: pairs().position(|(ours, native)| troubled(ours) || troubled(native)),
-            parting,
+            acks: pairs.len(),
+            trouble,
+            parting: parting.map(|at| Parting { at, acks: [pairs[at].0, pairs[at].1] }),
+            pacing: rates.map(|(ours, native)| (ours / native - 1.0).abs()).fold(0.0, f64::max),
+            rtt_us: rtts.max().unwrap_or(0),
         }
     }
 
@@ -56,39 +71,25 @@ impl Comparison {
         }
     }
 
-    /// Where they part, and why, in words.
+    /// Where they part, in words.
     pub fn told(&self) -> String {
-        let Some(Parting { at, acks: [ours, native], saw }) = &self.parting else {
+        let Some(Parting { at, acks: [ours, native] }) = &self.parting else {
             return format!("none in {} ACKs", self.acks);
         };
+        let infinite = |pkts: Option<u32>| pkts.map_or(u64::MAX, u64::from);
         let decided = difference(&[
             ("cwnd", u64::from(ours.decided.cwnd_pkts), u64::from(native.decided.cwnd_pkts)),
-            (
-                "ssthresh",
-                ours.decided.ssthresh_pkts.map_or(u64::MAX, u64::from),
-                native.decided.ssthresh_pkts.map_or(u64::MAX, u64::from),
-            ),
-            (
-                "pacing",
-                ours.decided.pacing_rate_bps.unwrap_or(u64::MAX),
-                native.decided.pacing_rate_bps.unwrap_or(u64::MAX),
-            ),
+            ("ssthresh", infinite(ours.decided.ssthresh_pkts), infinite(native.decided.ssthresh_pkts)),
         ]);
-        let why = saw.as_ref().map_or_else(
-            || "all that they saw is equal".to_owned(),
-            |(at, [ours, native])| {
-                let seen = difference(&[
-                    ("t_us", ours.t_us, native.t_us),
-                    ("rtt_us", ours.seen.rtt_us.map_or(0, u64::from), native.seen.rtt_us.map_or(0, u64::from)),
-                    ("delivered", ours.seen.delivered_pkts.into(), native.seen.delivered_pkts.into()),
-                    ("inflight", ours.seen.inflight_pkts.into(), native.seen.inflight_pkts.into()),
-                    ("lost", ours.seen.lost_pkts.into(), native.seen.lost_pkts.into()),
-                    ("marked", ours.seen.delivered_ce_pkts.into(), native.seen.delivered_ce_pkts.into()),
-                ]);
-                format!("saw {seen} at ACK {at}")
-            },
-        );
-        format!("{at} of {} ({:.2} s): {decided}; {why}", self.acks, ours.t_us as f64 / 1e6)
+        let seen = difference(&[
+            ("t_us", ours.t_us, native.t_us),
+            ("rtt_us", ours.seen.rtt_us.map_or(0, u64::from), native.seen.rtt_us.map_or(0, u64::from)),
+            ("inflight", ours.seen.inflight_pkts.into(), native.seen.inflight_pkts.into()),
+            ("lost", ours.seen.lost_pkts.into(), native.seen.lost_pkts.into()),
+            ("marked", ours.seen.delivered_ce_pkts.into(), native.seen.delivered_ce_pkts.into()),
+        ]);
+        let seen = if seen.is_empty() { "all that they see there is equal".to_owned() } else { format!("with {seen}") };
+        format!("{at} of {} ({:.2} s): {decided}; {seen}", self.acks, ours.t_us as f64 / 1e6)
     }
 }
 
@@ -135,7 +136,7 @@ mod tests {
         Ack {
             t_us,
             decided: Decided { cwnd_pkts, ..Decided::default() },
-            seen: Seen { rtt_us: Some(rtt_us), lost_pkts, ..Seen::default() },
+            seen: Seen { rtt_us: Some(rtt_us), lost_pkts, delivered_pkts: t_us as u32, ..Seen::default() },
         }
     }
 
@@ -147,17 +148,28 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_before_the_first_loss_does_not_hold_and_tells_what_came_first() {
+    fn a_difference_before_the_first_loss_does_not_hold_and_tells_what_was_seen() {
         let ours = [ack(0, 10, 20_000, 0), ack(5, 11, 20_001, 0), ack(9, 12, 20_000, 0), ack(12, 6, 20_000, 1)];
         let mut native = ours;
         native[2].decided.cwnd_pkts = 13;
         let found = Comparison::of(&ours, &native);
         assert_eq!(
             (found.holds(), found.told().as_str()),
-            (false, "2 of 4 (0.00 s): cwnd 12/13; all that they saw is equal")
+            (false, "2 of 4 (0.00 s): cwnd 12/13; all that they see there is equal")
         );
-        native[1].seen.rtt_us = Some(20_002);
-        assert!(Comparison::of(&ours, &native).told().ends_with("saw rtt_us 20001/20002 at ACK 1"));
+        native[1].seen.rtt_us = Some(20_003);
+        native[2].seen.rtt_us = Some(20_001);
+        let found = Comparison::of(&ours, &native);
+        assert!(found.told().ends_with("with rtt_us 20000/20001"), "{}", found.told());
+        assert_eq!(found.rtt_us, 2);
+    }
+
+    #[test]
+    fn an_ack_for_two_packets_is_not_compared_with_one_for_the_first_of_them() {
+        let ours = [ack(1, 11, 20_000, 0), ack(3, 13, 20_000, 0), ack(4, 14, 20_000, 0)];
+        let native = [ack(1, 11, 20_000, 0), ack(2, 12, 20_000, 0), ack(3, 13, 20_000, 0), ack(4, 15, 20_000, 0)];
+        let found = Comparison::of(&ours, &native);
+        assert_eq!((found.acks, found.parting.map(|parting| parting.at)), (3, Some(2)));
     }
 
     #[test]

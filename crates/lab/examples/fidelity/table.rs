@@ -112,11 +112,19 @@ pub fn markdown(release: &str, rows: &[Row]) -> String {
             figure(row.goodput_mbps[1]),
         );
     }
-    text += "\n| algorithm | path | first loss or mark at ACK | first difference (ours/native), first phase |\n|---|---|---:|---|\n";
+    text += "\n| algorithm | path | first loss or mark at ACK | before that apart by at most: RTT [µs] | pacing rate | first difference (ours/native), first phase |\n|---|---|---:|---:|---:|---|\n";
     for row in rows {
         let first = &row.comparisons[0];
         let trouble = first.trouble.map_or_else(|| "none".to_owned(), |at| at.to_string());
-        let _ = writeln!(text, "| {} | {} | {trouble} | {} |", row.twin, row.path, first.told());
+        let _ = writeln!(
+            text,
+            "| {} | {} | {trouble} | {} | {:.3} % | {} |",
+            row.twin,
+            row.path,
+            first.rtt_us,
+            first.pacing * 100.0,
+            first.told()
+        );
     }
     text
 }
