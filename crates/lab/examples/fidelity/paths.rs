@@ -102,8 +102,10 @@ impl Path {
     pub fn scenario(&self, main: &str, other: &str) -> String {
         let joiner = self.joins_s.map_or_else(String::new, |start_s| flow("joiner", main, &format!("{start_s}s")));
         let end_ms = self.duration_s * 1000 - 300;
+        // lp takes the offset of the timestamps, which is drawn at random per connection, for a part of the delay.
+        let hosts = if main.ends_with("lp") { "[host.all]\nsysctl = { 'ipv4/tcp_timestamps' = 2 }\n" } else { "" };
         format!(
-            "name = 'fidelity-{}'\ndescription = '{}'\nduration = '{}s'\nevery = 'ack'\n[link]\n{}{}{joiner}{}",
+            "name = 'fidelity-{}'\ndescription = '{}'\nduration = '{}s'\nevery = 'ack'\n[link]\n{}{hosts}{}{joiner}{}",
             self.name,
             self.what,
             self.duration_s,
