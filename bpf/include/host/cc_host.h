@@ -184,6 +184,11 @@ static __always_inline int cc_set_app_limited(struct tcp_sock *tp, u32 value)
 	return 1;
 }
 
+static __always_inline u32 cc_index(u32 index, u32 count)
+{
+	return index < count ? index : count - 1;
+}
+
 #endif /* CCA_UNIT */
 
 #endif /* CCACTL_CC_HOST_H */
