@@ -7,8 +7,12 @@ const MIN_UDP_BYTES: u64 = 64;
 /// The largest MTU.
 const MAX_UDP_BYTES: u64 = 9000;
 
-const ALGORITHM: Field =
-    required("algorithm", Kind::Text, "a name of `ccactl list`, or `native:NAME` for the kernel's own");
+const ALGORITHM: Field = required(
+    "algorithm",
+    Kind::Text,
+    "a name of `ccactl list`, or `native:NAME` for the kernel's own; `native:cdg`, which Linux lets no BPF program choose, is \
+     chosen by the sender of an upload itself",
+);
 const SET: Field = optional("set", Kind::Settings, "none", "tunables, as for `ccactl load --set`");
 const AS: Field = optional("as", Kind::Text, "made from the tunables", "kernel name; needed only to choose it");
 const START: Field = optional("start", Kind::Span, "0s", "relative to the beginning of the run");
