@@ -88,7 +88,7 @@ mod tests {
     fn what_is_not_idle_is_busy() {
         let result =
             json!({ "runs": [{ "cpu": { "idle": 0.75 }, "recorded_rows": 7, "flows": [{ "received_bytes": 9 }] }] });
-        assert_eq!(run(&result), Some(Run { bytes: 9, busy_s: 2.5, rows: 7 }));
+        assert_eq!(run(&result), Some(Run { bytes: 9, busy_s: 1.5, rows: 7 }));
         assert_eq!(run(&json!({})), None);
     }
 
