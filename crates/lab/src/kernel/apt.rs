@@ -12,8 +12,6 @@ const SUITES: &[&str] = &["bookworm", "bookworm-backports", "trixie", "trixie-ba
 /// Kernels for virtual machines: no firmware, BTF, virtio and all congestion controls.
 const IMAGE_PREFIX: &str = "linux-image-";
 const IMAGE_SUFFIX: &str = "-cloud-amd64";
-/// Packages that an image package may depend on for what is in it otherwise.
-const PARTS: &[&str] = &["linux-binary-", "linux-modules-"];
 /// Lists that are older are fetched anew where the newest kernel is asked for.
 const LISTS_ARE_NEW_FOR: Duration = Duration::from_secs(7 * 24 * 3600);
 
@@ -96,11 +94,15 @@ impl Apt {
     /// [`Error::Apt`].
     pub fn download(&self, release: &str, folder: &Path) -> Result<Vec<Package>> {
         let image = self.show(&format!("{IMAGE_PREFIX}{release}"))?;
-        // From 6.19 on the image package is empty, and image and modules have packages of their own that it depends on. Other packages
-        // with the release in their names, such as linux-base, are virtual or hold nothing that a guest needs.
-        let is_part = |name: &&str| PARTS.iter().any(|part| name.strip_prefix(part) == Some(release));
-        let parts = depends(&image).filter(is_part);
-        let names = std::iter::once(format!("{IMAGE_PREFIX}{release}")).chain(parts.map(str::to_owned));
+        // From 6.19 on the image package is empty; image, modules and configuration have packages of their own that it depends on. Before,
+        // it depends on a name of that kind that is virtual: no package of its own.
+        let mut parts = Vec::new();
+        for name in depends(&image).filter(|name| name.strip_prefix("linux-").is_some_and(|n| n.ends_with(release))) {
+            if field(&self.show(name)?, "Version").is_some() {
+                parts.push(name);
+            }
+        }
+        let names = std::iter::once(format!("{IMAGE_PREFIX}{release}")).chain(parts.into_iter().map(str::to_owned));
         names
             .map(|name| {
                 let record = self.show(&name)?;
