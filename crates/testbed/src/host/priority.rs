@@ -13,14 +13,14 @@ pub struct Priority {
     priority: libc::c_int,
 }
 
-/// The emulator's thread where CPU time cannot be reserved: above everything else of a bench, below the kernel's own threads of priority
+/// The emulator's thread where no CPU time is reserved: above everything else of a bench, below the kernel's own threads of priority
 /// 50 and more.
 pub const EMULATOR: Priority = Priority { policy: libc::SCHED_FIFO, priority: 40 };
 /// Processes at the ends of flows: above ordinary ones, in turn among each other.
 pub const ENDS: Priority = Priority { policy: libc::SCHED_RR, priority: 20 };
 
-/// CPU time that the kernel promises a thread (`SCHED_DEADLINE`). Nothing comes before it: neither threads with a fixed priority, nor the
-/// ordinary processes that starve, which since Linux 6.12 have 50 ms of a second before those (the fair server).
+/// CPU time that the kernel promises a thread (`SCHED_DEADLINE`), before threads with a fixed priority. Ordinary processes that starve,
+/// which since Linux 6.12 have 50 ms of a second before those (the fair server), are one reservation among others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reservation {
     /// CPU time per period, in ns. Beyond it the thread has what nobody else has reserved.
