@@ -61,8 +61,11 @@ pub enum Standing {
 pub fn raise_thread(calibrated_bps: u64) -> Standing {
     // The slack is only for the case that both are refused: such threads have none.
     let _ = nix::sys::prctl::set_timerslack(1);
-    if calibrated_bps > PRIORITY_SUFFICES_BPS && MOST_OF_A_CPU.take().is_ok() {
-        return Standing::Reserved;
+    if calibrated_bps > PRIORITY_SUFFICES_BPS {
+        match MOST_OF_A_CPU.take() {
+            Ok(()) => return Standing::Reserved,
+            Err(error) => tracing::warn!("emulator: no CPU time reserved ({error}); other load may make packets late"),
+        }
     }
     if priority::EMULATOR.take().is_ok() { Standing::Priority } else { Standing::Ordinary }
 }
