@@ -31,6 +31,7 @@ fn main() {
         ("ATTACH", "sockops policy for the new sockets of a cgroup.", "attach.bpf.c"),
         ("MIGRATE", "Moves live sockets to what their policy says.", "migrate.bpf.c"),
         ("COLLECT", "Samples and events into the ring buffer.", "collect.bpf.c"),
+        ("RING_ERROR", "Measures what BBRv2's ring says of packets.", "measure/ring_error.bpf.c"),
     ] {
         let object = compile(&bpf.join(file));
         table += &format!("/// {doc}\npub static {name}: &[u8] = include_bytes!({object:?});\n");

@@ -58,6 +58,9 @@ Usage: cargo xtask COMMAND
                         setup, build, then guest time per megabyte and ACK of every algorithm and of the kernel's own, with and without
                         a recording, in the virtual lab (no root); without arguments the tables of docs/performance.md; 6 when one of
                         ours costs more than 1.01 of its twin
+  vm ring [--kernel KERNEL] [--duration SECONDS]
+                        setup, build, then what the send ring of BBRv2 and its descendants knows of a packet beside the truth, in the
+                        virtual lab (no root); without arguments the table of docs/fidelity.md
   lint [--deny]         fmt, clippy, rustdoc, clang-format, generated text, cargo-deny (--deny installs it)
   gen [--check]         Write the tables of README.md and docs/schema.md from the code; --check only compares
   fuzz NAME [SECONDS]   Fuzz one input format, a minute unless said otherwise, from fuzz/seeds/NAME and what earlier
@@ -102,6 +105,7 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         ("vm", ["matrix", args @ ..]) => vm::matrix(args)?,
         ("vm", ["fidelity", args @ ..]) => vm::fidelity(args)?,
         ("vm", ["cost", args @ ..]) => vm::cost(args)?,
+        ("vm", ["ring", args @ ..]) => vm::ring(args)?,
         ("lint", []) => lint::run(false)?,
         ("lint", ["--deny"]) => lint::run(true)?,
         ("gen", []) => generate::run(false)?,

@@ -10,6 +10,7 @@ use ccactl_abi::exit;
 use ccactl_scenario::Scenario;
 use serde::{Deserialize, Serialize};
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -17,10 +18,8 @@ use std::time::Duration;
 /// What a guest's results were made with, in the folder of the bench: enough to make them again.
 pub const LAB_FILE: &str = "lab.json";
 
-/// The scenario in the guest; traces lie beside it.
-const SCENARIO: &str = "job/scenario.toml";
-/// Folder of the bench below the guest's `/results`.
-const FOLDER: &str = "bench";
+/// The scenario in the guest, in a folder for each bench; traces lie beside it.
+const SCENARIO: &str = "scenario.toml";
 /// What a bench writes last.
 const RESULT: &str = "result.json";
 
@@ -60,49 +59,88 @@ fn guest_limit(scenario: &Scenario, attempts: u32) -> Duration {
     (Duration::from(scenario.duration) + AROUND_A_RUN) * scenario.repeat * attempts
 }
 
-/// Runs `ccactl bench` for a scenario in a guest, with further `options`, and puts what it leaves into `folder`, which exists and is
-/// free of results: the layout that it has on a host, and [`LAB_FILE`]. Its exit code is 0, 1 without a valid run, or 6 when a
-/// threshold was missed; in what it printed this host's folder is in the place of the guest's.
+/// A bench of a guest.
+#[derive(Debug, Clone, Copy)]
+pub struct Bench<'a> {
+    /// What to run.
+    pub scenario: &'a Scenario,
+    /// How often a run is tried until it is valid.
+    pub attempts: u32,
+    /// Further options of `ccactl bench`.
+    pub options: &'a [&'a str],
+    /// Where its results go: a folder that exists and is free of results.
+    pub folder: &'a Path,
+}
+
+/// Runs `ccactl bench` in a guest, and puts what it leaves into its folder: the layout that it has on a host, and [`LAB_FILE`]. Its exit
+/// code is 0, 1 without a valid run, or 6 when a threshold was missed; in what it printed this host's folder is in the place of the
+/// guest's.
 ///
 /// # Errors
 /// [`Error::Unsupported`] for a scenario that needs more than ccactl, [`Error::Command`] when the bench left no result, and all that
 /// [`Lab::run`] reports.
-pub fn run(
-    lab: &Lab,
-    scenario: &Scenario,
-    attempts: u32,
-    options: &[&str],
-    folder: &Path,
-    interrupt: &AtomicBool,
-) -> Result<Ran> {
-    if let Some(flow) = scenario.flows.iter().find(|flow| flow.command.is_some()) {
-        return Err(Error::Unsupported { flow: flow.name.clone() });
-    }
-    let description = lab.describe()?;
-    let results = lab.run(&task(scenario, attempts, options), folder, interrupt)?;
-    let (stdout, stderr) = (results.stdout(0)?, results.stderr(0)?);
-    let bench = results.folder().join(FOLDER);
-    let code = code(&results.outcome.commands[0].end, bench.join(RESULT).is_file(), &stderr)?;
-    let output = |cause| Error::Results { cause };
-    for entry in fs::read_dir(&bench).map_err(output)? {
-        let entry = entry.map_err(output)?;
-        fs::rename(entry.path(), folder.join(entry.file_name())).map_err(output)?;
-    }
-    let text = serde_json::to_vec_pretty(&description).expect("strings are JSON");
-    fs::write(folder.join(LAB_FILE), text).map_err(output)?;
-    let stdout = stdout.replace(&format!("/{}/{FOLDER}", crate::job::RESULTS), &folder.display().to_string());
-    Ok(Ran { stdout, stderr, code })
+pub fn run(lab: &Lab, bench: Bench<'_>, interrupt: &AtomicBool) -> Result<Ran> {
+    run_all(lab, &[bench], interrupt).map(|mut ran| ran.remove(0))
 }
 
-fn task(scenario: &Scenario, attempts: u32, options: &[&str]) -> Task {
-    let (scenario_file, folder) = (format!("/{SCENARIO}"), format!("/{}/{FOLDER}", crate::job::RESULTS));
-    let words = ["bench", &scenario_file, "--output", &folder, "--attempts", &attempts.to_string()];
-    let arguments = words.iter().chain(options).map(ToString::to_string).collect();
-    let traces = scenario.links().filter_map(|(_, link)| link.rate_trace.as_ref());
-    let mut files = vec![(SCENARIO.to_owned(), scenario.to_toml().into_bytes())];
-    files.extend(traces.map(|trace| (format!("job/{}", trace.file_name()), trace.text().as_bytes().to_vec())));
-    let limit_s = guest_limit(scenario, attempts).as_secs();
-    Task { files, commands: vec![GuestCommand { arguments, limit_s }] }
+/// Runs several in one guest, one after the other; their folders are of one file system. All results or none: where one fails, nothing of
+/// the others is kept.
+///
+/// # Errors
+/// Those of [`run`].
+pub fn run_all(lab: &Lab, benches: &[Bench<'_>], interrupt: &AtomicBool) -> Result<Vec<Ran>> {
+    let flows = benches.iter().flat_map(|bench| &bench.scenario.flows);
+    if let Some(flow) = flows.into_iter().find(|flow| flow.command.is_some()) {
+        return Err(Error::Unsupported { flow: flow.name.clone() });
+    }
+    let Some(first) = benches.first() else { return Ok(Vec::new()) };
+    let description = lab.describe()?;
+    let results = lab.run(&task(benches), first.folder, interrupt)?;
+    let ended = |index: usize| -> Result<Ran> {
+        let (stdout, stderr) = (results.stdout(index)?, results.stderr(index)?);
+        let has_result = results.folder().join(result_folder(index)).join(RESULT).is_file();
+        let code = code(&results.outcome.commands[index].end, has_result, &stderr)?;
+        let guests = format!("/{}/{}", crate::job::RESULTS, result_folder(index));
+        let stdout = stdout.replace(&guests, &benches[index].folder.display().to_string());
+        Ok(Ran { stdout, stderr, code })
+    };
+    let ran = (0..benches.len()).map(ended).collect::<Result<Vec<Ran>>>()?;
+    for (index, bench) in benches.iter().enumerate() {
+        take(&results.folder().join(result_folder(index)), &description, bench.folder)
+            .map_err(|cause| Error::Results { cause })?;
+    }
+    Ok(ran)
+}
+
+fn take(results: &Path, description: &Description, folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(results)? {
+        let entry = entry?;
+        fs::rename(entry.path(), folder.join(entry.file_name()))?;
+    }
+    fs::write(folder.join(LAB_FILE), serde_json::to_vec_pretty(description)?)
+}
+
+/// Of a bench below the guest's `/results`.
+fn result_folder(index: usize) -> String {
+    format!("bench-{index}")
+}
+
+fn task(benches: &[Bench<'_>]) -> Task {
+    let mut task = Task::default();
+    for (index, bench) in benches.iter().enumerate() {
+        let job = format!("job/{index}");
+        let (file, folder) =
+            (format!("/{job}/{SCENARIO}"), format!("/{}/{}", crate::job::RESULTS, result_folder(index)));
+        let words = ["bench", &file, "--output", &folder, "--attempts", &bench.attempts.to_string()];
+        let arguments = words.iter().chain(bench.options).map(ToString::to_string).collect();
+        let limit_s = guest_limit(bench.scenario, bench.attempts).as_secs();
+        task.commands.push(GuestCommand { arguments, limit_s });
+        task.files.push((format!("{job}/{SCENARIO}"), bench.scenario.to_toml().into_bytes()));
+        let traces = bench.scenario.links().filter_map(|(_, link)| link.rate_trace.as_ref());
+        let content = traces.map(|trace| (format!("{job}/{}", trace.file_name()), trace.text().as_bytes().to_vec()));
+        task.files.extend(content);
+    }
+    task
 }
 
 /// The exit code of a bench that has left its result; anything else is a failure.
@@ -164,11 +202,14 @@ mod tests {
 
     #[test]
     fn the_guest_runs_the_resolved_scenario_with_the_options() {
-        let task = task(&scenario("[[flow]]\nname = 'a'\nalgorithm = 'reno'\n"), 2, &["--json"]);
-        let expected = ["bench", "/job/scenario.toml", "--output", "/results/bench", "--attempts", "2", "--json"];
+        let scenario = scenario("[[flow]]\nname = 'a'\nalgorithm = 'reno'\n");
+        let bench = Bench { scenario: &scenario, attempts: 2, options: &["--json"], folder: Path::new("/") };
+        let task = task(&[bench, Bench { options: &[], ..bench }]);
+        let expected = ["bench", "/job/0/scenario.toml", "--output", "/results/bench-0", "--attempts", "2", "--json"];
         assert_eq!(task.commands[0].arguments, expected);
+        assert_eq!(task.commands[1].arguments[3], "/results/bench-1");
         let (path, text) = &task.files[0];
-        assert_eq!(path, SCENARIO);
+        assert_eq!(path, "job/0/scenario.toml");
         let again = ccactl_scenario::ScenarioFile::parse("x.toml", std::str::from_utf8(text).unwrap(), &[]).unwrap();
         assert_eq!(again.scenario.flows[0].algorithm, "reno");
     }

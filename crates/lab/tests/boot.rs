@@ -2,16 +2,15 @@
 
 mod needs;
 
-use ccactl_lab::{Clock, End, Error, GuestCommand, Lab, Results, Task};
+use ccactl_lab::{End, Error, GuestCommand, Lab, Results, Task};
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One machine at a time: the clock of one does not care, the host of two does.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn lab() -> Option<Lab> {
-    needs::kernel("6.1")
-        .map(|kernel| Lab { memory_mib: 512, ..needs::lab(kernel, Clock::Virtual, needs::built("examples/guest")) })
+    needs::kernel("6.1").map(|kernel| Lab { memory_mib: 512, ..needs::lab(kernel, needs::built("examples/guest")) })
 }
 
 fn command(words: &[&str]) -> GuestCommand {
@@ -37,6 +36,27 @@ fn two_guests_of_the_instruction_clock_do_the_same_at_the_same_nanosecond() {
     assert_eq!(seen, second.stdout(0).unwrap());
     assert_eq!(first.outcome, second.outcome);
     assert_ne!(seen, first.stdout(1).unwrap(), "time goes on and random numbers differ within one guest");
+}
+
+/// An idle guest's time jumps to its next timer, which is where a busy host used to show.
+#[test]
+fn a_guest_on_a_busy_host_has_the_same_time_after_many_naps() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let Some(lab) = lab() else { return };
+    let quiet = run(&lab, vec![command(&["naps"])]).unwrap();
+    let stop = AtomicBool::new(false);
+    let busy = std::thread::scope(|scope| {
+        let spin = || while !stop.load(Ordering::Relaxed) {};
+        for _ in 0..2 * std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(spin);
+        }
+        let busy = run(&lab, vec![command(&["naps"])]);
+        stop.store(true, Ordering::Relaxed);
+        busy.unwrap()
+    });
+    let seen = quiet.stdout(0).unwrap();
+    assert_eq!(seen.lines().count(), 2, "{seen}");
+    assert_eq!(seen, busy.stdout(0).unwrap());
 }
 
 #[test]

@@ -3,7 +3,6 @@
 
 mod needs;
 
-use ccactl_lab::Clock;
 use ccactl_lab::matrix::{Cell, Column};
 use std::sync::atomic::AtomicBool;
 
@@ -11,7 +10,7 @@ const KERNELS: [&str; 2] = ["6.1", "7"];
 
 #[test]
 fn every_algorithm_loads_carries_data_is_recorded_and_goes_away() {
-    let labs = KERNELS.map(|kernel| needs::ccactl_in(kernel, Clock::Virtual));
+    let labs = KERNELS.map(|kernel| needs::ccactl_in(kernel));
     let columns = std::thread::scope(|scope| {
         let guest = |lab| scope.spawn(move || Column::measure(lab, &std::env::temp_dir(), &AtomicBool::new(false)));
         let guests: Vec<_> = labs.iter().flatten().map(guest).collect();

@@ -3,8 +3,9 @@
 use super::bench::How;
 use super::guest;
 use anyhow::{Context, Result};
+use ccactl_lab::bench::{self, Bench};
 use ccactl_lab::kernel::{Cache, Kernel, Request};
-use ccactl_lab::{Clock, Lab, Qemu, Ran, bench};
+use ccactl_lab::{Clock, Lab, Qemu, Ran};
 use ccactl_scenario::Scenario;
 use ccactl_scenario::units::Span;
 use ccactl_testbed::bench::OutputDir;
@@ -88,8 +89,8 @@ impl Args {
         }
         options.extend(json.then(|| "--json".to_owned()));
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
-        let ran = bench::run(&lab, scenario, how.attempts, &options, output.path(), interrupt)?;
-        Ok(show(&ran))
+        let bench = Bench { scenario, attempts: how.attempts, options: &options, folder: output.path() };
+        Ok(show(&bench::run(&lab, bench, interrupt)?))
     }
 
     /// Runs one command of ccactl in a guest and shows what it says there.

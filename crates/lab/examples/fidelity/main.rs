@@ -11,6 +11,8 @@ mod short;
 mod table;
 mod trace;
 
+use ccactl_lab::kernel::Cache;
+use ccactl_lab::{Clock, Lab, Qemu};
 use paths::{PATHS, Path, TWINS};
 use runs::{Guests, PHASES_US};
 use std::path::PathBuf;
@@ -18,6 +20,8 @@ use std::process::ExitCode;
 
 /// Whatever it is, it is shown as one line.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+const MEMORY_MIB: u32 = 1024;
 
 /// What to compare, and where.
 struct Wishes {
@@ -45,13 +49,27 @@ fn run() -> Result<bool, Failure> {
     let wishes = wishes(std::env::args().skip(1))?;
     let program = std::env::var_os("CCACTL").map(PathBuf::from);
     let program = program.ok_or("expected the path of ccactl in CCACTL, as `cargo xtask vm fidelity` sets it")?;
-    let guests = Guests::new(&wishes.kernel, wishes.dir.clone(), program)?;
+    let guests = Guests::new(lab(&wishes.kernel, program)?, wishes.dir.clone());
     if !wishes.tables_only {
         guests.run(&wishes.twins, &wishes.paths, wishes.phases)?;
     }
     let rows = table::rows(&guests, &wishes.twins, &wishes.paths)?;
     println!("{}", table::markdown(&guests.release, &rows));
     Ok(rows.iter().all(table::Row::holds))
+}
+
+/// Under a kernel of Debian's, with `ccactl` as `program`.
+fn lab(kernel: &str, program: PathBuf) -> Result<Lab, Failure> {
+    let kernel = Cache::of_user()?.kernel(&kernel.parse()?, &mut |line| eprintln!("{line}"))?;
+    Ok(Lab {
+        qemu: Qemu::of_user(),
+        kernel,
+        clock: Clock::Virtual,
+        memory_mib: MEMORY_MIB,
+        program,
+        init_argument: "__guest".to_owned(),
+        limit: std::time::Duration::ZERO,
+    })
 }
 
 fn wishes(mut words: impl Iterator<Item = String>) -> Result<Wishes, Failure> {

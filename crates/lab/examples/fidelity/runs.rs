@@ -2,8 +2,8 @@
 
 use crate::Failure;
 use crate::paths::Path;
-use ccactl_lab::kernel::Cache;
-use ccactl_lab::{Clock, Lab, Qemu, bench};
+use ccactl_lab::Lab;
+use ccactl_lab::bench::{self, Bench};
 use ccactl_scenario::Scenario;
 use std::fs;
 use std::path::PathBuf;
@@ -11,8 +11,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Instant;
-
-const MEMORY_MIB: u32 = 1024;
 
 /// Starts of a run, after a full second, in µs: spread over the 4 ms between two timer interrupts of Debian's kernels (HZ = 250).
 pub const PHASES_US: [u32; 5] = [0, 800, 1600, 2400, 3200];
@@ -34,29 +32,18 @@ pub struct Guests {
     pub release: String,
 }
 
-/// One of them.
-struct Run {
+/// One of them: runs at so many start phases, one after the other. The first is the same whatever their number.
+struct Guest {
     path: Path,
     twin: (&'static str, &'static str),
     side: Side,
-    phase_us: u32,
+    phases: usize,
 }
 
 impl Guests {
-    /// Under a kernel of Debian's, with `ccactl` as `program`.
-    pub fn new(kernel: &str, dir: PathBuf, program: PathBuf) -> Result<Guests, Failure> {
-        let kernel = Cache::of_user()?.kernel(&kernel.parse()?, &mut |line| eprintln!("{line}"))?;
-        let release = kernel.release.clone();
-        let lab = Lab {
-            qemu: Qemu::of_user(),
-            kernel,
-            clock: Clock::Virtual,
-            memory_mib: MEMORY_MIB,
-            program,
-            init_argument: "__guest".to_owned(),
-            limit: std::time::Duration::ZERO,
-        };
-        Ok(Guests { lab, dir, release })
+    /// In a lab whose limit is set for each guest; results go below `dir`.
+    pub fn new(lab: Lab, dir: PathBuf) -> Guests {
+        Guests { release: lab.kernel.release.clone(), lab, dir }
     }
 
     /// The folder of a bench.
@@ -75,32 +62,27 @@ impl Guests {
 
     /// Runs what is not there yet of so many start phases, one guest per core.
     pub fn run(&self, twins: &[(&'static str, &'static str)], paths: &[Path], phases: usize) -> Result<(), Failure> {
-        let mut runs = Vec::new();
-        // One phase after the other: the first alone shows where traces part, the others are for the statistics after that.
-        for phase_us in PHASES_US.into_iter().take(phases) {
-            for path in paths {
-                for twin in twins.iter().filter(|twin| path.is_for(twin.0)) {
-                    runs.extend([Side::Ours, Side::Native].map(|side| Run {
-                        path: *path,
-                        twin: *twin,
-                        side,
-                        phase_us,
-                    }));
-                }
+        let mut guests = Vec::new();
+        for path in paths {
+            for twin in twins.iter().filter(|twin| path.is_for(twin.0)) {
+                guests.extend([Side::Ours, Side::Native].map(|side| Guest { path: *path, twin: *twin, side, phases }));
             }
         }
-        runs.retain(|run| !self.has(&run.path, run.twin.0, run.side, run.phase_us));
-        let (all, start) = (runs.len(), Instant::now());
-        let queue = Mutex::new(runs.into_iter());
+        guests.retain(|guest| {
+            let is_there = |phase_us: &u32| self.has(&guest.path, guest.twin.0, guest.side, *phase_us);
+            !PHASES_US.iter().take(phases).all(is_there)
+        });
+        let (all, start) = (guests.len(), Instant::now());
+        let queue = Mutex::new(guests.into_iter());
         let stop = AtomicBool::new(false);
         let work = || -> Result<(), Failure> {
             loop {
-                let (run, left) = {
+                let (guest, left) = {
                     let mut queue = queue.lock().expect("nobody panics with it");
-                    let Some(run) = queue.next() else { return Ok(()) };
-                    (run, queue.len())
+                    let Some(guest) = queue.next() else { return Ok(()) };
+                    (guest, queue.len())
                 };
-                self.one(&run, &stop).inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
+                self.one(&guest, &stop).inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
                 eprintln!("{} of {all} guests ({} s)", all - left, start.elapsed().as_secs());
             }
         };
@@ -112,24 +94,35 @@ impl Guests {
         })
     }
 
-    fn one(&self, run: &Run, stop: &AtomicBool) -> Result<(), Failure> {
-        let folder = self.folder(&run.path, run.twin.0, run.side, run.phase_us);
-        // What an interrupted one has left.
-        if folder.exists() {
-            fs::remove_dir_all(&folder)?;
-        }
-        fs::create_dir_all(&folder)?;
-        let native = format!("native:{}", run.twin.1);
-        let (main, other) = match run.side {
-            Side::Ours => (run.twin.0, native.as_str()),
-            Side::Native => (native.as_str(), run.twin.0),
+    fn one(&self, guest: &Guest, stop: &AtomicBool) -> Result<(), Failure> {
+        let native = format!("native:{}", guest.twin.1);
+        let (main, other) = match guest.side {
+            Side::Ours => (guest.twin.0, native.as_str()),
+            Side::Native => (native.as_str(), guest.twin.0),
         };
-        let scenario = Scenario::parse("fidelity.toml", &run.path.scenario(main, other))?;
-        let lab = Lab { limit: bench::default_limit(&scenario, 1), ..self.lab.clone() };
-        let phase = format!("{}us", run.phase_us);
-        let ran = bench::run(&lab, &scenario, 1, &["--start-phase", &phase], &folder, stop)?;
-        if !folder.join("run-1/recording.parquet").is_file() {
-            return Err(format!("{}: the guest left no recording: {}", folder.display(), ran.stderr.trim()).into());
+        let scenario = Scenario::parse("fidelity.toml", &guest.path.scenario(main, other))?;
+        let phases = &PHASES_US[..guest.phases];
+        let folders: Vec<PathBuf> =
+            phases.iter().map(|phase_us| self.folder(&guest.path, guest.twin.0, guest.side, *phase_us)).collect();
+        for folder in &folders {
+            // What an interrupted one has left.
+            if folder.exists() {
+                fs::remove_dir_all(folder)?;
+            }
+            fs::create_dir_all(folder)?;
+        }
+        let words: Vec<[String; 2]> =
+            phases.iter().map(|phase_us| ["--start-phase".to_owned(), format!("{phase_us}us")]).collect();
+        let words: Vec<[&str; 2]> = words.iter().map(|words| words.each_ref().map(String::as_str)).collect();
+        let bench = |(options, folder)| Bench { scenario: &scenario, attempts: 1, options, folder };
+        let benches: Vec<Bench<'_>> =
+            words.iter().map(<[&str; 2]>::as_slice).zip(folders.iter().map(PathBuf::as_path)).map(bench).collect();
+        let limit = bench::default_limit(&scenario, 1) * u32::try_from(phases.len())?;
+        let ran = bench::run_all(&Lab { limit, ..self.lab.clone() }, &benches, stop)?;
+        for (folder, ran) in folders.iter().zip(ran) {
+            if !folder.join("run-1/recording.parquet").is_file() {
+                return Err(format!("{}: the guest left no recording: {}", folder.display(), ran.stderr.trim()).into());
+            }
         }
         Ok(())
     }

@@ -29,9 +29,9 @@ impl Row {
         self.comparisons.iter().all(Comparison::holds)
     }
 
-    /// Whether ours is as near to the native one as that is to itself.
-    fn is_within(&self) -> bool {
-        self.apart_pkts <= self.native_apart_pkts.1
+    /// Whether ours is as near to the native one as that is to itself; nobody knows from a single phase.
+    fn is_within(&self) -> Option<bool> {
+        (self.comparisons.len() > 1).then(|| self.apart_pkts <= self.native_apart_pkts.1)
     }
 }
 
@@ -105,7 +105,7 @@ pub fn markdown(release: &str, rows: &[Row]) -> String {
             row.apart_pkts,
             row.native_apart_pkts.0,
             row.native_apart_pkts.1,
-            if row.is_within() { "yes" } else { "no" },
+            row.is_within().map_or("—", |within| if within { "yes" } else { "no" }),
             figure(row.cwnd_pkts[0]),
             figure(row.cwnd_pkts[1]),
             figure(row.goodput_mbps[0]),
@@ -151,10 +151,11 @@ mod tests {
         let near = row("reno", &PATHS[0], &[trace(11), trace(12)], &native);
         assert_eq!(
             (near.apart_pkts, near.native_apart_pkts, near.is_within(), near.holds()),
-            (0.5, (2.0, 2.0), true, false)
+            (0.5, (2.0, 2.0), Some(true), false)
         );
         let far = row("reno", &PATHS[0], &[trace(15), trace(15)], &native);
-        assert!(!far.is_within());
+        assert_eq!(far.is_within(), Some(false));
+        assert_eq!(row("reno", &PATHS[0], &[trace(11)], &native[..1]).is_within(), None);
         assert!(markdown("6.18", &[near, far]).contains("| reno | 20m | 1 of 2 | 0.50 | 2.00, 2.00 | yes |"));
     }
 }

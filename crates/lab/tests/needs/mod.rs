@@ -31,11 +31,11 @@ pub fn kernel(asked: &str) -> Option<Kernel> {
 }
 
 /// A lab in which `program` is init.
-pub fn lab(kernel: Kernel, clock: Clock, program: PathBuf) -> Lab {
+pub fn lab(kernel: Kernel, program: PathBuf) -> Lab {
     Lab {
         qemu: Qemu::of_user(),
         kernel,
-        clock,
+        clock: Clock::Virtual,
         memory_mib: 1024,
         program,
         init_argument: "__guest".to_owned(),
@@ -52,6 +52,6 @@ pub fn built(name: &str) -> PathBuf {
 
 /// A lab with `ccactl` in it.
 #[allow(dead_code, reason = "not every test runs it")]
-pub fn ccactl_in(kernel: &str, clock: Clock) -> Option<Lab> {
-    self::kernel(kernel).map(|kernel| lab(kernel, clock, built("ccactl")))
+pub fn ccactl_in(kernel: &str) -> Option<Lab> {
+    self::kernel(kernel).map(|kernel| lab(kernel, built("ccactl")))
 }

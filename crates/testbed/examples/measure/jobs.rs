@@ -17,8 +17,8 @@ pub struct Job {
     pub args: Vec<String>,
 }
 
-/// Runs every group in order.
-pub fn run_all(groups: &[Vec<Job>], dir: &Path) -> Result<(), String> {
+/// Runs every group in order, in the virtual lab that is named.
+pub fn run_all(groups: &[Vec<Job>], dir: &Path, lab: Option<&str>) -> Result<(), String> {
     std::fs::create_dir_all(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
     let begun = Instant::now();
     for (i, group) in groups.iter().enumerate() {
@@ -26,7 +26,7 @@ pub fn run_all(groups: &[Vec<Job>], dir: &Path) -> Result<(), String> {
         let names: Vec<&str> = missing.iter().map(|job| job.label.as_str()).collect();
         eprintln!("[{:>5} s] {}/{}: {}", begun.elapsed().as_secs(), i + 1, groups.len(), names.join(", "));
         let started: Result<Vec<(&Job, Child)>, String> =
-            missing.into_iter().map(|job| Ok((job, start(job, dir)?))).collect();
+            missing.into_iter().map(|job| Ok((job, start(job, dir, lab)?))).collect();
         for (job, mut child) in started? {
             let status = child.wait().map_err(|e| format!("{}: {e}", job.label))?;
             if !status.success() {
@@ -47,7 +47,7 @@ fn log_path(dir: &Path, job: &Job) -> PathBuf {
     dir.join(format!("{}.log", job.label))
 }
 
-fn start(job: &Job, dir: &Path) -> Result<Child, String> {
+fn start(job: &Job, dir: &Path, lab: Option<&str>) -> Result<Child, String> {
     let program = std::env::var("CCACTL").unwrap_or_else(|_| "ccactl".to_owned());
     let folder = dir.join(&job.label);
     // What a failed or interrupted bench left; a bench does not write into the folder of another.
@@ -60,6 +60,7 @@ fn start(job: &Job, dir: &Path) -> Result<Child, String> {
     Command::new(&program)
         .args(["bench", job.scenario])
         .args(&job.args)
+        .args(lab.iter().flat_map(|lab| ["--lab", lab]))
         .arg("-o")
         .arg(folder)
         .stdin(Stdio::null())

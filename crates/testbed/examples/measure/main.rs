@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: measure fidelity|fairness|loss|catalogue|figures|invariants|swaps [--dir DIR] [--only NAME,…] \
-                     [--quick] [--tables-only]";
+                     [--lab vm:KERNEL] [--quick] [--tables-only]";
 
 fn main() -> ExitCode {
     match run() {
@@ -37,6 +37,7 @@ fn run() -> Result<bool, String> {
         match arg.as_str() {
             "--dir" => dir = args.next().ok_or(USAGE)?.into(),
             "--only" => settings.only = args.next().ok_or(USAGE)?.split(',').map(str::to_owned).collect(),
+            "--lab" => settings.lab = Some(args.next().ok_or(USAGE)?),
             "--quick" => settings.quick = true,
             "--tables-only" => tables_only = true,
             _ => return Err(USAGE.to_owned()),
@@ -45,7 +46,7 @@ fn run() -> Result<bool, String> {
     let plan = plans::by_name(&name, &settings)?.ok_or(USAGE)?;
     let dir = dir.join(&name);
     if !tables_only {
-        jobs::run_all(&plan.groups, &dir)?;
+        jobs::run_all(&plan.groups, &dir, settings.lab.as_deref())?;
     }
     let outcome = (plan.finish)(&dir, &settings)?;
     print!("{}", outcome.text);

@@ -30,6 +30,8 @@ impl Outcome {
 pub struct Settings {
     /// Only try the machinery out.
     pub quick: bool,
+    /// Where benches run, as `--lab` of `ccactl bench` names it; on this host when there is none.
+    pub lab: Option<String>,
     /// Algorithms to which a series over the whole registry is narrowed; empty = all.
     pub only: Vec<String>,
 }

@@ -189,6 +189,20 @@ const fn loss_below_two_percent(algorithm: &'static str) -> Row {
     row(algorithm, "loses at most 2 % in a short buffer", &SHORT_BUFFER, (LOSS, ""), (0.0, 0.02), loss_share)
 }
 
+/// Beyond its gain the window has three bursts, 15 packets here, and what ACKs bring at once: a quarter of the BDP of 138 packets.
+const fn window_bounded(algorithm: &'static str) -> Row {
+    let says = "window of at most 2.25 BDP, three bursts and what ACKs bring at once";
+    let how = ("cwnd / (trace_bw × trace_min_rtt), largest after 5 s", "BDP");
+    row(algorithm, says, &PATH_OF_P1, how, (1.0, 2.5), shares::window_of_model)
+}
+
+/// From the start of DOWN 2 to 3 s, or 63 rounds; and the round in which that is noticed.
+const fn probes_in_time(algorithm: &'static str) -> Row {
+    let says = "probes for bandwidth 2 to 3 s after the last probe, or 63 rounds";
+    let how = ("from DOWN to the next REFILL without a PROBE_RTT between them, longest", "s");
+    row(algorithm, says, &PATH_OF_P1, how, (2.0, 3.1), shares::probe_spacing)
+}
+
 const fn yields(algorithm: &'static str) -> Row {
     row(algorithm, "yields to CUBIC", &BESIDE_CUBIC, (SHARE, ""), (0.0, 0.25), |run| share_beside(run, "cubic"))
 }
@@ -408,14 +422,22 @@ pub const ROWS: &[Row] = &[
     probe_rtt_10("bbr"),
     probe_rtt_5("bbrv2"),
     loss_below_two_percent("bbrv2"),
+    window_bounded("bbrv2"),
+    probes_in_time("bbrv2"),
     probe_rtt_5("f-bbrv2"),
     loss_below_two_percent("f-bbrv2"),
+    window_bounded("f-bbrv2"),
+    probes_in_time("f-bbrv2"),
     detects("f-bbrv2"),
     detects_nothing_alone("f-bbrv2"),
     probe_rtt_5("bbrv3"),
     loss_below_two_percent("bbrv3"),
+    window_bounded("bbrv3"),
+    probes_in_time("bbrv3"),
     probe_rtt_5("f-bbrv3"),
     loss_below_two_percent("f-bbrv3"),
+    window_bounded("f-bbrv3"),
+    probes_in_time("f-bbrv3"),
     detects("f-bbrv3"),
     detects_nothing_alone("f-bbrv3"),
     row(

@@ -1,7 +1,10 @@
 //! Numbers that one algorithm alone has.
 
-use super::compute::{SETTLED_S, STEADY_S, cuts, entries, increase, median, renewals, rtt_samples, time_mean};
+use super::compute::{SETTLED_S, STEADY_S, cuts, entries, increase, largest, median, renewals, rtt_samples, time_mean};
 use super::run::Run;
+
+/// Of a packet of 1500 bytes with TCP timestamps, as every scenario used here has them.
+const PAYLOAD_BYTES: f64 = 1448.0;
 
 /// `enum` of the bounds that the BBRv2 family publishes: a loss-based flow is detected.
 const DETECTED: u64 = 32;
@@ -58,6 +61,39 @@ pub fn probe_rtt_wait(run: &Run, window_s: f64) -> Result<f64, String> {
         Some(entry_s - renewals.get(before.checked_sub(1)?)?)
     });
     median(waits.collect()).map_err(|_| "no probe-rtt was seen".to_owned())
+}
+
+/// Largest window once settled, in BDP of the algorithm's own model (its bandwidth and its smallest RTT).
+pub fn window_of_model(run: &Run) -> Result<f64, String> {
+    let flow = run.flow()?;
+    let (cwnd, bw_bps) = (flow.settled("cwnd_pkts")?, flow.settled("trace_bw_bps")?);
+    let min_rtt_us = flow.settled("trace_min_rtt_us")?;
+    let bdp_pkts = bw_bps.iter().zip(&min_rtt_us).map(|(bps, us)| bps * us / 1e6 / 8.0 / PAYLOAD_BYTES);
+    let windows: Vec<f64> =
+        cwnd.iter().zip(bdp_pkts).map(|(cwnd, bdp)| cwnd / bdp).filter(|bdp| bdp.is_finite()).collect();
+    if windows.is_empty() { Err("no row with a model".to_owned()) } else { Ok(largest(&windows)) }
+}
+
+/// Longest time from the end of a probe for bandwidth to the next REFILL, where PROBE_RTT does not come between them.
+pub fn probe_spacing(run: &Run) -> Result<f64, String> {
+    let flow = run.flow()?;
+    let waits = waits_between_probes(&flow.t_s, &flow.text("trace_mode")?);
+    if waits.is_empty() { Err("no two probes were seen".to_owned()) } else { Ok(largest(&waits)) }
+}
+
+fn waits_between_probes(t_s: &[f64], modes: &[String]) -> Vec<f64> {
+    let mut down_s = None;
+    let mut waits = Vec::new();
+    for i in 1..modes.len() {
+        match (modes[i - 1].as_str(), modes[i].as_str()) {
+            (before, after) if before == after => {}
+            ("probe-bw-up", "probe-bw-down") => down_s = Some(t_s[i]),
+            ("probe-bw-down", "probe-bw-cruise") => {}
+            (_, "probe-bw-refill") => waits.extend(down_s.take().map(|down_s| t_s[i] - down_s)),
+            _ => down_s = None,
+        }
+    }
+    waits
 }
 
 /// Share of the time for which Vegas-A's queue is between alpha and beta, give or take a packet. The trace has alpha after the step of
@@ -155,6 +191,14 @@ pub fn dwnd_with_a_queue(run: &Run) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wait_for_a_probe_begins_with_down_and_is_not_counted_across_probe_rtt() {
+        let modes = ["up", "down", "cruise", "refill", "up", "down", "probe-rtt", "cruise", "refill", "up"];
+        let name = |mode: &&str| if *mode == "probe-rtt" { (*mode).to_owned() } else { format!("probe-bw-{mode}") };
+        let t_s: Vec<f64> = (0..10_u8).map(f64::from).collect();
+        assert_eq!(waits_between_probes(&t_s, &modes.iter().map(name).collect::<Vec<_>>()), [2.0]);
+    }
 
     #[test]
     fn alpha_is_10_without_and_3_tenths_with_the_largest_delay() {
