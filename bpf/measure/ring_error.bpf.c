@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Measures bbr2_ring.bpf.h: what it says of the moment when a packet left, beside what was. It keeps a ring of its own for
- * every socket, fed as bbr2.bpf.h feeds its own, so it runs beside any algorithm. Attached to functions, which not every
- * kernel lets BPF do: the virtual lab's kernels do.
+ * Measures bbr2_ring.bpf.h: what it says of the moment when a packet left, beside what was. It keeps a ring of its own
+ * for every socket, fed as bbr2.bpf.h feeds its own, so it runs beside any algorithm. Attached to functions, which not
+ * every kernel lets BPF do: the virtual lab's kernels do.
  *
  *   tcp_rate_skb_sent        a packet leaves                  -> what Google's kernel would store with it
  *   tcp_rate_skb_delivered   one has arrived                  -> is it the one that the rate sample is of?
@@ -52,10 +52,10 @@ struct sampled {
 CC_STORAGE(sampled_storage, struct sampled);
 CC_STORAGE(ring_storage, struct bbr2);
 
-#define ERRORS_BELOW  64  /* bins for an in_flight below the truth, a packet each */
-#define ERROR_BINS    512 /* in all; a power of two */
-#define SHARES_BELOW  64  /* the same in 1/256 of the truth */
-#define SHARE_UNIT    256
+#define ERRORS_BELOW 64  /* bins for an in_flight below the truth, a packet each */
+#define ERROR_BINS   512 /* in all; a power of two */
+#define SHARES_BELOW 64  /* the same in 1/256 of the truth */
+#define SHARE_UNIT   256
 
 /* One value: read by crates/testbed/examples/ring_error. */
 struct ring_errors {
@@ -131,7 +131,8 @@ static __always_inline u32 bin(s64 error, s64 below)
 	return bounded & (ERROR_BINS - 1);
 }
 
-static __always_inline void compare(struct ring_errors *sum, const struct bbr2_burst *burst, const struct sending *truth)
+static __always_inline void compare(struct ring_errors *sum, const struct bbr2_burst *burst,
+				    const struct sending *truth)
 {
 	s64 error = (s64)burst->in_flight - truth->in_flight;
 	u32 packets = bin(error, ERRORS_BELOW);

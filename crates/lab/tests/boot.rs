@@ -46,7 +46,11 @@ fn a_guest_on_a_busy_host_has_the_same_time_after_many_naps() {
     let quiet = run(&lab, vec![command(&["naps"])]).unwrap();
     let stop = AtomicBool::new(false);
     let busy = std::thread::scope(|scope| {
-        let spin = || while !stop.load(Ordering::Relaxed) {};
+        let spin = || {
+            while !stop.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        };
         for _ in 0..2 * std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(spin);
         }

@@ -10,7 +10,7 @@ const KERNELS: [&str; 2] = ["6.1", "7"];
 
 #[test]
 fn every_algorithm_loads_carries_data_is_recorded_and_goes_away() {
-    let labs = KERNELS.map(|kernel| needs::ccactl_in(kernel));
+    let labs = KERNELS.map(needs::ccactl_in);
     let columns = std::thread::scope(|scope| {
         let guest = |lab| scope.spawn(move || Column::measure(lab, &std::env::temp_dir(), &AtomicBool::new(false)));
         let guests: Vec<_> = labs.iter().flatten().map(guest).collect();

@@ -90,6 +90,9 @@ pub const TWINS: &[(&str, &str)] = &[
     ("yeah", "yeah"),
 ];
 
+/// Where the other algorithm goes.
+const SIDE: &str = "[[hop]]\nname = 'side'\nrate = '1Mbit/s'\ndelay = '1ms'\nbuffer = { packets = 10 }\n";
+
 impl Path {
     /// Whether a twin is measured on it.
     pub fn is_for(&self, twin: &str) -> bool {
@@ -98,14 +101,14 @@ impl Path {
     }
 
     /// The scenario with `main` under test. `other` is registered as well, so that both sides boot alike: its flow opens when everything
-    /// is over.
+    /// is over, on a link of its own, where no full queue takes its SYN.
     pub fn scenario(&self, main: &str, other: &str) -> String {
         let joiner = self.joins_s.map_or_else(String::new, |start_s| flow("joiner", main, &format!("{start_s}s")));
         let end_ms = self.duration_s * 1000 - 300;
         // lp takes the offset of the timestamps, which is drawn at random per connection, for a part of the delay.
         let hosts = if main.ends_with("lp") { "[host.all]\nsysctl = { 'ipv4/tcp_timestamps' = 2 }\n" } else { "" };
         format!(
-            "name = 'fidelity-{}'\ndescription = '{}'\nduration = '{}s'\nevery = 'ack'\n[link]\n{}{hosts}{}{joiner}{}",
+            "name = 'fidelity-{}'\ndescription = '{}'\nduration = '{}s'\nevery = 'ack'\n[link]\n{}{SIDE}{hosts}{}{joiner}{}path = ['side']\n",
             self.name,
             self.what,
             self.duration_s,

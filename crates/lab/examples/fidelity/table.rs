@@ -31,7 +31,7 @@ impl Row {
 
     /// Whether ours is as near to the native one as that is to itself; nobody knows from a single phase.
     fn is_within(&self) -> Option<bool> {
-        (self.comparisons.len() > 1).then(|| self.apart_pkts <= self.native_apart_pkts.1)
+        (self.comparisons.len() > 1).then_some(self.apart_pkts <= self.native_apart_pkts.1)
     }
 }
 
