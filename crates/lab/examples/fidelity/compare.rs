@@ -2,6 +2,10 @@
 
 use crate::trace::Ack;
 
+/// Programs and modules take another number of instructions, an instruction is a nanosecond, and RTT samples follow: by up to 30 µs. A
+/// packet that waited for another, or for a timer, makes hundreds.
+const SAME_RTT_US: u32 = 100;
+
 /// Distance of the points at which windows are compared once traces have parted.
 const GRID_US: u64 = 100_000;
 
@@ -12,9 +16,12 @@ pub struct Comparison {
     pub acks: usize,
     /// First of them after which either knows of a loss or a mark.
     pub trouble: Option<usize>,
+    /// First of them by which the two have not seen the same: the receiver acknowledged one packet where it acknowledged two at once on the
+    /// other side, or the RTT sample is another one. From there on they decide from different things.
+    pub seen_apart: Option<usize>,
     /// First of them after which a window or a threshold differs.
     pub parting: Option<Parting>,
-    /// Largest difference of the pacing rates before the first loss, mark or parting, as a share of the native one. Most algorithms leave
+    /// Largest difference of the pacing rates before any of these, as a share of the native one. Most algorithms leave
     /// the rate to the kernel, which computes it from window and smoothed RTT: it follows the RTT's microseconds.
     pub pacing: f64,
     /// Largest difference of RTT samples before that, in µs: programs and modules take another number of instructions.
@@ -36,19 +43,27 @@ impl Comparison {
     /// A microsecond decides whether the receiver acknowledges one packet or two at once, so ACKs are not paired by their number but by
     /// what had been delivered with them.
     pub fn of(ours: &[Ack], native: &[Ack]) -> Comparison {
+        let (mut pairs, mut acked_apart): (Vec<(Ack, Ack)>, Option<usize>) = (Vec::new(), None);
         let mut rest = native;
-        let mut pairs = Vec::new();
         for ack in ours {
-            rest = &rest[rest.partition_point(|other| other.seen.delivered_pkts < ack.seen.delivered_pkts)..];
-            pairs.extend(
-                rest.first().filter(|other| other.seen.delivered_pkts == ack.seen.delivered_pkts).map(|o| (*ack, *o)),
-            );
+            let passed = rest.partition_point(|other| other.seen.delivered_pkts < ack.seen.delivered_pkts);
+            let same = rest.get(passed).filter(|other| other.seen.delivered_pkts == ack.seen.delivered_pkts);
+            // One that only one side has.
+            if passed > 0 || same.is_none() {
+                acked_apart.get_or_insert(pairs.len());
+            }
+            pairs.extend(same.map(|other| (*ack, *other)));
+            rest = &rest[passed + usize::from(same.is_some())..];
         }
         let troubled = |ack: &Ack| ack.seen.lost_pkts + ack.seen.retrans_pkts + ack.seen.delivered_ce_pkts > 0;
         let windows = |ack: &Ack| (ack.decided.cwnd_pkts, ack.decided.ssthresh_pkts);
         let parting = pairs.iter().position(|(ours, native)| windows(ours) != windows(native));
         let trouble = pairs.iter().position(|(ours, native)| troubled(ours) || troubled(native));
-        let before = &pairs[..[trouble, parting].into_iter().flatten().min().unwrap_or(pairs.len())];
+        let other_rtt = |(ours, native): &(Ack, Ack)| {
+            ours.seen.rtt_us.zip(native.seen.rtt_us).is_some_and(|(ours, native)| ours.abs_diff(native) > SAME_RTT_US)
+        };
+        let seen_apart = [acked_apart, pairs.iter().position(other_rtt)].into_iter().flatten().min();
+        let before = &pairs[..[trouble, parting, seen_apart].into_iter().flatten().min().unwrap_or(pairs.len())];
         let rates = before.iter().filter_map(|(ours, native)| {
             Some((ours.decided.pacing_rate_bps? as f64, native.decided.pacing_rate_bps? as f64))
         });
@@ -56,19 +71,17 @@ impl Comparison {
         Comparison {
             acks: pairs.len(),
             trouble,
+            seen_apart,
             parting: parting.map(|at| Parting { at, acks: [pairs[at].0, pairs[at].1] }),
             pacing: rates.map(|(ours, native)| (ours / native - 1.0).abs()).fold(0.0, f64::max),
             rtt_us: rtts.max().unwrap_or(0),
         }
     }
 
-    /// Whether nothing differs before the first loss or mark.
+    /// Whether nothing is decided otherwise before the first loss or mark, as long as both see the same.
     pub fn holds(&self) -> bool {
-        match (&self.parting, self.trouble) {
-            (None, _) => true,
-            (Some(parting), Some(trouble)) => parting.at >= trouble,
-            (Some(_), None) => false,
-        }
+        let Some(Parting { at, .. }) = self.parting else { return true };
+        [self.trouble, self.seen_apart].into_iter().flatten().any(|before| before <= at)
     }
 
     /// Where they part, in words.
@@ -88,7 +101,11 @@ impl Comparison {
             ("lost", ours.seen.lost_pkts.into(), native.seen.lost_pkts.into()),
             ("marked", ours.seen.delivered_ce_pkts.into(), native.seen.delivered_ce_pkts.into()),
         ]);
-        let seen = if seen.is_empty() { "all that they see there is equal".to_owned() } else { format!("with {seen}") };
+        let seen = match (seen.is_empty(), self.seen_apart.filter(|apart| apart <= at)) {
+            (_, Some(apart)) => format!("they have not seen the same since {apart}"),
+            (true, None) => "all that they see there is equal".to_owned(),
+            (false, None) => format!("with {seen}"),
+        };
         format!("{at} of {} ({:.2} s): {decided}; {seen}", self.acks, ours.t_us as f64 / 1e6)
     }
 }
@@ -169,7 +186,23 @@ mod tests {
         let ours = [ack(1, 11, 20_000, 0), ack(3, 13, 20_000, 0), ack(4, 14, 20_000, 0)];
         let native = [ack(1, 11, 20_000, 0), ack(2, 12, 20_000, 0), ack(3, 13, 20_000, 0), ack(4, 15, 20_000, 0)];
         let found = Comparison::of(&ours, &native);
-        assert_eq!((found.acks, found.parting.map(|parting| parting.at)), (3, Some(2)));
+        assert_eq!((found.acks, found.parting.as_ref().map(|parting| parting.at)), (3, Some(2)));
+        // One side has an ACK between the first pair and the second: what is decided from then on need not be equal.
+        assert_eq!((found.seen_apart, found.holds()), (Some(1), true));
+        assert!(found.told().ends_with("they have not seen the same since 1"), "{}", found.told());
+    }
+
+    #[test]
+    fn another_rtt_is_not_the_same_seen_but_some_microseconds_are() {
+        let ours = [ack(0, 10, 20_000, 0), ack(5, 11, 20_000, 0), ack(6, 12, 20_000, 0)];
+        let mut native = ours;
+        native[2].decided.cwnd_pkts = 13;
+        native[1].seen.rtt_us = Some(20_100);
+        let found = Comparison::of(&ours, &native);
+        assert_eq!((found.seen_apart, found.holds(), found.rtt_us), (None, false, 100));
+        native[1].seen.rtt_us = Some(20_101);
+        let found = Comparison::of(&ours, &native);
+        assert_eq!((found.seen_apart, found.holds(), found.rtt_us), (Some(1), true, 0));
     }
 
     #[test]

@@ -89,7 +89,7 @@ fn spread(values: impl Iterator<Item = f64>) -> (f64, f64) {
 /// The table, and below it where each twin parts from the native one at the first phase.
 pub fn markdown(release: &str, rows: &[Row]) -> String {
     let mut text = format!(
-        "Linux {release}, up to {} start phases.\n\n| algorithm | path | equal up to the first loss or mark | ours from native [packets] | native from itself: mean, most | within | \
+        "Linux {release}, up to {} start phases.\n\n| algorithm | path | equal up to the first loss or mark, as long as the same was seen | ours from native [packets] | native from itself: mean, most | within | \
          mean cwnd, ours | native | goodput, ours | native |\n|---|---|---|---:|---:|---|---:|---:|---:|---:|\n",
         PHASES_US.len()
     );
@@ -112,13 +112,14 @@ pub fn markdown(release: &str, rows: &[Row]) -> String {
             figure(row.goodput_mbps[1]),
         );
     }
-    text += "\n| algorithm | path | first loss or mark at ACK | before that apart by at most: RTT [µs] | pacing rate | first difference (ours/native), first phase |\n|---|---|---:|---:|---:|---|\n";
+    text += "\n| algorithm | path | first loss or mark at ACK | not the same seen from | before that apart by at most: RTT [µs] | pacing rate | first difference (ours/native), first phase |\n|---|---|---:|---:|---:|---:|---|\n";
     for row in rows {
         let first = &row.comparisons[0];
-        let trouble = first.trouble.map_or_else(|| "none".to_owned(), |at| at.to_string());
+        let at = |pair: Option<usize>| pair.map_or_else(|| "none".to_owned(), |at| at.to_string());
+        let (trouble, apart) = (at(first.trouble), at(first.seen_apart));
         let _ = writeln!(
             text,
-            "| {} | {} | {trouble} | {} | {:.3} % | {} |",
+            "| {} | {} | {trouble} | {apart} | {} | {:.3} % | {} |",
             row.twin,
             row.path,
             first.rtt_us,
