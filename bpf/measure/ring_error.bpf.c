@@ -80,11 +80,6 @@ static __always_inline struct tcp_skb_cb *control_block(struct sk_buff *skb)
 	return (struct tcp_skb_cb *)__builtin_preserve_access_index(&skb->cb[0]);
 }
 
-static __always_inline u32 in_flight(const struct tcp_sock *tp)
-{
-	return tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
-}
-
 SEC("fentry/tcp_rate_skb_sent")
 int BPF_PROG(packet_leaves, struct sock *sk, struct sk_buff *skb)
 {
@@ -95,7 +90,7 @@ int BPF_PROG(packet_leaves, struct sock *sk, struct sk_buff *skb)
 	if (!tp)
 		return 0;
 	/* Called before the packet is counted (tcp_event_new_data_sent, __tcp_retransmit_skb). */
-	now.in_flight = in_flight(tp) + BPF_CORE_READ(control_block(skb), tcp_gso_segs);
+	now.in_flight = tcp_packets_in_flight(tp) + BPF_CORE_READ(control_block(skb), tcp_gso_segs);
 	now.lost = tp->lost;
 	bpf_map_update_elem(&sendings, &key, &now, BPF_ANY);
 	return 0;
