@@ -129,7 +129,11 @@ struct bbr2 {
 	u8 drain_rounds; /* v3: rounds of DRAIN so far */
 	u8 pad;
 	u32 limited_until; /* tp->delivered */
-	u32 ring_key;      /* of the burst that may still grow */
+
+	/* Addresses of the send ring: bbr2_ring.bpf.h. */
+	u32 ring_key; /* of the burst that may still grow */
+	u32 ring_offset;
+	u32 ring_prior_offset; /* before the last widening */
 
 	struct bbr2_variant variant;
 

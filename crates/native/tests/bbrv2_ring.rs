@@ -3,7 +3,8 @@
 
 mod bbrv2_driver;
 
-use bbrv2_driver::{Ack, Driver, next_round};
+use bbrv2_driver::{Ack, Driver, RTT_US, next_round};
+use std::collections::VecDeque;
 
 /// Slots of the ring.
 const SLOTS: u32 = 512;
@@ -116,6 +117,36 @@ fn a_burst_from_before_the_slots_widened_is_still_found() {
     driver.ack(next_round());
     driver.socket.tp_mut().snd_cwnd = 300;
     assert_eq!(driver.ack(same_round(5001, 100)).v0, 40);
+}
+
+/// Samples without a burst in slow start up to this window. Packets are acknowledged in the order of their sending, two for each of which
+/// leave.
+fn missed_in_slow_start(first: u32, window: usize) -> usize {
+    let mut driver = starting_at(first);
+    let mut sent_at: VecDeque<u32> = [first; 10].into();
+    let mut missed = 0;
+    while sent_at.len() < window {
+        let pkts = u32::try_from(sent_at.len()).unwrap();
+        let trace = driver.ack(Ack {
+            after_us: RTT_US / u64::from(pkts),
+            rate: pkts.cast_signed(),
+            sent_at: sent_at.pop_front(),
+            in_flight: (pkts, pkts - 1),
+            ..next_round()
+        });
+        missed += usize::from(trace.v0 == -1);
+        assert_eq!(driver.socket.tp().snd_cwnd, pkts + 1, "slow start");
+        sent_at.extend([driver.delivered(); 2]);
+    }
+    missed
+}
+
+#[test]
+fn no_burst_of_the_window_is_overwritten_when_the_slots_widen() {
+    // 256, 512, 1024 and 2048 packets are passed; where in the ring this happens depends on the first key.
+    for first in (0..SLOTS * 16).step_by(331).chain([u32::MAX - 3000]) {
+        assert_eq!(missed_in_slow_start(first, 2500), 0, "from {first} on");
+    }
 }
 
 #[test]
