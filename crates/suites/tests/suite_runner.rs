@@ -177,6 +177,19 @@ fn a_cell_without_a_valid_run_is_run_again_and_others_are_not() {
 }
 
 #[test]
+fn a_finished_cell_that_has_lost_its_recording_is_told_before_others_run() {
+    let cells = cells(&["a", "b"]);
+    let folder = TempDir::new().unwrap();
+    carry_out(folder.path(), &cells, 1, &Fake { fails: |cell| cell.id == "axis=b", ..Fake::new() }).unwrap();
+    fs::remove_file(folder.path().join("axis=a/run-1/recording.parquet")).unwrap();
+    let again = Fake::new();
+    let error = carry_out(folder.path(), &cells, 1, &again).unwrap_err().to_string();
+    assert!(error.contains("run-1/recording.parquet is missing"), "{error}");
+    assert!(error.contains("remove the folder of this cell"), "{error}");
+    assert!(again.begun().is_empty());
+}
+
+#[test]
 fn cells_that_fail_are_named_and_the_others_run() {
     let cells = cells(&["a", "b", "c"]);
     let folder = TempDir::new().unwrap();

@@ -4,7 +4,7 @@ use super::output;
 use anyhow::Result;
 use ccactl_report::{Estimate, html};
 use ccactl_scenario::Scenario;
-use ccactl_testbed::bench::{BenchResult, Event, RunResult, Timekeeping, UdpResult};
+use ccactl_testbed::bench::{BenchResult, Event, RECORDING_FILE, RunResult, Timekeeping, UdpResult};
 use ccactl_testbed::emulator::FlowCounters;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::{Path, PathBuf};
@@ -60,7 +60,7 @@ impl Progress {
 pub fn write_page(scenario: &Scenario, result: &BenchResult, folder: &Path) -> Result<()> {
     let any_valid = result.aggregate.is_some();
     let runs = result.runs.iter().filter(|run| run.valid || !any_valid);
-    let files: Vec<PathBuf> = runs.map(|run| folder.join(&run.directory).join("recording.parquet")).collect();
+    let files: Vec<PathBuf> = runs.map(|run| folder.join(&run.directory).join(RECORDING_FILE)).collect();
     let recordings = ccactl_report::open_all(&files)?;
     let options = ccactl_report::Options::default();
     let summary = ccactl_report::summarize(&recordings, &options)?;

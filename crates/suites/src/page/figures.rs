@@ -6,6 +6,7 @@ use crate::runner::SuiteFolder;
 use crate::suite::{Drawing, Kind, OverTime};
 use crate::{Error, Result};
 use ccactl_report::figure::{grid, paper, plot};
+use ccactl_testbed::bench::RECORDING_FILE;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -70,7 +71,7 @@ fn first_run<'a>(cell: &str, results: &'a Results) -> (&'a CellResults, &'a Run)
 
 fn of_first_run(cell: &str, results: &Results) -> Result<Vec<paper::Figure>> {
     let (cell, run) = first_run(cell, results);
-    of_recording(&cell.folder.join(&run.directory).join("recording.parquet"))
+    of_recording(&cell.folder.join(&run.directory).join(RECORDING_FILE))
 }
 
 fn of_queue(cell: &str, results: &Results) -> Result<Option<String>> {

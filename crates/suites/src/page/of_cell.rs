@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::results::{CellResults, read};
 use ccactl_report::{Options, html};
-use ccactl_testbed::bench::RunResult;
+use ccactl_testbed::bench::{RECORDING_FILE, RunResult};
 use std::path::PathBuf;
 
 const PAGE: &str = "report.html";
@@ -18,7 +18,7 @@ pub fn write(cell: &CellResults) -> Result<()> {
     let rejected = cell.rejected.iter().map(|run| &run.directory);
     let directories: Vec<_> = if cell.runs.is_empty() { rejected.collect() } else { valid.collect() };
     let files: Vec<PathBuf> =
-        directories.iter().map(|directory| cell.folder.join(directory).join("recording.parquet")).collect();
+        directories.iter().map(|directory| cell.folder.join(directory).join(RECORDING_FILE)).collect();
     let recordings = ccactl_report::open_all(&files)?;
     let options = Options::default();
     let summary = ccactl_report::summarize(&recordings, &options)?;

@@ -4,7 +4,7 @@ use super::{CellResults, Flow, Missed, Part, Rejected, Results, Run, Window};
 use crate::runner::SuiteFolder;
 use crate::{Cell, Error, Result};
 use ccactl_report::{Convergence, Fairness, FlowSummary, Options, Recording, RecordingSummary};
-use ccactl_testbed::bench::{BenchResult, FlowResult, RunResult};
+use ccactl_testbed::bench::{BenchResult, FlowResult, RECORDING_FILE, RunResult};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -35,7 +35,7 @@ fn load_cell(folder: &Path, cell: &Cell, windows: &[Window]) -> Result<CellResul
     let mut rejected = Vec::new();
     for run in file.runs {
         if run.valid {
-            let recording = folder.join(&run.directory).join("recording.parquet");
+            let recording = folder.join(&run.directory).join(RECORDING_FILE);
             let windows = in_windows(&recording, &run, duration_s, windows)?;
             runs.push(Run { directory: run.directory.clone(), whole: whole(&run), windows });
         } else {

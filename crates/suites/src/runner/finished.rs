@@ -2,7 +2,7 @@
 
 use super::folder::VERSION;
 use crate::{Cell, Error, Result};
-use ccactl_testbed::bench::Backend;
+use ccactl_testbed::bench::{Backend, RECORDING_FILE};
 use serde::Deserialize;
 use std::fs;
 use std::io;
@@ -26,6 +26,7 @@ struct Head {
 #[derive(Deserialize)]
 struct Run {
     valid: bool,
+    directory: String,
 }
 
 /// Looks into the folder of a cell; `None` is missing or half made.
@@ -52,6 +53,12 @@ pub fn look(folder: &Path, cell: &Cell, backend: Backend) -> Result<Option<Finis
         .map_err(|error| unusable(format!("no scenario beside it ({error})")))?;
     if scenario != cell.scenario.to_toml() {
         return Err(unusable("one of another scenario".to_owned()));
+    }
+    // The page is made from them: better to say so now than after hours of other cells.
+    let mut recordings =
+        head.runs.iter().filter(|run| run.valid).map(|run| Path::new(&run.directory).join(RECORDING_FILE));
+    if let Some(missing) = recordings.find(|recording| !folder.join(recording).is_file()) {
+        return Err(unusable(format!("one without its recording ({} is missing)", missing.display())));
     }
     Ok(Some(Finished { valid_runs: head.runs.iter().filter(|run| run.valid).count() }))
 }

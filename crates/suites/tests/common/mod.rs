@@ -52,6 +52,8 @@ pub fn with_flows(mut cells: Vec<Cell>, flows: usize) -> Vec<Cell> {
 
 /// A `result.json` of a bench, as far as it says whether there is one.
 pub fn result_json(cell: &Cell, valid: bool) -> String {
-    let runs: Vec<_> = (1..=cell.scenario.repeat).map(|run| json!({ "run": run, "valid": valid })).collect();
+    let runs: Vec<_> = (1..=cell.scenario.repeat)
+        .map(|run| json!({ "run": run, "valid": valid, "directory": format!("run-{run}") }))
+        .collect();
     json!({ "ccactl_version": ccactl_suites::runner::VERSION, "runs": runs }).to_string()
 }

@@ -16,6 +16,7 @@ mod validity;
 pub use link_file::LINK_FILE;
 pub use network::{Backend, Emulated};
 pub use output::OutputDir;
+pub use recording::RECORDING_FILE;
 pub use result::{
     Aggregate, BenchResult, Completion, FlowAggregate, FlowResult, LinkResult, MissedThreshold, RunResult, Timekeeping,
     TransmitterResult, UdpResult,

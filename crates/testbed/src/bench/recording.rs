@@ -11,6 +11,9 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// Name of the file in the folder of a run.
+pub const RECORDING_FILE: &str = "recording.parquet";
+
 /// A running recorder that always ends in order, as it has programs and pins to take back.
 pub struct Recording(Option<Recorder>);
 

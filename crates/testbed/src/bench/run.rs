@@ -37,7 +37,7 @@ pub fn run(
 ) -> Result<RunResult> {
     let name = if attempt == 1 { format!("run-{run}") } else { format!("run-{run}-attempt-{attempt}") };
     let folder = output.subdir(&name)?;
-    let file = folder.join("recording.parquet");
+    let file = folder.join(recording::RECORDING_FILE);
     let measured = measure(scenario, options, &file, run, interrupt, observe)?;
     interrupt.check()?;
     if let Some(emulator) = &measured.carried.emulator {
