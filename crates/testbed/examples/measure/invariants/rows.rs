@@ -189,7 +189,7 @@ const fn loss_below_two_percent(algorithm: &'static str) -> Row {
     row(algorithm, "loses at most 2 % in a short buffer", &SHORT_BUFFER, (LOSS, ""), (0.0, 0.02), loss_share)
 }
 
-/// Beyond its gain the window has three bursts, 15 packets here, and what ACKs bring at once: a quarter of the BDP of 138 packets.
+/// Beyond its gain the window has three bursts, 15 packets here, and what ACKs bring at once: a quarter of the BDP of 166 packets.
 const fn window_bounded(algorithm: &'static str) -> Row {
     let says = "window of at most 2.25 BDP, three bursts and what ACKs bring at once";
     let how = ("cwnd / (trace_bw × trace_min_rtt), largest after 5 s", "BDP");
