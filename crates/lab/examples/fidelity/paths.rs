@@ -104,13 +104,11 @@ impl Path {
     /// is over, on a link of its own, where no full queue takes its SYN.
     pub fn scenario(&self, main: &str, other: &str) -> String {
         let joiner = self.joins_s.map_or_else(String::new, |start_s| flow("joiner", main, &format!("{start_s}s")));
-        // Without ECN the other dctcp would turn into reno as it starts.
-        let side_marks = if self.marks { "ecn_threshold = '5p'\n" } else { "" };
         let end_ms = self.duration_s * 1000 - 300;
         // lp takes the offset of the timestamps, which is drawn at random per connection, for a part of the delay.
         let hosts = if main.ends_with("lp") { "[host.all]\nsysctl = { 'ipv4/tcp_timestamps' = 2 }\n" } else { "" };
         format!(
-            "name = 'fidelity-{}'\ndescription = '{}'\nduration = '{}s'\nevery = 'ack'\n[link]\n{}{SIDE}{side_marks}{hosts}{}{joiner}{}path = ['side']\n",
+            "name = 'fidelity-{}'\ndescription = '{}'\nduration = '{}s'\nevery = 'ack'\n[link]\n{}{SIDE}{hosts}{}{joiner}{}path = ['side']\n",
             self.name,
             self.what,
             self.duration_s,
