@@ -4,12 +4,14 @@
  * program; all instances share the maps.
  *
  *   active      at ACTIVE_ESTABLISHED: the kernel calls init right there for its own algorithms too, so init sees the
- *               RTT of the handshake. An algorithm that negotiates ECN must be there before the SYN: TCP_CONNECT.
+ *               RTT of the handshake.
  *   listening   at TCP_LISTEN: accepted children inherit algorithm and mark.
  *   passive     at PASSIVE_ESTABLISHED: for a listener that is older than the policy or has another one.
  *
- * An algorithm that negotiates ECN serves no connection without: such a one gets the kernel's reno here rather than by
- * the algorithm itself at its first ACK, so that the mark tells the truth.
+ * For an algorithm that negotiates ECN the SYN asks because this program says so at NEEDS_ECN. Setting the algorithm
+ * itself before the SYN would call its init in SYN_SENT, where the kernel's dctcp finds no ECN yet and turns into reno.
+ * It serves no connection without ECN: such a one gets the kernel's reno here rather than by the algorithm itself at
+ * its first ACK, so that the mark tells the truth.
  *
  * The kernel runs the programs of a socket's cgroup and of all its ancestors; only the one of the nearest policy acts.
  * While a policy is being taken back, its instance gives children of a listener that still had it what was there
@@ -23,17 +25,21 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
+#define TCP_SYN_SENT 2
+
 /* include/uapi/linux/bpf.h: stable ABI. */
 enum {
-	BPF_SOCK_OPS_TCP_CONNECT_CB = 3,
 	BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB = 4,
 	BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB = 5,
+	BPF_SOCK_OPS_NEEDS_ECN = 6,
 	BPF_SOCK_OPS_TCP_LISTEN_CB = 11,
 };
 
 /* The members of the context that we read; CO-RE finds their offsets. */
 struct bpf_sock_ops {
 	__u32 op;
+	__u32 reply;
+	__u32 state;
 	struct bpf_sock *sk;
 } __attribute__((preserve_access_index));
 
@@ -81,26 +87,30 @@ static __always_inline void apply_policy(struct bpf_sock_ops *ctx, u32 op)
 		return;
 	policy = nearest.policy;
 	cookie = bpf_get_socket_cookie(ctx);
-	if (op == BPF_SOCK_OPS_TCP_CONNECT_CB && !(policy && cca_choice_needs_ecn(policy, cookie)))
-		return;
 	mark = bpf_sk_storage_get(&marks, sk, NULL, 0);
 	cca_algorithm_of(tp, current);
 	if (!policy) {
 		struct cca_policy *leaving = nearest.leaving;
 
-		if (leaving && mark && cca_same_name(mark->kernel_name, current))
+		if (op != BPF_SOCK_OPS_NEEDS_ECN && leaving && mark &&
+		    cca_same_name(mark->kernel_name, current))
 			set_algorithm(ctx, sk, tp, mark, current,
 				      leaving->live_name[0] ? leaving->live_name : mark->original);
 		return;
 	}
 	if (!(policy->flags & CCA_POLICY_ENFORCE) && cca_applications_choice(tp, mark, current))
 		return;
-	if (op == BPF_SOCK_OPS_TCP_LISTEN_CB)
+	if (op == BPF_SOCK_OPS_NEEDS_ECN) {
+		/* Never back to 0: another program of the cgroup may have asked. */
+		if (cca_choice_needs_ecn(policy, cookie))
+			ctx->reply = 1;
+	} else if (op == BPF_SOCK_OPS_TCP_LISTEN_CB) {
 		set_algorithm(ctx, sk, tp, mark, current, policy->kernel_name);
-	else if (op != BPF_SOCK_OPS_TCP_CONNECT_CB && cca_choice_needs_ecn(policy, cookie) && !cca_has_ecn(tp))
+	} else if (cca_choice_needs_ecn(policy, cookie) && !cca_has_ecn(tp)) {
 		set_algorithm(ctx, sk, tp, mark, current, without_ecn);
-	else
+	} else {
 		set_algorithm(ctx, sk, tp, mark, current, cca_choice(policy, cookie));
+	}
 }
 
 SEC("sockops")
@@ -109,7 +119,11 @@ int cca_policy_sockops(struct bpf_sock_ops *ctx)
 	u32 op = ctx->op;
 
 	switch (op) {
-	case BPF_SOCK_OPS_TCP_CONNECT_CB:
+	case BPF_SOCK_OPS_NEEDS_ECN:
+		/* A listener has the algorithm itself. */
+		if (ctx->state == TCP_SYN_SENT)
+			apply_policy(ctx, op);
+		break;
 	case BPF_SOCK_OPS_TCP_LISTEN_CB:
 	case BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB:
 	case BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB:

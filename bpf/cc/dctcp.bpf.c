@@ -10,8 +10,8 @@
  *   receiver      ECE on the ACKs of marked packets, and on those only: ecn_echo.bpf.h
  *
  * As native dctcp, step by step: alpha in 1/1024, the decay of at least 1, the order of ssthresh() and set_state().
- * Different: whether ECN was negotiated is asked at the ACKs rather than in init, because a policy sets the algorithm
- * before the SYN. Without ECN the socket goes to the kernel's reno, which also takes ECT off its packets, and the last
+ * Different: whether ECN was negotiated is asked at the ACKs rather than in init, because a swap may set the algorithm
+ * before the SYN-ACK. Without ECN the socket goes to the kernel's reno, which also takes ECT off its packets, and the last
  * mode that was published says no-ecn; if the kernel refuses that (a route that fixes the algorithm), it follows Reno
  * here. PLB (net/ipv4/tcp_plb.c) is not here: BPF cannot make the kernel choose another flow label.
  */

@@ -155,12 +155,12 @@ struct cca_policy {
 #define CCA_CANARY_ALL 65536
 
 enum cca_policy_flags {
-	CCA_POLICY_BEFORE_SYN = 1,        /* kernel_name negotiates ECN, which the SYN carries */
-	CCA_POLICY_CANARY_BEFORE_SYN = 2, /* so does canary_name */
-	CCA_POLICY_ENFORCE = 4,           /* overrules what applications choose */
-	CCA_POLICY_MOVING = 8,            /* live sockets are being moved; left behind by a killed ccactl otherwise */
-	CCA_POLICY_LEAVING = 16,          /* being taken back: live sockets get what they had before */
-	CCA_POLICY_LIVE_ECN = 32,         /* live_name negotiates ECN */
+	CCA_POLICY_ECN = 1,        /* kernel_name negotiates ECN */
+	CCA_POLICY_CANARY_ECN = 2, /* so does canary_name */
+	CCA_POLICY_ENFORCE = 4,    /* overrules what applications choose */
+	CCA_POLICY_MOVING = 8,     /* live sockets are being moved; left behind by a killed ccactl otherwise */
+	CCA_POLICY_LEAVING = 16,   /* being taken back: live sockets get what they had before */
+	CCA_POLICY_LIVE_ECN = 32,  /* live_name negotiates ECN */
 };
 
 /* Which policy gave a socket its algorithm; inherited by accepted children. */

@@ -42,7 +42,7 @@ static __always_inline int ecn_leave_without(struct ecn_echo *echo, struct sock 
 	return 0;
 }
 
-/* An algorithm that was set before the SYN starts with a socket that has not received any sequence number. */
+/* An algorithm that was set before the SYN-ACK starts with a socket that has not received any sequence number. */
 static __always_inline void ecn_echo_start(struct ecn_echo *echo, const struct sock *sk)
 {
 	echo->rcv_nxt = tcp_sk(sk)->rcv_nxt;

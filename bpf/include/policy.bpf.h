@@ -104,10 +104,10 @@ static __always_inline const char *cca_choice(const struct cca_policy *policy, u
 	return cca_in_canary(policy, cookie) ? policy->canary_name : policy->kernel_name;
 }
 
-/* Whether that choice negotiates ECN: it has to be there before the SYN, and serves no connection without ECN. */
+/* Whether that choice negotiates ECN: the SYN has to ask for it, and no connection without ECN is served. */
 static __always_inline int cca_choice_needs_ecn(const struct cca_policy *policy, u64 cookie)
 {
-	u32 flag = cca_in_canary(policy, cookie) ? CCA_POLICY_CANARY_BEFORE_SYN : CCA_POLICY_BEFORE_SYN;
+	u32 flag = cca_in_canary(policy, cookie) ? CCA_POLICY_CANARY_ECN : CCA_POLICY_ECN;
 
 	return !!(policy->flags & flag);
 }

@@ -245,10 +245,10 @@ pub struct Policy {
 /// [`Policy::canary_share`] of all sockets.
 pub const CANARY_ALL: u32 = 65536;
 
-/// Bit of [`Policy::flags`]: the algorithm negotiates ECN, so it must be there before the SYN leaves.
-pub const POLICY_BEFORE_SYN: u32 = 1;
+/// Bit of [`Policy::flags`]: the algorithm negotiates ECN, so the SYN asks for it.
+pub const POLICY_ECN: u32 = 1;
 /// Bit of [`Policy::flags`]: so does the algorithm of the canary.
-pub const POLICY_CANARY_BEFORE_SYN: u32 = 2;
+pub const POLICY_CANARY_ECN: u32 = 2;
 /// Bit of [`Policy::flags`]: what applications choose themselves is overruled.
 pub const POLICY_ENFORCE: u32 = 4;
 /// Bit of [`Policy::flags`]: live sockets are being moved.

@@ -11,7 +11,7 @@ use crate::recover::{Except, without_canary};
 use crate::request::Choice;
 use crate::swap::{SwapRequest, Target};
 use crate::time::unix_ns;
-use ccactl_abi::layout::{CANARY_ALL, POLICY_BEFORE_SYN, POLICY_CANARY_BEFORE_SYN, POLICY_ENFORCE, Policy, name_str};
+use ccactl_abi::layout::{CANARY_ALL, POLICY_CANARY_ECN, POLICY_ECN, POLICY_ENFORCE, Policy, name_str};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use std::fs::{self, File};
@@ -54,7 +54,7 @@ impl Loader {
         policy.canary_name = name;
         policy.canary_share = canary_share;
         policy.canary_unix_ns = unix_ns();
-        policy.flags |= if self.wants_syn(&choice)? { POLICY_CANARY_BEFORE_SYN } else { 0 };
+        policy.flags |= if self.wants_ecn(&choice)? { POLICY_CANARY_ECN } else { 0 };
         policy.flags |= if request.load.enforce { POLICY_ENFORCE } else { 0 };
 
         let outcome = self.outcome(&choice, &target, &policy);
@@ -133,8 +133,8 @@ impl Canary<'_> {
             attached_unix_ns: unix_ns(),
             ..without_canary(&self.policy)
         };
-        policy.flags &= !POLICY_BEFORE_SYN;
-        policy.flags |= if loader.wants_syn(&self.choice)? { POLICY_BEFORE_SYN } else { 0 };
+        policy.flags &= !POLICY_ECN;
+        policy.flags |= if loader.wants_ecn(&self.choice)? { POLICY_ECN } else { 0 };
         loader.remember(target.id, Some(&without_canary(&target.before)))?;
         fault::point("history");
         let outcome = loader.outcome(&self.choice, &target, &policy);

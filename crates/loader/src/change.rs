@@ -13,8 +13,8 @@ use crate::request::Choice;
 use crate::time::unix_ns;
 use bytemuck::Zeroable;
 use ccactl_abi::layout::{
-    MOVE_DUE, MOVE_FAILED, MOVE_LOCKED, MOVE_MOVED, MOVE_REFUSED, MOVE_THERE, NAME_LEN, POLICY_BEFORE_SYN,
-    POLICY_ENFORCE, POLICY_LIVE_ECN, POLICY_MOVING, Policy, Socket, name_bytes,
+    MOVE_DUE, MOVE_FAILED, MOVE_LOCKED, MOVE_MOVED, MOVE_REFUSED, MOVE_THERE, NAME_LEN, POLICY_ECN, POLICY_ENFORCE,
+    POLICY_LIVE_ECN, POLICY_MOVING, Policy, Socket, name_bytes,
 };
 use std::collections::HashMap;
 use std::path::Path;
@@ -42,7 +42,7 @@ pub(crate) struct Reconciled {
 impl Loader {
     /// A policy for new sockets, made now.
     pub(crate) fn policy_for(&self, choice: &Choice, enforce: bool, cgroup: &Path) -> Result<Policy> {
-        let mut flags = if self.wants_syn(choice)? { POLICY_BEFORE_SYN } else { 0 };
+        let mut flags = if self.wants_ecn(choice)? { POLICY_ECN } else { 0 };
         if enforce {
             flags |= POLICY_ENFORCE;
         }
@@ -55,8 +55,8 @@ impl Loader {
         })
     }
 
-    /// Whether an algorithm negotiates ECN, which the SYN carries.
-    pub(crate) fn wants_syn(&self, choice: &Choice) -> Result<bool> {
+    /// Whether an algorithm negotiates ECN.
+    pub(crate) fn wants_ecn(&self, choice: &Choice) -> Result<bool> {
         match choice {
             Choice::Native { kernel_name } => Ok(names::native_negotiates_ecn(kernel_name)),
             Choice::Registry { algorithm, .. } => object::negotiates_ecn(algorithm),

@@ -7,7 +7,7 @@ use std::fs;
 
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
-/// Whether the kernel's own algorithm `name` must be chosen before the SYN.
+/// Whether the kernel's own algorithm `name` needs ECN on its connections.
 pub(crate) fn native_negotiates_ecn(name: &str) -> bool {
     native::NEGOTIATE_ECN.contains(&name)
 }

@@ -9,7 +9,7 @@ use crate::migrate::{Migrator, Scope};
 use crate::policy::{self, Policies};
 use crate::struct_ops;
 use ccactl_abi::layout::{
-    NAME_LEN, POLICY_CANARY_BEFORE_SYN, POLICY_LEAVING, POLICY_MOVING, Policy, SOCKET_MARKED, Socket, name_str,
+    NAME_LEN, POLICY_CANARY_ECN, POLICY_LEAVING, POLICY_MOVING, Policy, SOCKET_MARKED, Socket, name_str,
 };
 use nix::fcntl::{Flock, FlockArg};
 use std::collections::HashSet;
@@ -157,7 +157,7 @@ pub(crate) fn without_canary(policy: &Policy) -> Policy {
         canary_name: [0; NAME_LEN],
         canary_share: 0,
         canary_unix_ns: 0,
-        flags: policy.flags & !POLICY_CANARY_BEFORE_SYN,
+        flags: policy.flags & !POLICY_CANARY_ECN,
         ..*policy
     }
 }

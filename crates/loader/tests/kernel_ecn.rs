@@ -17,7 +17,7 @@ fn of_the_family() -> impl Iterator<Item = (usize, &'static Algorithm)> {
 }
 
 #[test]
-fn both_ends_negotiate_ecn_over_both_families_because_the_algorithm_is_there_before_the_syn() {
+fn both_ends_negotiate_ecn_over_both_families_because_the_policy_has_the_syn_ask() {
     let Some(host) = Host::new() else { return };
     for (index, algorithm) in of_the_family() {
         let name = host.name(&index.to_string());

@@ -200,7 +200,7 @@ fn without_ecn_it_is_reno_and_says_so() {
     socket.set_state(CA_RECOVERY);
     socket.cwnd_event(EVENT_LOSS);
     assert_eq!(socket.snd_ssthresh(), 20);
-    // The peer's answer may come after init, as it does when the algorithm is there before the SYN.
+    // The peer's answer may come after init, as it does when the algorithm is set before the SYN-ACK.
     socket.tp_mut().ecn_flags = ECN_OK;
     socket.in_ack_event(0);
     assert_ne!(socket.trace().map(|trace| trace.mode), Some(2));

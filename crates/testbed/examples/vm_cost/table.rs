@@ -2,7 +2,7 @@
 
 use crate::loopback::Transfers;
 use crate::path::Runs;
-use crate::{BASELINE, Failure, Subject};
+use crate::{BASELINE, Subject};
 use std::fmt::Write;
 
 /// Most that ours may cost per megabyte, of the kernel's own.
@@ -41,32 +41,33 @@ impl Row {
     }
 }
 
-/// One per subject.
-pub fn rows(subjects: &[Subject], transfers: &Transfers, runs: &Runs) -> Result<Vec<Row>, Failure> {
-    let both = |name: &str| -> Result<[Cost; 2], Failure> {
-        let missing = || format!("{name} was not measured");
-        let [bare, recorded] = transfers.get(name).ok_or_else(missing)?;
+/// One per subject that was measured at both places, as were its twin and the baseline.
+pub fn rows(subjects: &[Subject], transfers: &Transfers, runs: &Runs) -> Vec<Row> {
+    let both = |name: &str| -> Option<[Cost; 2]> {
+        let [bare, recorded] = transfers.get(name)?;
         let per_byte = |busy_ns: u64, bytes: u64| busy_ns as f64 / bytes as f64;
         let loopback = Cost {
             per_megabyte_us: per_byte(bare.busy_ns, bare.bytes) * MEGABYTE / 1e3,
             per_ack_ns: bare.busy_ns as f64 / bare.acks as f64,
             recorded: per_byte(recorded.busy_ns, recorded.bytes) / per_byte(bare.busy_ns, bare.bytes),
         };
-        let [bare, recorded] = runs.get(name).ok_or_else(missing)?;
+        let [bare, recorded] = runs.get(name)?;
         let path = Cost {
             per_megabyte_us: bare.busy_s / bare.bytes as f64 * MEGABYTE * 1e6,
             // The same transfer, of which only the recorded one tells its ACKs.
             per_ack_ns: bare.busy_s * 1e9 / recorded.rows as f64,
             recorded: (recorded.busy_s / recorded.bytes as f64) / (bare.busy_s / bare.bytes as f64),
         };
-        Ok([loopback, path])
+        Some([loopback, path])
     };
-    let baseline = both(BASELINE)?;
     let row = |subject: &Subject| {
-        let twin = subject.twin.as_deref().map(both).transpose()?;
-        Ok(Row { name: subject.name, ours: both(subject.name)?, twin, baseline })
+        let twin = match &subject.twin {
+            Some(twin) => Some(both(twin)?),
+            None => None,
+        };
+        Some(Row { name: subject.name, ours: both(subject.name)?, twin, baseline: both(BASELINE)? })
     };
-    subjects.iter().map(row).collect()
+    subjects.iter().filter_map(row).collect()
 }
 
 /// A table per place.
@@ -114,11 +115,14 @@ mod tests {
         let runs: Runs =
             [("native:cubic".to_owned(), [run(0.5), run(0.5)]), ("cubic".to_owned(), [run(0.5), run(0.75)])].into();
         let subjects = [Subject { name: "cubic", twin: Some("native:cubic".to_owned()) }];
-        let rows = rows(&subjects, &transfers, &runs).unwrap();
+        let rows = rows(&subjects, &transfers, &runs);
         let [loopback, path] = rows[0].ours;
         assert_eq!(loopback, Cost { per_megabyte_us: 1020.0, per_ack_ns: 20_400.0, recorded: 1.0 });
         assert_eq!(path, Cost { per_megabyte_us: 500_000.0, per_ack_ns: 500_000.0, recorded: 1.5 });
         assert_eq!((rows[0].over_twin(), rows[0].reaches_the_goal()), (Some([1.02, 1.0]), false));
+        let unmeasured =
+            [Subject { name: "reno", twin: None }, Subject { name: "cubic", twin: Some("native:bic".to_owned()) }];
+        assert!(super::rows(&unmeasured, &transfers, &runs).is_empty());
         assert!(markdown("6.18", 2, &rows).contains("| cubic | 1020.0 | 20400 | 1.020 | 1.0200 | 1.000 | 1.500 |"));
     }
 }

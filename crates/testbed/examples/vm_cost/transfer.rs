@@ -147,13 +147,8 @@ fn segments_in(socket: &TcpStream) -> Result<u64, Failure> {
     Ok(u64::from(u32::from_ne_bytes(raw[SEGS_IN..SEGS_IN + 4].try_into()?)))
 }
 
-/// Time without anything to run, of all CPUs, which are one: `/proc/stat` would count it in hundredths of a second
-/// (kernel/time/timer_list.c).
 fn idle_ns() -> Result<u64, Failure> {
-    let text = fs::read_to_string("/proc/timer_list")?;
-    let slept = text.lines().filter_map(|line| line.trim().strip_prefix(".idle_sleeptime")?.split_whitespace().nth(1));
-    let slept: Vec<u64> = slept.map(str::parse).collect::<Result<_, _>>()?;
-    if slept.is_empty() { Err("/proc/timer_list has no idle time".into()) } else { Ok(slept.iter().sum()) }
+    ccactl_testbed::host::cpu::idle_ns().ok_or_else(|| "/proc/timer_list does not tell the idle time of one CPU".into())
 }
 
 fn bring_up_loopback() -> Result<(), Failure> {

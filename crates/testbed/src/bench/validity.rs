@@ -222,6 +222,7 @@ mod tests {
         run_waiting: Some(0.1),
         stolen: 0.0,
         idle: 0.5,
+        busy_s: None,
         processes_s: 1.0,
         ends_realtime: true,
         emulator_s: Some(1.0),

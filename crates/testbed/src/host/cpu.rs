@@ -20,6 +20,9 @@ pub struct CpuUse {
     pub stolen: f64,
     /// Of all CPUs' time: nothing to do.
     pub idle: f64,
+    /// Time in which the machine's only CPU had something to do, in s, counted in ns; none with several CPUs.
+    #[serde(default)]
+    pub busy_s: Option<f64>,
     /// CPU time of the sending and receiving processes of the run, in s.
     pub processes_s: f64,
     /// Whether all built-in ends of flows had real-time priority; without it, ordinary load on the host delays what arrives at them.
@@ -46,6 +49,7 @@ struct Reading {
     /// CPU time of all cgroups.
     used_us: u64,
     times: Times,
+    idle_ns: Option<u64>,
 }
 
 /// Ticks of `/proc/stat`, all CPUs together.
@@ -80,11 +84,14 @@ impl Reading {
             run_us: cgroups.iter().map(|cgroup| waited_us(&cgroup.join("cpu.pressure"))).collect(),
             used_us: cgroups.iter().filter_map(|cgroup| used_us(cgroup)).sum(),
             times: std::fs::read_to_string("/proc/stat").ok().and_then(|text| times(&text)).unwrap_or_default(),
+            idle_ns: idle_ns(),
         }
     }
 
     fn until(&self, later: &Reading) -> CpuUse {
-        let elapsed_us = (later.at.saturating_sub(self.at) / 1000).max(1) as f64;
+        let elapsed_ns = later.at.saturating_sub(self.at);
+        let elapsed_us = (elapsed_ns / 1000).max(1) as f64;
+        let idle_ns = self.idle_ns.zip(later.idle_ns).map(|(from, to)| to.saturating_sub(from));
         let share = |from: Option<u64>, to: Option<u64>| Some(to?.saturating_sub(from?) as f64 / elapsed_us);
         let ticks = |of: fn(&Times) -> u64| of(&later.times).saturating_sub(of(&self.times)) as f64;
         let total = ticks(|times| times.total).max(1.0);
@@ -95,11 +102,26 @@ impl Reading {
             run_waiting: shares.flatten().reduce(f64::max),
             stolen: ticks(|times| times.stolen) / total,
             idle: ticks(|times| times.idle) / total,
+            busy_s: idle_ns.map(|idle_ns| elapsed_ns.saturating_sub(idle_ns) as f64 / 1e9),
             processes_s: later.used_us.saturating_sub(self.used_us) as f64 / 1e6,
             ends_realtime: false,
             emulator_s: None,
         }
     }
+}
+
+/// Time without anything to run since boot, of a machine with one CPU, where `/proc/stat` would count it in hundredths of a second. With
+/// several, those that sleep have not added the present sleep to theirs (kernel/time/timer_list.c).
+#[must_use]
+pub fn idle_ns() -> Option<u64> {
+    parse_idle(&std::fs::read_to_string("/proc/timer_list").ok()?)
+}
+
+fn parse_idle(text: &str) -> Option<u64> {
+    let mut slept =
+        text.lines().filter_map(|line| line.trim().strip_prefix(".idle_sleeptime")?.split_whitespace().nth(1));
+    let only = slept.next()?.parse().ok();
+    if slept.next().is_some() { None } else { only }
 }
 
 /// `total` of the line `some` of a pressure file.
@@ -140,6 +162,14 @@ mod tests {
     }
 
     #[test]
+    fn one_cpu_tells_its_idle_time_and_several_do_not() {
+        let one = "cpu: 0\n  .idle_expires   : 5 nsecs\n  .idle_sleeptime  : 123456789 nsecs\n";
+        assert_eq!(parse_idle(one), Some(123_456_789));
+        assert_eq!(parse_idle(&format!("{one}{one}")), None);
+        assert_eq!(parse_idle("Timer List Version: v0.9\n"), None);
+    }
+
+    #[test]
     fn guest_time_is_not_counted_twice() {
         let text = "cpu  100 20 30 40 5 0 6 7 100 20\ncpu0 1 1 1 1 1 1 1 1 1 1\n";
         assert_eq!(times(text), Some(Times { total: 208, idle: 45, stolen: 7 }));
@@ -155,6 +185,7 @@ mod tests {
             run_us: vec![Some(0), Some(100)],
             used_us: 0,
             times: times(1000, 500, 0),
+            idle_ns: Some(7),
         };
         let end = Reading {
             at: 1_000_000_000,
@@ -162,12 +193,14 @@ mod tests {
             run_us: vec![Some(50_000), Some(20_100)],
             used_us: 300_000,
             times: times(1200, 600, 4),
+            idle_ns: Some(400_000_007),
         };
         let expected = CpuUse {
             machine_waiting: Some(0.25),
             run_waiting: Some(0.05),
             stolen: 0.02,
             idle: 0.5,
+            busy_s: Some(0.6),
             processes_s: 0.3,
             ends_realtime: false,
             emulator_s: None,
