@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::host::cgroup::Cgroup;
 use crate::host::cpu::{CpuMeter, CpuUse};
 use crate::host::run_id::{PREFIX, RunId};
+use ccactl_link::Nanos;
 use ccactl_loader::Loader;
 use ccactl_report::RecordingSummary;
 use ccactl_scenario::Scenario;
@@ -21,7 +22,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// How often flows, recorder and signals are looked at.
-const ATTENTION: Duration = Duration::from_millis(50);
+const ATTENTION_NS: u64 = 50_000_000;
 /// Between the command to start and the start, so that all flows have it in time.
 const LEAD_NS: u64 = 100_000_000;
 
@@ -76,17 +77,18 @@ fn measure(
     let soon = clock::now() + LEAD_NS;
     let t0 = options.phase_ns.map_or(soon, |phase| clock::at_phase(soon, phase));
     network.set_origin(t0);
-    let cpu = CpuMeter::start(&[&parent, &ends]);
     let ends_realtime = children.are_realtime();
     if !ends_realtime {
         tracing::warn!("no real-time priority for senders and receivers: other load on this host may lengthen RTTs");
     }
     children.go(t0)?;
     let mut swaps = Swaps::start(scenario, &cgroups, t0)?;
+    sleep_until(t0, interrupt)?;
+    // Not before: the kernel still clears away what was needed for loading.
+    let cpu = CpuMeter::start(&[&parent, &ends]);
     let end = t0 + scenario.duration.ns;
     while clock::now() < end {
-        std::thread::sleep(ATTENTION.min(Duration::from_nanos(end.saturating_sub(clock::now()))));
-        interrupt.check()?;
+        sleep_until(end.min(clock::now() + ATTENTION_NS), interrupt)?;
         let elapsed = Duration::from_nanos(clock::now().saturating_sub(t0));
         children.attend(elapsed, places)?;
         swaps.check()?;
@@ -108,6 +110,11 @@ fn measure(
     let cgroup_ids = cgroups.iter().map(Cgroup::id).collect();
     let kernel_names = policies.kernel_names.clone();
     Ok(Measured { t0, carried, cpu, recorded, reports, cgroup_ids, kernel_names, swaps })
+}
+
+fn sleep_until(moment: Nanos, interrupt: Interrupt<'_>) -> Result<()> {
+    std::thread::sleep(Duration::from_nanos(moment.saturating_sub(clock::now())));
+    interrupt.check()
 }
 
 /// A flow that silently fell back to another algorithm must not appear in any table.
