@@ -27,6 +27,8 @@ const COMMAND_LINE: &str = "console=ttyS0 quiet panic=-1 mitigations=off";
 /// kernel itself, whose generator lives on the timing of interrupts, which the instruction clock repeats. The time stamp
 /// counter is the instruction counter; the kernel would doubt it where a jump over idle time looks like a fault.
 const REPEATABLE: &str = "nokaslr norandmaps random.trust_cpu=off random.trust_bootloader=off tsc=reliable";
+/// Kernel threads that look through the memory every few seconds, ten milliseconds long, and hit whatever is measured then.
+const QUIET: &str = "transparent_hugepage=never damon_stat.enabled=N";
 
 /// QEMU moves the time of an idle CPU to the next timer in a thread of its own, which may see that the CPU has halted before the CPU's
 /// thread has accounted for its latest instructions (`icount_start_warp_timer`, softmmu/icount.c): that timer is then late by as many
@@ -78,7 +80,7 @@ impl Machine<'_> {
         let drive = "if=none,id=results,format=raw,werror=report,rerror=report,file=";
         all.extend(["-drive".into(), listed(drive, self.disk)]);
         let command_line =
-            format!("{COMMAND_LINE} {REPEATABLE} rdinit=/{} -- {}", crate::job::PROGRAM, self.init_argument);
+            format!("{COMMAND_LINE} {REPEATABLE} {QUIET} rdinit=/{} -- {}", crate::job::PROGRAM, self.init_argument);
         all.extend(["-device", DISK, "-append", &command_line].map(OsString::from));
         all
     }
