@@ -41,8 +41,7 @@ struct dctcp {
 	u32 share;     /* F of the last window, 1/1024 */
 	struct ecn_echo echo;
 	u8 initialized;
-	u8 window_open; /* the members above are of this connection */
-	u16 pad;
+	u8 pad[3];
 };
 CC_PRIV_FITS(struct dctcp);
 
@@ -73,7 +72,6 @@ static __always_inline void dctcp_open_window(const struct tcp_sock *tp, struct 
 	ca->window_end_seq = tp->snd_nxt;
 	ca->window_delivered = tp->delivered;
 	ca->window_delivered_ce = tp->delivered_ce;
-	ca->window_open = 1;
 }
 
 /* Share of marked packets of the window times 1024, less shift_g bits. */
@@ -115,6 +113,7 @@ CC_OP(void, dctcp_init, struct sock *sk)
 	    .alpha = min(alpha_on_init, DCTCP_MAX_ALPHA),
 	    .initialized = 1,
 	};
+	dctcp_open_window(tcp_sk(sk), ca);
 }
 
 CC_OP(void, dctcp_in_ack_event, struct sock *sk, u32 flags)
@@ -126,9 +125,7 @@ CC_OP(void, dctcp_in_ack_event, struct sock *sk, u32 flags)
 		return;
 	if (!ca->echo.listening)
 		ecn_echo_start(&ca->echo, sk);
-	if (!ca->window_open) {
-		dctcp_open_window(tp, ca);
-	} else if (!before(tp->snd_una, ca->window_end_seq)) {
+	if (!before(tp->snd_una, ca->window_end_seq)) {
 		dctcp_update_alpha(tp, ca);
 		dctcp_open_window(tp, ca);
 	}
