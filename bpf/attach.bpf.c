@@ -92,8 +92,7 @@ static __always_inline void apply_policy(struct bpf_sock_ops *ctx, u32 op)
 	if (!policy) {
 		struct cca_policy *leaving = nearest.leaving;
 
-		if (op != BPF_SOCK_OPS_NEEDS_ECN && leaving && mark &&
-		    cca_same_name(mark->kernel_name, current))
+		if (op != BPF_SOCK_OPS_NEEDS_ECN && leaving && mark && cca_same_name(mark->kernel_name, current))
 			set_algorithm(ctx, sk, tp, mark, current,
 				      leaving->live_name[0] ? leaving->live_name : mark->original);
 		return;

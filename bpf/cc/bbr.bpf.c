@@ -56,14 +56,14 @@ static __always_inline void bbr_pace_from_rtt(struct sock *sk)
 
 	if (tcp_sk(sk)->srtt_us)
 		bbr->has_seen_rtt = 1;
-	sk->sk_pacing_rate = bbr_pacing_rate(sk, bbr_initial_bw(tcp_sk(sk)), bbr_startup_gain());
+	sk->sk_pacing_rate = bbr_pacing_rate(sk, bbr_initial_bw(tcp_sk(sk)), bbr_startup_gain(), pacing_margin);
 }
 
 /* The rate does not fall before the pipe has been full once: early samples are small because the window is. */
 static __always_inline void bbr_pace(struct sock *sk, u32 bw, u32 gain)
 {
 	struct bbr *bbr = inet_csk_ca(sk);
-	u64 rate = bbr_pacing_rate(sk, bw, gain);
+	u64 rate = bbr_pacing_rate(sk, bw, gain, pacing_margin);
 
 	if (!bbr->has_seen_rtt && tcp_sk(sk)->srtt_us)
 		bbr_pace_from_rtt(sk);

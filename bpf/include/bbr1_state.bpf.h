@@ -5,7 +5,6 @@
 
 #include "fixed.bpf.h"
 #include "bbr_common.bpf.h"
-#include "bbr_policer.bpf.h"
 
 #define BBR_CYCLE_LEN  8 /* phases of PROBE_BW */
 #define BBR_CYCLE_RAND 7 /* of them possible at entry: not the one with the low gain */
@@ -20,6 +19,7 @@ CC_TUNABLE(u32, startup_gain, 2885);     /* pacing and cwnd gain of STARTUP; DRA
 CC_TUNABLE(u32, cwnd_gain, 2000);        /* of PROBE_BW */
 CC_TUNABLE(u32, probe_up_gain, 1250);    /* pacing gain of PROBE_BW's first phase */
 CC_TUNABLE(u32, probe_down_gain, 750);   /* and of the second */
+CC_TUNABLE(u32, pacing_margin, 10);      /* paced that much below the estimate, so that a queue can drain */
 CC_TUNABLE(u32, bw_window_rounds, 10);   /* length of the bandwidth filter */
 CC_TUNABLE(u32, min_rtt_window_s, 10);   /* age at which min_rtt is measured anew */
 CC_TUNABLE(u32, probe_rtt_ms, 200);      /* time at the small window; 0: no PROBE_RTT at all */
@@ -28,6 +28,9 @@ CC_TUNABLE(u32, full_bw_gain, 1250);     /* growth per round below which the pip
 CC_TUNABLE(u32, full_bw_rounds, 3);      /* after that many such rounds it is; at most 3 */
 CC_TUNABLE(u32, extra_acked_gain, 1000); /* share of the measured ACK aggregation that is added to cwnd */
 CC_TUNABLE(u32, policer_detection, 1);   /* 0: never believe in a policer */
+
+/* Compares paced rates. */
+#include "bbr_policer.bpf.h"
 
 enum bbr_mode {
 	BBR_STARTUP,

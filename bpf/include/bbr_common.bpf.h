@@ -16,20 +16,20 @@
 #define BBR_SCALE 8
 #define BBR_UNIT  (1U << BBR_SCALE)
 
-#define BBR_PACING_MARGIN_PERCENT 1        /* pace that much below the estimate, so that a queue can drain */
-#define BBR_MIN_TSO_RATE_BPS      1200000U /* below this a burst is one packet rather than two */
-#define BBR_INIT_CWND_PKTS        10       /* TCP_INIT_CWND: used as BDP while there is no RTT sample */
-#define BBR_MAX_BURST_PKTS        0x7fU    /* upper limit of a burst in the flight budget */
-#define BBR_NO_RTT                (~0U)    /* min_rtt_us before the first sample */
+#define BBR_MIN_TSO_RATE_BPS 1200000U /* below this a burst is one packet rather than two */
+#define BBR_INIT_CWND_PKTS   10       /* TCP_INIT_CWND: used as BDP while there is no RTT sample */
+#define BBR_MAX_BURST_PKTS   0x7fU    /* upper limit of a burst in the flight budget */
+#define BBR_NO_RTT           (~0U)    /* min_rtt_us before the first sample */
 /* GSO_LEGACY_MAX_SIZE - 1 - MAX_TCP_HEADER, the largest burst of tcp_bbr.c in bytes */
 #define BBR_MAX_BURST_BYTES (65536U - 1 - 320)
 
-/* bw * gain in bytes/s of payload, less the pacing margin. The order of the steps decides about overflow: keep it. */
-static __always_inline u64 bbr_bytes_per_s(const struct tcp_sock *tp, u64 bw, u32 gain)
+/* bw * gain in bytes/s of payload, less the margin in thousandths. The order of the steps decides about overflow: keep
+ * it. */
+static __always_inline u64 bbr_bytes_per_s(const struct tcp_sock *tp, u64 bw, u32 gain, u32 margin)
 {
 	u64 rate = bw * tp->mss_cache * gain >> BBR_SCALE;
 
-	return rate * (USEC_PER_SEC / 100 * (100 - BBR_PACING_MARGIN_PERCENT)) >> BW_SCALE;
+	return rate * (USEC_PER_SEC / 1000 * (1000 - margin)) >> BW_SCALE;
 }
 
 /* The same for the trace: bit/s of payload without gain and margin. */
@@ -44,9 +44,9 @@ static __always_inline u32 bbr_gain_milli(u32 gain)
 }
 
 /* The pacing rate for bw * gain, within what the application allows (SO_MAX_PACING_RATE). */
-static __always_inline u64 bbr_pacing_rate(struct sock *sk, u64 bw, u32 gain)
+static __always_inline u64 bbr_pacing_rate(struct sock *sk, u64 bw, u32 gain, u32 margin)
 {
-	u64 rate = bbr_bytes_per_s(tcp_sk(sk), bw, gain);
+	u64 rate = bbr_bytes_per_s(tcp_sk(sk), bw, gain, margin);
 
 	return min(rate, (u64)sk->sk_max_pacing_rate);
 }

@@ -51,7 +51,7 @@ static __always_inline int bbr_policer_end_interval(struct bbr_policer *policer,
 		u32 diff = bw > policer->bw ? bw - policer->bw : policer->bw - bw;
 
 		if (diff * BBR_UNIT <= BBR_POLICER_RATIO * policer->bw ||
-		    bbr_bytes_per_s(tp, diff, BBR_UNIT) <= BBR_POLICER_DIFF_Bps) {
+		    bbr_bytes_per_s(tp, diff, BBR_UNIT, pacing_margin) <= BBR_POLICER_DIFF_Bps) {
 			policer->bw = (bw + policer->bw) >> 1;
 			policer->in_use = 1;
 			policer->rounds = 0;

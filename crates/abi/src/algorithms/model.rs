@@ -40,6 +40,7 @@ pub(super) const ROWS: &[Algorithm] = &[
                 "pacing gain of the phase that drains what the probe queued",
                 TCP_BBR,
             ),
+            gain("pacing_margin", 10, (0, 500), "share of the estimated rate that pacing leaves unused", TCP_BBR),
             int("bw_window_rounds", "rounds", 10, (2, 1000), "length of the bandwidth filter", TCP_BBR),
             int("min_rtt_window_s", "s", 10, (1, 3600), "age at which the minimum RTT is measured anew", TCP_BBR),
             int("probe_rtt_ms", "ms", 200, (0, 10_000), "time at the small window, 0 = no PROBE_RTT", TCP_BBR),
