@@ -11,9 +11,13 @@ mod transfer;
 use ccactl_abi::{ALGORITHMS, Algorithm};
 use ccactl_lab::kernel::Cache;
 use ccactl_lab::{Clock, Lab, Qemu};
+use loopback::Transfers;
+use path::{Run, Runs};
+use std::fmt;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -77,21 +81,93 @@ fn run(wishes: &Wishes) -> Result<bool, Failure> {
         limit: LIMIT,
     };
     let (own, ccactl) = (lab(std::env::current_exe()?), lab(ccactl));
-    let (mut failures, mut path_failures) = (Vec::new(), Vec::new());
-    // One guest per core: what one does costs the other nothing of its time.
-    let (loopback, path) = std::thread::scope(|scope| {
-        let path = scope.spawn(|| path::measure(&ccactl, &wishes.subjects, &mut path_failures));
-        let loopback = loopback::measure(&own, &wishes.subjects, wishes.megabytes, &mut failures);
-        (loopback, path.join().expect("no panic"))
-    });
-    let rows = table::rows(&wishes.subjects, &loopback?, &path?);
+    let names = names(&wishes.subjects);
+    let measured = Mutex::new(Measured::default());
+    // The long one first. A path is a guest per algorithm: what one leaves in the kernel's memory is no cost of the next.
+    let jobs = std::iter::once(Job::Loopback).chain(names.iter().map(|name| Job::Path(name)));
+    let jobs = Mutex::new(jobs);
+    let work = || {
+        loop {
+            let Some(job) = jobs.lock().expect("no panic").next() else { return };
+            let start = Instant::now();
+            match job {
+                Job::Loopback => {
+                    let done = loopback::measure(&own, &names, wishes.megabytes);
+                    measured.lock().expect("no panic").loopback(done);
+                }
+                Job::Path(name) => {
+                    let done = path::measure(&ccactl, name);
+                    measured.lock().expect("no panic").path(name, done);
+                }
+            }
+            eprintln!("{job}: {} s", start.elapsed().as_secs());
+        }
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| (0..cores).for_each(|_| _ = scope.spawn(work)));
+    let Measured { transfers, runs, failures } = measured.into_inner().expect("no panic");
+    let rows = table::rows(&wishes.subjects, &transfers, &runs);
     println!("{}", table::markdown(&kernel.release, wishes.megabytes, &rows));
-    failures.append(&mut path_failures);
     if failures.is_empty() {
         Ok(rows.iter().all(table::Row::reaches_the_goal))
     } else {
         Err(format!("not measured, and without a row:\n{}", failures.join("\n")).into())
     }
+}
+
+/// What a guest is for.
+#[derive(Clone, Copy)]
+enum Job<'a> {
+    /// All algorithms, one after the other.
+    Loopback,
+    /// One.
+    Path(&'a String),
+}
+
+impl fmt::Display for Job<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Job::Loopback => write!(f, "loopback"),
+            Job::Path(name) => write!(f, "path, {name}"),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Measured {
+    transfers: Transfers,
+    runs: Runs,
+    /// What has no figures, and why.
+    failures: Vec<String>,
+}
+
+impl Measured {
+    fn loopback(&mut self, done: Result<(Transfers, Vec<String>), Failure>) {
+        match done {
+            Ok((transfers, mut failures)) => {
+                self.transfers = transfers;
+                self.failures.append(&mut failures);
+            }
+            Err(error) => self.failures.push(format!("loopback: {error}")),
+        }
+    }
+
+    fn path(&mut self, name: &str, done: Result<[Run; 2], Failure>) {
+        match done {
+            Ok(both) => _ = self.runs.insert(name.to_owned(), both),
+            Err(error) => self.failures.push(format!("path, {name}: {error}")),
+        }
+    }
+}
+
+/// The baseline, and all subjects behind their twins.
+fn names(subjects: &[Subject]) -> Vec<String> {
+    let mut names = vec![BASELINE.to_owned()];
+    for subject in subjects {
+        names.extend(subject.twin.clone().filter(|twin| twin != BASELINE));
+        names.push(subject.name.to_owned());
+    }
+    names
 }
 
 fn wishes(mut words: impl Iterator<Item = String>) -> Result<Wishes, Failure> {

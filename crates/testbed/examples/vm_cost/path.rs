@@ -1,6 +1,6 @@
 //! The same over an emulated path of 100 Mbit/s, through `ccactl bench`.
 
-use crate::{BASELINE, Failure, Subject};
+use crate::Failure;
 use ccactl_lab::{GuestCommand, Lab, Task};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -20,45 +20,30 @@ pub struct Run {
     pub bytes: u64,
     /// Time in which the CPU was not idle, in s: sender, receiver, emulator, recorder and kernel.
     pub busy_s: f64,
-    /// Rows of the recording: ACKs and events, when each is recorded.
-    pub rows: u64,
+    /// Packets that came back to the sender.
+    pub acks: u64,
 }
 
 /// By algorithm, without and with a recording of every ACK.
 pub type Runs = BTreeMap<String, [Run; 2]>;
 
-/// Of all subjects, their twins and the baseline; `failures` gets what could not be measured.
-pub fn measure(lab: &Lab, subjects: &[Subject], failures: &mut Vec<String>) -> Result<Runs, Failure> {
-    let mut names: Vec<String> = vec![BASELINE.to_owned()];
-    for subject in subjects {
-        names.extend(subject.twin.clone());
-        names.push(subject.name.to_owned());
-    }
-    names.dedup();
+/// Of one algorithm.
+pub fn measure(lab: &Lab, name: &str) -> Result<[Run; 2], Failure> {
     let mut task = Task::default();
-    for (index, name) in names.iter().enumerate() {
-        for every in EVERY {
-            let path = format!("job/{index}-{every}.toml");
-            let (file, output) = (format!("/{path}"), format!("/results/{index}-{every}"));
-            let words = ["bench", &file, "--output", &output, "--attempts", "1", "--start-phase", "0s"];
-            task.commands.push(GuestCommand { arguments: words.map(str::to_owned).into(), limit_s: COMMAND_LIMIT_S });
-            task.files.push((path, scenario(name, every).into_bytes()));
-        }
+    for every in EVERY {
+        let path = format!("job/{every}.toml");
+        let (file, output) = (format!("/{path}"), format!("/results/{every}"));
+        let words = ["bench", &file, "--output", &output, "--attempts", "1", "--start-phase", "0s"];
+        task.commands.push(GuestCommand { arguments: words.map(str::to_owned).into(), limit_s: COMMAND_LIMIT_S });
+        task.files.push((path, scenario(name, every).into_bytes()));
     }
     let results = lab.run(&task, &std::env::temp_dir(), &AtomicBool::new(false))?;
-    let mut runs = Runs::new();
-    for (index, name) in names.into_iter().enumerate() {
-        let one = |way: usize| -> Result<Run, Failure> {
-            let path = results.folder().join(format!("{index}-{}/result.json", EVERY[way]));
-            let Ok(text) = fs::read(path) else { return Err(results.stderr(2 * index + way)?.trim().into()) };
-            run(&serde_json::from_slice(&text)?).ok_or_else(|| "a result without figures".into())
-        };
-        match one(0).and_then(|bare| Ok([bare, one(1)?])) {
-            Ok(both) => _ = runs.insert(name, both),
-            Err(error) => failures.push(format!("{name}, path: {error}")),
-        }
-    }
-    Ok(runs)
+    let one = |way: usize| -> Result<Run, Failure> {
+        let text = fs::read(results.folder().join(EVERY[way]).join("result.json"));
+        let Ok(text) = text else { return Err(results.stderr(way)?.trim().into()) };
+        run(&serde_json::from_slice(&text)?).ok_or_else(|| "a result without figures".into())
+    };
+    Ok([one(0)?, one(1)?])
 }
 
 fn run(result: &Value) -> Option<Run> {
@@ -66,7 +51,7 @@ fn run(result: &Value) -> Option<Run> {
     Some(Run {
         bytes: run["flows"][0]["received_bytes"].as_u64()?,
         busy_s: run["cpu"]["busy_s"].as_f64()?,
-        rows: run["recorded_rows"].as_u64()?,
+        acks: run["flows"][0]["link"]["returned_packets"].as_u64()?,
     })
 }
 
@@ -86,9 +71,8 @@ mod tests {
 
     #[test]
     fn a_result_tells_its_run() {
-        let result =
-            json!({ "runs": [{ "cpu": { "busy_s": 0.5 }, "recorded_rows": 7, "flows": [{ "received_bytes": 9 }] }] });
-        assert_eq!(run(&result), Some(Run { bytes: 9, busy_s: 0.5, rows: 7 }));
+        let result = json!({ "runs": [{ "cpu": { "busy_s": 0.5 }, "flows": [{ "received_bytes": 9, "link": { "returned_packets": 7 } }] }] });
+        assert_eq!(run(&result), Some(Run { bytes: 9, busy_s: 0.5, acks: 7 }));
         assert_eq!(run(&json!({})), None);
     }
 

@@ -54,8 +54,7 @@ pub fn rows(subjects: &[Subject], transfers: &Transfers, runs: &Runs) -> Vec<Row
         let [bare, recorded] = runs.get(name)?;
         let path = Cost {
             per_megabyte_us: bare.busy_s / bare.bytes as f64 * MEGABYTE * 1e6,
-            // The same transfer, of which only the recorded one tells its ACKs.
-            per_ack_ns: bare.busy_s * 1e9 / recorded.rows as f64,
+            per_ack_ns: bare.busy_s * 1e9 / bare.acks as f64,
             recorded: (recorded.busy_s / recorded.bytes as f64) / (bare.busy_s / bare.bytes as f64),
         };
         Some([loopback, path])
@@ -106,7 +105,7 @@ mod tests {
     #[test]
     fn costs_are_per_megabyte_and_beside_the_twin() {
         let transfer = |busy_ns| Transfer { bytes: 2_000_000, busy_ns, acks: 100 };
-        let run = |busy_s| Run { bytes: 1_000_000, busy_s, rows: 1000 };
+        let run = |busy_s| Run { bytes: 1_000_000, busy_s, acks: 1000 };
         let transfers: Transfers = [
             ("native:cubic".to_owned(), [transfer(2_000_000), transfer(3_000_000)]),
             ("cubic".to_owned(), [transfer(2_040_000), transfer(2_040_000)]),
