@@ -30,6 +30,7 @@ name = "two"
 algorithm = "cubic"
 [host.all]
 rcvbuf_max = 500000
+gso_max_segs = 8
 sysctl = { "ipv4/tcp_ecn" = 1 }
 "#;
 
@@ -69,12 +70,15 @@ fn transfers_have_a_direction_and_a_number() {
 
 #[test]
 fn settings_of_one_host_go_before_those_of_all() {
-    let scenario = set(&["host.server.rcvbuf_max=4096", "host.one.sysctl={ \"ipv4/tcp_ecn\" = 0x2 }"]).unwrap();
+    let scenario =
+        set(&["host.server.rcvbuf_max=4096", "host.two.gso_max_segs=1", "host.one.sysctl={ \"ipv4/tcp_ecn\" = 0x2 }"])
+            .unwrap();
     assert_eq!(scenario.host("server").rcvbuf_max, Some(4096));
     assert_eq!(
         (scenario.host("one").rcvbuf_max, scenario.host("one").sysctl["ipv4/tcp_ecn"].as_str()),
         (Some(500_000), "2")
     );
+    assert_eq!((scenario.host("one").gso_max_segs, scenario.host("two").gso_max_segs), (Some(8), Some(1)));
     assert_eq!((scenario.host("two").sndbuf_max, scenario.host("two").sysctl["ipv4/tcp_ecn"].as_str()), (None, "1"));
 }
 
@@ -503,7 +507,7 @@ const BAD: &[(&str, &str, usize, &str, &str)] = &[
         "rmem_max = 500000",
         25,
         "host.all.rmem_max",
-        "unknown field, expected one of rcvbuf_max, sndbuf_max, sysctl",
+        "unknown field, expected one of rcvbuf_max, sndbuf_max, gso_max_segs, sysctl",
     ),
     (
         "\"ipv4/tcp_ecn\"",

@@ -195,11 +195,12 @@ fn settings_of_a_host_hold_in_its_namespace_and_nowhere_else() {
         let file = folder.path().join(name).display().to_string();
         let script = format!(
             "cat /proc/sys/net/ipv4/tcp_rmem /proc/sys/net/ipv4/tcp_wmem /proc/sys/net/ipv4/tcp_ecn > {file}; \
+             ip -details link show ccactl0 | grep -o 'gso_max_segs [0-9]*' | cut -d ' ' -f 2 >> {file}; \
              head -c 100000 /dev/zero > /dev/tcp/$CCACTL_SERVER/$CCACTL_PORT"
         );
         flow(name, "native:reno", &format!("command = [\"bash\", \"-c\", \"{script}\"]"))
     };
-    let hosts = "[host.all]\nrcvbuf_max = 1000000\n[host.one]\nrcvbuf_max = 200000\nsndbuf_max = 150000\n\
+    let hosts = "[host.all]\nrcvbuf_max = 1000000\n[host.one]\nrcvbuf_max = 200000\nsndbuf_max = 150000\ngso_max_segs = 3\n\
         sysctl = { \"ipv4/tcp_ecn\" = \"1\" }\n";
     let bench = bench("2s", link, &(told("one") + &told("two") + hosts));
     let (_, _, left) = run(&host, &bench);
@@ -208,9 +209,10 @@ fn settings_of_a_host_hold_in_its_namespace_and_nowhere_else() {
         let text = fs::read_to_string(folder.path().join(name)).unwrap();
         text.split_whitespace().map(|word| word.parse::<u64>().unwrap()).collect::<Vec<_>>()
     };
-    assert_eq!(words("one"), [4096, 200_000, 200_000, 4096, 150_000, 150_000, 1]);
+    assert_eq!(words("one"), [4096, 200_000, 200_000, 4096, 150_000, 150_000, 1, 3]);
     let two = words("two");
     assert_eq!(two[..6], [4096, 262_144, 1_000_000, 4096, 262_144, 67_108_864]);
+    assert_eq!(two[7], 65_535);
     assert_ne!(two[6], 1, "the setting of one host is not that of another");
     assert_eq!(mine(), before, "the host's own settings are as they were");
 }

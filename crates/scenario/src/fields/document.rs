@@ -7,6 +7,9 @@ const MIN_BUFFER_BYTES: u64 = 4096;
 /// The sysctls are `int`.
 const MAX_BUFFER_BYTES: u64 = i32::MAX as u64;
 
+/// `GSO_MAX_SEGS` of a device that sets none (include/linux/netdevice.h).
+const MAX_GSO_SEGMENTS: u64 = 65_535;
+
 /// The document.
 pub(crate) const DOCUMENT: Table = Table {
     title: "The document",
@@ -44,6 +47,12 @@ pub(crate) const HOST: Table = Table {
             Kind::Count(MIN_BUFFER_BYTES, MAX_BUFFER_BYTES),
             "67108864",
             "bytes; third value of `net.ipv4.tcp_wmem`",
+        ),
+        optional(
+            "gso_max_segs",
+            Kind::Count(1, MAX_GSO_SEGMENTS),
+            "65535",
+            "most segments that a sender hands to its device at once; 1 = as without segmentation offload",
         ),
         optional(
             "sysctl",

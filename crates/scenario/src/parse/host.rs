@@ -15,6 +15,7 @@ fn host(fields: Fields<'_, '_>) -> Result<HostSpec, ScenarioError> {
     Ok(HostSpec {
         rcvbuf_max: fields.optional("rcvbuf_max")?,
         sndbuf_max: fields.optional("sndbuf_max")?,
+        gso_max_segs: fields.optional("gso_max_segs")?,
         sysctl: fields.optional("sysctl")?.unwrap_or_default(),
     })
 }

@@ -20,6 +20,9 @@ pub struct HostSpec {
     /// Third value of `net.ipv4.tcp_wmem`, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sndbuf_max: Option<u64>,
+    /// Most segments that a sender of the host hands to its device at once (`gso_max_segs`); 1 = as without segmentation offload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gso_max_segs: Option<u32>,
     /// By path below `/proc/sys/net`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub sysctl: BTreeMap<String, String>,

@@ -139,6 +139,7 @@ impl Scenario {
         if let Some(own) = self.hosts.get(name) {
             merged.rcvbuf_max = own.rcvbuf_max.or(merged.rcvbuf_max);
             merged.sndbuf_max = own.sndbuf_max.or(merged.sndbuf_max);
+            merged.gso_max_segs = own.gso_max_segs.or(merged.gso_max_segs);
             merged.sysctl.extend(own.sysctl.clone());
         }
         merged

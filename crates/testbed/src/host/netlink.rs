@@ -10,6 +10,11 @@ use std::os::fd::AsRawFd;
 const HEADER_BYTES: usize = 16;
 const ALIGNMENT: usize = 4;
 
+/// `struct ifinfomsg`: family, padding, type; index; flags; which flags to change.
+pub(super) fn link_header(index: u32, flags: u32) -> Vec<u8> {
+    [0, index, flags, flags].iter().flat_map(|field: &u32| field.to_ne_bytes()).collect()
+}
+
 /// A request under construction. Attributes are `struct nlattr`: length, kind, value, padding.
 pub(super) struct Request {
     bytes: Vec<u8>,

@@ -1,5 +1,6 @@
 //! Devices of a namespace that carry single packets of IPv4 and nothing else.
 
+use super::netlink::{self, Request};
 use super::netns::Netns;
 use crate::error::{Error, Result};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
@@ -31,6 +32,20 @@ pub fn single_packets(netns: &Netns) -> Result<()> {
         netns
             .run(|| OFFLOADS.into_iter().try_for_each(|command| set(&device, Setting { command, value: 0 })))
             .map_err(Error::system(format!("turn off offloads of {device} in namespace {}", netns.name())))?;
+    }
+    Ok(())
+}
+
+/// The most segments that a sender of the namespace hands to a device at once; the connections to come learn it from their route.
+pub fn limit_segments(netns: &Netns, most: u32) -> Result<()> {
+    for device in devices(netns)? {
+        let limit = || {
+            let header = netlink::link_header(nix::net::if_::if_nametoindex(device.as_str())?, 0);
+            let request = Request::new(libc::RTM_NEWLINK, 0, &header);
+            request.attribute(libc::IFLA_GSO_MAX_SEGS, &most.to_ne_bytes()).send()
+        };
+        let action = || format!("limit {device} in namespace {} to {most} segments at once", netns.name());
+        netns.run(limit).map_err(Error::system(action()))?;
     }
     Ok(())
 }

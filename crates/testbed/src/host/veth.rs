@@ -1,6 +1,6 @@
 //! Two network namespaces joined by a veth pair, with IPv4 and IPv6: the shortest path on which connections leave their host.
 
-use super::netlink::Request;
+use super::netlink::{Request, link_header};
 use super::netns::Netns;
 use super::qdisc;
 use super::run_id::{PREFIX, RunId};
@@ -100,11 +100,6 @@ fn bring_up(addresses: [IpAddr; 2]) -> io::Result<()> {
     Request::new(libc::RTM_NEWLINK, 0, &link_header(index, up)).send()?;
     let loopback = nix::net::if_::if_nametoindex("lo")?;
     Request::new(libc::RTM_NEWLINK, 0, &link_header(loopback, up)).send()
-}
-
-/// `struct ifinfomsg`: family, padding, type; index; flags; which flags to change.
-fn link_header(index: u32, flags: u32) -> Vec<u8> {
-    [0, index, flags, flags].iter().flat_map(|field: &u32| field.to_ne_bytes()).collect()
 }
 
 fn device_name() -> Vec<u8> {

@@ -30,6 +30,7 @@ impl Emulated {
         let server = Tun::create(&hosts.server, address::SERVER, topology.mtu)?;
         let device = |(i, host)| Tun::create(host, address::host(i), topology.mtu);
         let devices = hosts.hosts.iter().enumerate().map(device).collect::<Result<Vec<_>>>()?;
+        hosts.set_up_devices(scenario)?;
         let (links, carried_bps) = (topology.names.clone(), topology.carried_bps);
         let emulator = Emulator::start(Devices { hosts: devices, server }, topology, scenario.duration.ns)?;
         Ok(Emulated { emulator, hosts, links, carried_bps })

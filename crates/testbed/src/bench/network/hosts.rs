@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::host::netns::Netns;
+use crate::host::offload;
 use crate::host::run_id::{PREFIX, RunId};
 use ccactl_scenario::{HostSpec, SERVER, Scenario};
 
@@ -28,15 +29,30 @@ impl Hosts {
     /// Makes them with their settings.
     pub fn create(id: RunId, scenario: &Scenario) -> Result<Hosts> {
         let server = namespace(id, "rx", &scenario.host(SERVER))?;
-        let names = scenario.flows.iter().map(|flow| &flow.name).chain(scenario.udp.iter().map(|udp| &udp.name));
-        let hosts = names.enumerate().map(|(i, name)| namespace(id, &format!("tx{i}"), &scenario.host(name)));
+        let hosts = names(scenario).enumerate().map(|(i, name)| namespace(id, &format!("tx{i}"), &scenario.host(name)));
         Ok(Hosts { hosts: hosts.collect::<Result<_>>()?, server })
+    }
+
+    /// What a scenario says about their devices, which are there by now.
+    pub fn set_up_devices(&self, scenario: &Scenario) -> Result<()> {
+        let limit = |netns: &Netns, name: &str| match scenario.host(name).gso_max_segs {
+            Some(most) => offload::limit_segments(netns, most),
+            None => Ok(()),
+        };
+        limit(&self.server, SERVER)?;
+        self.hosts.iter().zip(names(scenario)).try_for_each(|(netns, name)| limit(netns, name))
     }
 
     /// All of them.
     pub fn all(&self) -> impl Iterator<Item = &Netns> {
         self.hosts.iter().chain([&self.server])
     }
+}
+
+/// Of the flows, then of the UDP sources.
+fn names(scenario: &Scenario) -> impl Iterator<Item = &str> {
+    let flows = scenario.flows.iter().map(|flow| flow.name.as_str());
+    flows.chain(scenario.udp.iter().map(|udp| udp.name.as_str()))
 }
 
 fn namespace(id: RunId, role: &str, settings: &HostSpec) -> Result<Netns> {

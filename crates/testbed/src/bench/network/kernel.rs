@@ -49,6 +49,7 @@ impl Kernel {
         }
         // A queue holds packets, not bundles of them: the sending host segments before it gives them out.
         network.namespaces().try_for_each(offload::single_packets)?;
+        network.hosts.set_up_devices(scenario)?;
         Ok(network)
     }
 
