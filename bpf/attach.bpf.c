@@ -100,8 +100,8 @@ static __always_inline void apply_policy(struct bpf_sock_ops *ctx, u32 op)
 	if (!(policy->flags & CCA_POLICY_ENFORCE) && cca_applications_choice(tp, mark, current))
 		return;
 	if (op == BPF_SOCK_OPS_NEEDS_ECN) {
-		/* Never back to 0: another program of the cgroup may have asked. */
-		if (cca_choice_needs_ecn(policy, cookie))
+		/* Not where a route fixes another algorithm. And never back to 0: another program may have asked. */
+		if (cca_choice_needs_ecn(policy, cookie) && !BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_dst_locked))
 			ctx->reply = 1;
 	} else if (op == BPF_SOCK_OPS_TCP_LISTEN_CB) {
 		set_algorithm(ctx, sk, tp, mark, current, policy->kernel_name);

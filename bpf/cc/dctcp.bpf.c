@@ -11,9 +11,9 @@
  *
  * As native dctcp, step by step: alpha in 1/1024, the decay of at least 1, the order of ssthresh() and set_state().
  * Different: whether ECN was negotiated is asked at the ACKs rather than in init, because a swap may set the algorithm
- * before the SYN-ACK. Without ECN the socket goes to the kernel's reno, which also takes ECT off its packets, and the last
- * mode that was published says no-ecn; if the kernel refuses that (a route that fixes the algorithm), it follows Reno
- * here. PLB (net/ipv4/tcp_plb.c) is not here: BPF cannot make the kernel choose another flow label.
+ * before the SYN-ACK. Without ECN the socket goes to the kernel's reno, which also takes ECT off its packets, and the
+ * last mode that was published says no-ecn; if the kernel refuses that (a route that fixes the algorithm), it follows
+ * Reno here. PLB (net/ipv4/tcp_plb.c) is not here: BPF cannot make the kernel choose another flow label.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"
@@ -41,7 +41,8 @@ struct dctcp {
 	u32 share;     /* F of the last window, 1/1024 */
 	struct ecn_echo echo;
 	u8 initialized;
-	u8 pad[3];
+	u8 published; /* mode, plus 1 */
+	u16 pad;
 };
 CC_PRIV_FITS(struct dctcp);
 
@@ -52,16 +53,22 @@ static __always_inline int dctcp_active(const struct sock *sk)
 	return ca->initialized && ecn_negotiated(sk);
 }
 
-static __always_inline void dctcp_publish(struct sock *sk)
+static __always_inline enum dctcp_mode dctcp_mode(const struct sock *sk)
+{
+	if (!dctcp_active(sk))
+		return DCTCP_NO_ECN;
+	return tcp_in_slow_start(tcp_sk(sk)) ? DCTCP_SLOW_START : DCTCP_AVOIDANCE;
+}
+
+static __always_inline void dctcp_publish(struct sock *sk, enum dctcp_mode mode)
 {
 	struct cca_trace *trace = cc_trace(sk);
-	const struct dctcp *ca = inet_csk_ca(sk);
+	struct dctcp *ca = inet_csk_ca(sk);
 
+	ca->published = mode + 1;
 	if (!trace)
 		return;
-	trace->mode = tcp_in_slow_start(tcp_sk(sk)) ? DCTCP_SLOW_START : DCTCP_AVOIDANCE;
-	if (!dctcp_active(sk))
-		trace->mode = DCTCP_NO_ECN;
+	trace->mode = mode;
 	trace->v0 = ca->alpha;
 	trace->v1 = ca->share;
 	cc_trace_done(trace);
@@ -120,16 +127,23 @@ CC_OP(void, dctcp_in_ack_event, struct sock *sk, u32 flags)
 {
 	struct dctcp *ca = inet_csk_ca(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
+	enum dctcp_mode mode;
+	int window_over;
 
 	if (!ca->initialized)
 		return;
 	if (!ca->echo.listening)
 		ecn_echo_start(&ca->echo, sk);
-	if (!before(tp->snd_una, ca->window_end_seq)) {
+	window_over = !before(tp->snd_una, ca->window_end_seq);
+	if (window_over) {
 		dctcp_update_alpha(tp, ca);
 		dctcp_open_window(tp, ca);
 	}
-	dctcp_publish(sk);
+	/* Nothing else of it changes from ACK to ACK, and looking up the trace is a tenth of what the algorithm costs.
+	 */
+	mode = dctcp_mode(sk);
+	if (window_over || ca->published != mode + 1)
+		dctcp_publish(sk, mode);
 	ecn_leave_without(&ca->echo, sk);
 }
 

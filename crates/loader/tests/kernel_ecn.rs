@@ -8,6 +8,7 @@ use common::Host;
 use common::drops::{Drop, Loss};
 use common::net::{Connection, LOOPBACK, algorithm_of, in_own_netns, one_way, tcp_info};
 use std::net::TcpListener;
+use std::process::Command;
 
 /// `TCPI_OPT_ECN` of include/uapi/linux/tcp.h.
 const OPT_ECN: u8 = 8;
@@ -83,6 +84,26 @@ fn a_socket_whose_peer_refuses_ecn_goes_to_the_kernels_reno() {
                 });
             });
         }
+        host.loader.unload(&host.cgroup("a")).unwrap();
+    }
+}
+
+#[test]
+fn nobody_asks_for_ecn_on_behalf_of_an_algorithm_that_a_route_keeps_away() {
+    let Some(host) = Host::new() else { return };
+    for (index, algorithm) in of_the_family() {
+        let name = host.name(&index.to_string());
+        host.loader.load(&LoadRequest::new(algorithm.name, host.cgroup("a")).create(true).as_name(&name)).unwrap();
+        let (names, options) = host.inside("a", || {
+            in_own_netns(|| {
+                let route = "route replace local 127.0.0.1 dev lo table local proto kernel scope host src 127.0.0.1 \
+                             congctl lock reno";
+                assert!(Command::new("ip").args(route.split(' ')).status().unwrap().success());
+                let connection = Connection::over(LOOPBACK[0]);
+                (connection.algorithms(), tcp_info(&connection.active).tcpi_options)
+            })
+        });
+        assert_eq!((&names[0], options & OPT_ECN), (&"reno".to_owned(), 0), "{}", algorithm.name);
         host.loader.unload(&host.cgroup("a")).unwrap();
     }
 }
