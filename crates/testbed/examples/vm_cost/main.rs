@@ -84,7 +84,7 @@ fn run(wishes: &Wishes) -> Result<bool, Failure> {
     let names = names(&wishes.subjects);
     let measured = Mutex::new(Measured::default());
     // The long one first. A path is a guest per algorithm: what one leaves in the kernel's memory is no cost of the next.
-    let jobs = std::iter::once(Job::Loopback).chain(names.iter().map(|name| Job::Path(name)));
+    let jobs = std::iter::once(Job::Loopback).chain(names.iter().map(Job::Path));
     let jobs = Mutex::new(jobs);
     let work = || {
         loop {
