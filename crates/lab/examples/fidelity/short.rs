@@ -1,4 +1,4 @@
-//! The short form that belongs to the tests: three twins on one path, at one phase.
+//! The short form that belongs to the tests: three twins on one path and dctcp on that with marks, at one phase.
 
 use crate::compare::Comparison;
 use crate::paths::PATHS;
@@ -9,19 +9,21 @@ use crate::trace;
 mod needs;
 
 const KERNEL: &str = "6.1";
-const TWINS: [(&str, &str); 3] = [("reno", "reno"), ("cubic", "cubic"), ("vegas", "vegas")];
+const TWINS: [(&str, &str); 4] = [("reno", "reno"), ("cubic", "cubic"), ("vegas", "vegas"), ("dctcp", "dctcp")];
 
 #[test]
-fn reno_cubic_and_vegas_decide_as_the_kernels_own_up_to_the_first_loss() {
+fn reno_cubic_vegas_and_dctcp_decide_as_the_kernels_own_up_to_the_first_loss_or_mark() {
     let Some(lab) = needs::ccactl_in(KERNEL) else { return };
     let dir = tempfile::tempdir().expect("a folder");
-    let path = PATHS[0];
+    let marks = *PATHS.iter().find(|path| path.marks).expect("a path with marks");
+    let paths = [PATHS[0], marks];
     let guests = Guests::new(lab, dir.path().to_owned());
-    guests.run(&TWINS, &[path], 1).expect("guests");
+    guests.run(&TWINS, &paths, 1).expect("guests");
     for (twin, _) in TWINS {
+        let path = paths.into_iter().find(|path| path.is_for(twin)).expect("a path for each");
         let of = |side| trace::of_main(&guests.folder(&path, twin, side, PHASES_US[0])).expect("a trace");
         let comparison = Comparison::of(&of(Side::Ours), &of(Side::Native));
-        assert!(comparison.trouble.is_some_and(|at| at > 50), "{twin}: the path has a loss, but not at once");
+        assert!(comparison.trouble.is_some_and(|at| at > 50), "{twin}: the path has a loss or a mark, but not at once");
         assert!(comparison.holds(), "{twin}: {}", comparison.told());
     }
 }
