@@ -30,7 +30,6 @@ name = "two"
 algorithm = "cubic"
 [host.all]
 rcvbuf_max = 500000
-gso_max_segs = 8
 sysctl = { "ipv4/tcp_ecn" = 1 }
 "#;
 
@@ -70,9 +69,13 @@ fn transfers_have_a_direction_and_a_number() {
 
 #[test]
 fn settings_of_one_host_go_before_those_of_all() {
-    let scenario =
-        set(&["host.server.rcvbuf_max=4096", "host.two.gso_max_segs=1", "host.one.sysctl={ \"ipv4/tcp_ecn\" = 0x2 }"])
-            .unwrap();
+    let scenario = set(&[
+        "host.server.rcvbuf_max=4096",
+        "host.all.gso_max_segs=8",
+        "host.two.gso_max_segs=1",
+        "host.one.sysctl={ \"ipv4/tcp_ecn\" = 0x2 }",
+    ])
+    .unwrap();
     assert_eq!(scenario.host("server").rcvbuf_max, Some(4096));
     assert_eq!(
         (scenario.host("one").rcvbuf_max, scenario.host("one").sysctl["ipv4/tcp_ecn"].as_str()),
