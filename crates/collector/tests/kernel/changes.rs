@@ -84,7 +84,10 @@ fn marks_are_told_at_most_once_per_rtt() {
         assert!(times[pair[1]] - times[pair[0]] + 1 >= u64::from(srtt_us[pair[1]].unwrap()));
     }
     let close = recording.sender_close(port);
-    assert_eq!(marked[close].map(u64::from), Some(facts[0].number("delivered_ce_pkts")));
+    // The FIN leaves after the facts have been read, and may be the one of fifty that is marked.
+    let before_fin = facts[0].number("delivered_ce_pkts");
+    let at_close = u64::from(marked[close].expect("counted to the end"));
+    assert!((before_fin..=before_fin + 1).contains(&at_close), "{at_close} of {before_fin}");
     assert!(marked[told[0]] > Some(0) && marked[*told.last().unwrap()] <= marked[close]);
 }
 
