@@ -26,7 +26,7 @@ pub enum NameProblem {
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages document the variants")]
 pub enum Error {
-    #[error("unknown algorithm '{name}'{}; `ccactl list` shows all of them", nearest_hint(nearest))]
+    #[error("unknown algorithm '{}'{}; `ccactl list` shows all of them", name.escape_debug(), nearest_hint(nearest))]
     UnknownAlgorithm { name: String, nearest: Vec<String> },
     #[error("the kernel has no algorithm '{name}' and no module tcp_{name}; it has {available}")]
     UnknownNative { name: String, available: String },
