@@ -14,7 +14,7 @@ mod trace;
 use ccactl_lab::kernel::Cache;
 use ccactl_lab::{Clock, Lab, Qemu};
 use paths::{PATHS, Path, TWINS};
-use runs::{Guests, PHASES_US};
+use runs::{Guests, PHASES_US, USUAL_PHASES};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -78,7 +78,7 @@ fn wishes(mut words: impl Iterator<Item = String>) -> Result<Wishes, Failure> {
         dir: "target/vm-fidelity".into(),
         twins: TWINS.to_vec(),
         paths: PATHS.to_vec(),
-        phases: PHASES_US.len(),
+        phases: USUAL_PHASES,
         tables_only: false,
     };
     while let Some(word) = words.next() {
@@ -88,7 +88,7 @@ fn wishes(mut words: impl Iterator<Item = String>) -> Result<Wishes, Failure> {
             "--dir" => wishes.dir = value()?.into(),
             "--only" => wishes.twins = chosen(TWINS, &value()?, |twin| twin.0)?,
             "--paths" => wishes.paths = chosen(PATHS, &value()?, |path| path.name)?,
-            "--phases" => wishes.phases = value()?.parse()?,
+            "--phases" => wishes.phases = number_of_phases(&value()?)?,
             "--tables-only" => wishes.tables_only = true,
             _ => {
                 return Err(format!(
@@ -99,6 +99,12 @@ fn wishes(mut words: impl Iterator<Item = String>) -> Result<Wishes, Failure> {
         }
     }
     Ok(wishes)
+}
+
+fn number_of_phases(value: &str) -> Result<usize, Failure> {
+    let most = PHASES_US.len();
+    let expected = || format!("--phases {value}: expected a number from 1 to {most}").into();
+    value.parse().ok().filter(|phases| (1..=most).contains(phases)).ok_or_else(expected)
 }
 
 fn chosen<T: Copy>(all: &[T], names: &str, name_of: impl Fn(&T) -> &str) -> Result<Vec<T>, Failure> {

@@ -12,8 +12,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Instant;
 
-/// Starts of a run, after a full second, in µs: spread over the 4 ms between two timer interrupts of Debian's kernels (HZ = 250).
-pub const PHASES_US: [u32; 5] = [0, 800, 1600, 2400, 3200];
+/// Starts of a run, after a full second, in µs: spread over the 4 ms between two timer interrupts of Debian's kernels (HZ = 250), every
+/// five of them evenly.
+pub const PHASES_US: [u32; 20] = [
+    0, 800, 1600, 2400, 3200, //
+    400, 1200, 2000, 2800, 3600, //
+    200, 1000, 1800, 2600, 3400, //
+    600, 1400, 2200, 3000, 3800,
+];
+
+/// How many of them are run unless asked otherwise. More show whether a twin that draws random numbers was unlucky.
+pub const USUAL_PHASES: usize = 5;
 
 /// Whose window is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,23 +84,30 @@ impl Guests {
         let (all, start) = (guests.len(), Instant::now());
         let queue = Mutex::new(guests.into_iter());
         let stop = AtomicBool::new(false);
-        let work = || -> Result<(), Failure> {
+        // The first one ends the others, whose own failure is then that they were interrupted.
+        let failure = Mutex::new(None);
+        let work = || {
             loop {
                 let (guest, left) = {
                     let mut queue = queue.lock().expect("nobody panics with it");
-                    let Some(guest) = queue.next() else { return Ok(()) };
+                    let Some(guest) = queue.next() else { return };
                     (guest, queue.len())
                 };
-                self.one(&guest, &stop).inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
+                if let Err(error) = self.one(&guest, &stop) {
+                    failure.lock().expect("nobody panics with it").get_or_insert(error);
+                    stop.store(true, Ordering::Relaxed);
+                    return;
+                }
                 eprintln!("{} of {all} guests ({} s)", all - left, start.elapsed().as_secs());
             }
         };
         let cores = thread::available_parallelism().map_or(1, usize::from);
         thread::scope(|scope| {
-            let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
-            // The first failure ends the others; theirs is that they were interrupted.
-            workers.into_iter().map(|worker| worker.join().expect("no panic")).find(Result::is_err).unwrap_or(Ok(()))
-        })
+            for _ in 0..cores {
+                scope.spawn(work);
+            }
+        });
+        failure.into_inner().expect("nobody panicked with it").map_or(Ok(()), Err)
     }
 
     fn one(&self, guest: &Guest, stop: &AtomicBool) -> Result<(), Failure> {

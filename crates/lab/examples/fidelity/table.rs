@@ -2,7 +2,7 @@
 
 use crate::Failure;
 use crate::compare::{Comparison, distance, mean, windows};
-use crate::paths::Path;
+use crate::paths::{PATHS, Path};
 use crate::runs::{Guests, PHASES_US, Side};
 use crate::trace::{self, Ack};
 use std::fmt::Write;
@@ -86,12 +86,20 @@ fn spread(values: impl Iterator<Item = f64>) -> (f64, f64) {
     (middle, (squares / (values.len().max(2) - 1) as f64).sqrt())
 }
 
+/// What is meant by the names of the paths that have a row.
+fn paths_in_words(rows: &[Row]) -> String {
+    let has_row = |path: &&Path| rows.iter().any(|row| row.path == path.name);
+    let words: Vec<_> = PATHS.iter().filter(has_row).map(|path| format!("{}: {}", path.name, path.what)).collect();
+    format!("Paths: {}.", words.join("; "))
+}
+
 /// The table, and below it where each twin parts from the native one at the first phase.
 pub fn markdown(release: &str, rows: &[Row]) -> String {
     let mut text = format!(
-        "Linux {release}, up to {} start phases.\n\n| algorithm | path | equal up to the first loss or mark, as long as the same was seen | ours from native [packets] | native from itself: mean, most | within | \
+        "Linux {release}, up to {} start phases, spread over the 4 ms between two timer interrupts. {}\n\n| algorithm | path | equal up to the first loss or mark, as long as the same was seen | ours from native [packets] | native from itself: mean, most | within | \
          mean cwnd, ours | native | goodput, ours | native |\n|---|---|---|---:|---:|---|---:|---:|---:|---:|\n",
-        PHASES_US.len()
+        rows.iter().map(|row| row.comparisons.len()).max().unwrap_or(0),
+        paths_in_words(rows),
     );
     for row in rows {
         let equal = row.comparisons.iter().filter(|comparison| comparison.holds()).count();
@@ -133,7 +141,6 @@ pub fn markdown(release: &str, rows: &[Row]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::paths::PATHS;
     use crate::trace::Decided;
 
     fn trace(cwnd: u32) -> Vec<Ack> {
@@ -157,6 +164,9 @@ mod tests {
         let far = row("reno", &PATHS[0], &[trace(15), trace(15)], &native);
         assert_eq!(far.is_within(), Some(false));
         assert_eq!(row("reno", &PATHS[0], &[trace(11)], &native[..1]).is_within(), None);
-        assert!(markdown("6.18", &[near, far]).contains("| reno | 20m | 1 of 2 | 0.50 | 2.00, 2.00 | yes |"));
+        let text = markdown("6.18", &[near, far]);
+        assert!(text.starts_with("Linux 6.18, up to 2 start phases, "), "{text}");
+        assert!(text.contains(" Paths: 20m: 20 Mbit/s, 20 ms, 1 BDP.\n"), "{text}");
+        assert!(text.contains("| reno | 20m | 1 of 2 | 0.50 | 2.00, 2.00 | yes |"), "{text}");
     }
 }
