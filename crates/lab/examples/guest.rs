@@ -1,6 +1,15 @@
 //! The smallest program for a guest: init, and one command that says what it sees.
 
 use std::process::ExitCode;
+use std::time::Duration;
+
+const NAPS: u32 = 5000;
+const NAP: Duration = Duration::from_micros(100);
+
+/// Of the calendar.
+fn now() -> Duration {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default()
+}
 
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
@@ -15,8 +24,15 @@ fn main() -> ExitCode {
             // The kernel panics when a process writes this letter there.
             std::fs::write("/proc/sysrq-trigger", "c").map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
         }
+        Some("naps") => {
+            // Now, and after the CPU has been idle a few thousand times.
+            println!("{}", now().as_nanos());
+            (0..NAPS).for_each(|_| std::thread::sleep(NAP));
+            println!("{}", now().as_nanos());
+            ExitCode::SUCCESS
+        }
         _ => {
-            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+            let now = now();
             println!("{}", now.as_nanos());
             println!(
                 "{}",

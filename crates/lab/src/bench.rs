@@ -23,6 +23,11 @@ const SCENARIO: &str = "scenario.toml";
 /// What a bench writes last.
 const RESULT: &str = "result.json";
 
+/// Said where a guest's clock is not all that it should be.
+const NOT_REPEATABLE: &str = "warning: expected QEMU to take the time of day from the lab (LD_PRELOAD), found that it does not: how busy this \
+     host is may show in the guest, by nanoseconds first, and other runs be other ones; a QEMU that is linked statically and a folder for \
+     temporary files (TMPDIR) that is mounted noexec are known causes\n";
+
 /// Setting a run up and evaluating it, in the guest's time.
 const AROUND_A_RUN: Duration = Duration::from_secs(60);
 /// Booting, in the host's time; a host that does other things needs many times the seconds that an idle one does.
@@ -45,6 +50,8 @@ pub struct Description {
     pub qemu: String,
     /// `virtual` or `host`.
     pub clock: String,
+    /// See [`crate::Results::repeatable`].
+    pub repeatable: bool,
     /// Arguments of QEMU; files of the run are named without their folder.
     pub machine: Vec<String>,
 }
@@ -96,12 +103,16 @@ pub fn run_all(lab: &Lab, benches: &[Bench<'_>], interrupt: &AtomicBool) -> Resu
     let Some(first) = benches.first() else { return Ok(Vec::new()) };
     let description = lab.describe()?;
     let results = lab.run(&task(benches), first.folder, interrupt)?;
+    let description = Description { repeatable: results.repeatable, ..description };
     let ended = |index: usize| -> Result<Ran> {
-        let (stdout, stderr) = (results.stdout(index)?, results.stderr(index)?);
+        let (stdout, mut stderr) = (results.stdout(index)?, results.stderr(index)?);
         let has_result = results.folder().join(result_folder(index)).join(RESULT).is_file();
         let code = code(&results.outcome.commands[index].end, has_result, &stderr)?;
         let guests = format!("/{}/{}", crate::job::RESULTS, result_folder(index));
         let stdout = stdout.replace(&guests, &benches[index].folder.display().to_string());
+        if lab.clock == Clock::Virtual && !results.repeatable {
+            stderr += NOT_REPEATABLE;
+        }
         Ok(Ran { stdout, stderr, code })
     };
     let ran = (0..benches.len()).map(ended).collect::<Result<Vec<Ran>>>()?;
@@ -152,7 +163,7 @@ fn code(end: &End, has_result: bool, stderr: &str) -> Result<u8> {
 }
 
 impl Lab {
-    /// What identifies this lab.
+    /// What identifies this lab; whether its results are repeatable shows when there are some.
     ///
     /// # Errors
     /// [`Error::NoQemu`] and [`Error::Program`].
@@ -170,6 +181,7 @@ impl Lab {
             origin: self.kernel.origin.clone(),
             qemu: self.qemu.version()?,
             clock: clock.to_owned(),
+            repeatable: false,
             machine: self.machine_words(),
         })
     }

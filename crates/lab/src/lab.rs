@@ -3,6 +3,7 @@
 use crate::archive;
 use crate::disk::{self, Content};
 use crate::error::{Error, Result};
+use crate::host_time::HostTime;
 use crate::initramfs;
 use crate::job::{self, GuestCommand, Job, Outcome};
 use crate::kernel::Kernel;
@@ -81,6 +82,8 @@ pub struct Task {
 pub struct Results {
     /// How the commands ended.
     pub outcome: Outcome,
+    /// Whether the same task gives the same again: the guest's clock is [`Clock::Virtual`], and QEMU took its time of day from the lab.
+    pub repeatable: bool,
     folder: tempfile::TempDir,
 }
 
@@ -130,13 +133,24 @@ impl Lab {
         disk::create(&disk, DISK_BYTES).map_err(Error::image("cannot make the disk for the results"))?;
         let console = scratch.path().join("console");
         let arguments = self.machine(&initramfs, &disk, &console).arguments();
-        let ending = self.qemu.run(&arguments, self.limit, interrupt)?;
+        let host_time = match self.clock {
+            Clock::Virtual => Some(
+                HostTime::hide(scratch.path()).map_err(Error::image("cannot put down what is preloaded into QEMU"))?,
+            ),
+            Clock::Host => None,
+        };
+        let environment = host_time.iter().flat_map(HostTime::environment).collect::<Vec<_>>();
+        let ending = self.qemu.run(&arguments, &environment, self.limit, interrupt)?;
         let results = self.results(&disk, ending, &console)?;
         let folder = tempfile::tempdir_in(place).map_err(|cause| Error::Results { cause })?;
         archive::unpack(results, folder.path()).map_err(|cause| Error::Results { cause })?;
         fs::read(folder.path().join(job::OUTCOME))
             .and_then(|text| Ok(serde_json::from_slice(&text)?))
-            .map(|outcome| Results { outcome, folder })
+            .map(|outcome| Results {
+                outcome,
+                repeatable: host_time.is_some_and(|host_time| host_time.is_hidden()),
+                folder,
+            })
             .map_err(|cause| Error::Results { cause })
     }
 

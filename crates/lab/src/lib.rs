@@ -15,6 +15,7 @@ mod disk;
 mod elf;
 mod error;
 pub mod guest;
+mod host_time;
 mod initramfs;
 mod job;
 pub mod kernel;

@@ -53,14 +53,22 @@ impl Qemu {
         Ok(String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned())
     }
 
-    /// Runs a machine until it ends, `limit` of the host's time is over, or `interrupt` is set.
-    pub(crate) fn run(&self, arguments: &[OsString], limit: Duration, interrupt: &AtomicBool) -> Result<Ending> {
+    /// Runs a machine, with `environment` on top of this process's, until it ends, `limit` of the host's time is over, or `interrupt`
+    /// is set.
+    pub(crate) fn run(
+        &self,
+        arguments: &[OsString],
+        environment: &[(&str, OsString)],
+        limit: Duration,
+        interrupt: &AtomicBool,
+    ) -> Result<Ending> {
         let system =
             |cause| Error::Qemu { program: self.name(), status: "no start".to_owned(), words: format!("{cause}") };
         // A file, not a pipe: nobody need read while it runs.
         let mut said = tempfile::tempfile().map_err(system)?;
         let mut command = Command::new(&self.program);
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone().map_err(system)?);
+        command.args(arguments).envs(environment.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone().map_err(system)?);
         // A guest must not outlive whoever waits for it.
         // SAFETY: between fork and exec only prctl runs, which is async-signal-safe.
         unsafe {
@@ -127,25 +135,25 @@ mod tests {
 
     #[test]
     fn a_missing_qemu_is_told_with_the_package() {
-        let error = Qemu::at("/nonexistent/qemu").run(&[], LONG, &AtomicBool::new(false)).unwrap_err();
+        let error = Qemu::at("/nonexistent/qemu").run(&[], &[], LONG, &AtomicBool::new(false)).unwrap_err();
         assert!(error.to_string().contains("apt-get install qemu-system-x86"), "{error}");
     }
 
     #[test]
     fn what_qemu_complains_about_is_in_the_error() {
         let (_folder, qemu) = fake("echo no such machine >&2; exit 1");
-        let error = qemu.run(&[], LONG, &AtomicBool::new(false)).unwrap_err();
+        let error = qemu.run(&[], &[], LONG, &AtomicBool::new(false)).unwrap_err();
         assert!(error.to_string().contains("no such machine"), "{error}");
     }
 
     #[test]
     fn a_guest_that_does_not_end_is_ended_and_so_is_an_interrupted_one() {
         let (folder, qemu) = fake("echo $$ > $0.pid; exec sleep 600");
-        let ending = qemu.run(&[], Duration::from_millis(500), &AtomicBool::new(false)).unwrap();
+        let ending = qemu.run(&[], &[], Duration::from_millis(500), &AtomicBool::new(false)).unwrap();
         assert_eq!(ending, Ending::Overdue);
         let pid = fs::read_to_string(folder.path().join("qemu.pid")).unwrap();
         assert!(!PathBuf::from("/proc").join(pid.trim()).exists(), "it has been ended and waited for");
-        let error = qemu.run(&[], LONG, &AtomicBool::new(true)).unwrap_err();
+        let error = qemu.run(&[], &[], LONG, &AtomicBool::new(true)).unwrap_err();
         assert!(matches!(error, Error::Interrupted));
     }
 }

@@ -1,7 +1,7 @@
 //! Bulk transfers in one guest, one after the other.
 
 use crate::transfer::Transfer;
-use crate::{Failure, TRANSFER};
+use crate::{Failure, TRANSFER, repeatable};
 use ccactl_lab::{End, GuestCommand, Lab, Task};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -26,7 +26,7 @@ pub fn measure(lab: &Lab, names: &[String], megabytes: u64) -> Result<(Transfers
         limit_s: COMMAND_LIMIT_S,
     });
     let task = Task { files: Vec::new(), commands: commands.collect() };
-    let results = lab.run(&task, &std::env::temp_dir(), &AtomicBool::new(false))?;
+    let results = repeatable(lab.run(&task, &std::env::temp_dir(), &AtomicBool::new(false))?)?;
     let (mut transfers, mut failures) = (BTreeMap::<String, Vec<Transfer>>::new(), Vec::new());
     for (index, (name, way)) in calls.iter().enumerate().skip(1) {
         match &results.outcome.commands[index].end {

@@ -10,7 +10,7 @@ mod transfer;
 
 use ccactl_abi::{ALGORITHMS, Algorithm};
 use ccactl_lab::kernel::Cache;
-use ccactl_lab::{Clock, Lab, Qemu};
+use ccactl_lab::{Clock, Lab, Qemu, Results};
 use loopback::Transfers;
 use path::{Run, Runs};
 use std::fmt;
@@ -112,6 +112,15 @@ fn run(wishes: &Wishes) -> Result<bool, Failure> {
         Ok(rows.iter().all(table::Row::reaches_the_goal))
     } else {
         Err(format!("not measured, and without a row:\n{}", failures.join("\n")).into())
+    }
+}
+
+/// Refuses figures of a guest that another run would not repeat.
+fn repeatable(results: Results) -> Result<Results, Failure> {
+    if results.repeatable {
+        Ok(results)
+    } else {
+        Err("expected QEMU to take the time of day from the lab, found that it does not: docs/virtual-lab.md".into())
     }
 }
 

@@ -1,6 +1,6 @@
 //! The same over an emulated path of 100 Mbit/s, through `ccactl bench`.
 
-use crate::Failure;
+use crate::{Failure, repeatable};
 use ccactl_lab::{GuestCommand, Lab, Task};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ pub fn measure(lab: &Lab, name: &str) -> Result<[Run; 2], Failure> {
         task.commands.push(GuestCommand { arguments: words.map(str::to_owned).into(), limit_s: COMMAND_LIMIT_S });
         task.files.push((path, scenario(name, every).into_bytes()));
     }
-    let results = lab.run(&task, &std::env::temp_dir(), &AtomicBool::new(false))?;
+    let results = repeatable(lab.run(&task, &std::env::temp_dir(), &AtomicBool::new(false))?)?;
     let one = |way: usize| -> Result<Run, Failure> {
         let text = fs::read(results.folder().join(EVERY[way]).join("result.json"));
         let Ok(text) = text else { return Err(results.stderr(way)?.trim().into()) };
