@@ -66,13 +66,23 @@ fn rustdoc() -> Result {
     shell::run(cargo().args(["doc", "--release", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
+/// Where this project's C is.
+const C_FOLDERS: [&str; 2] = ["bpf", "crates/lab/preload"];
+
 fn clang_format() -> Result {
-    let mut files = Vec::new();
-    c_files(&root().join("bpf"), &mut files).map_err(|error| Error::io("bpf/", &error))?;
-    files.sort();
+    let files = all_c_files()?;
     shell::run(program("clang-format").args(["--dry-run", "-Werror"]).args(&files))?;
-    println!("{} files of bpf/ are laid out as .clang-format says", files.len());
+    println!("{} files of {} are laid out as .clang-format says", files.len(), C_FOLDERS.join(" and "));
     Ok(())
+}
+
+fn all_c_files() -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for folder in C_FOLDERS {
+        c_files(&root().join(folder), &mut files).map_err(|error| Error::io(folder, &error))?;
+    }
+    files.sort();
+    Ok(files)
 }
 
 fn c_files(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
@@ -105,11 +115,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_c_file_of_bpf_is_checked() {
-        let mut files = Vec::new();
-        c_files(&root().join("bpf"), &mut files).expect("bpf/ is readable");
+    fn every_c_file_is_checked() {
+        let files = all_c_files().expect("the folders are readable");
         let has = |end: &str| files.iter().any(|file| file.ends_with(end));
         assert!(has("attach.bpf.c") && has("cc/reno.bpf.c") && has("include/cc.bpf.h"), "{files:?}");
+        assert!(has("preload/host_time.c"), "{files:?}");
         assert!(!files.iter().any(|file| file.ends_with("LICENSE")));
     }
 }

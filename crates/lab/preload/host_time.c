@@ -2,10 +2,11 @@
 /*
  * The host's time of day as QEMU gets it in the virtual lab: it stands still.
  *
- * QEMU makes its software TLB smaller when little of it was used for 100 ms of the host's time (tlb_mmu_resize_locked(), accel/tcg/cputlb.c),
- * and guests see its size: what is still in the TLB is not looked up again in the guest's page table, which would set accessed bits
- * there. A guest on a busy host was thus another one, some instructions apart, however well its clock counts. With a time that stands still the
- * TLB only grows, by what the guest uses of it.
+ * QEMU makes its software TLB smaller when little of it was used for 100 ms of the host's time
+ * (tlb_mmu_resize_locked(), accel/tcg/cputlb.c), and guests see its size: what is still in the TLB is not looked up
+ * again in the guest's page table, which would set accessed bits there. A guest on a busy host was thus another one,
+ * some instructions apart, however well its clock counts. With a time that stands still the TLB only grows, by what the
+ * guest uses of it.
  *
  * Nothing else of QEMU may ask: guests of the lab have a calendar of their own (-rtc clock=vm).
  */
