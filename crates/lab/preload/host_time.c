@@ -3,12 +3,12 @@
  * The host's time of day as QEMU gets it in the virtual lab: it stands still.
  *
  * QEMU makes its software TLB smaller when little of it was used for 100 ms of the host's time
- * (tlb_mmu_resize_locked(), accel/tcg/cputlb.c), and guests see its size: what is still in the TLB is not looked up
- * again in the guest's page table, which would set accessed bits there. A guest on a busy host was thus another one,
- * some instructions apart, however well its clock counts. With a time that stands still the TLB only grows, by what the
- * guest uses of it.
+ * (tlb_mmu_resize_locked(), accel/tcg/cputlb.c), and guests see its size (docs/virtual-lab.md has the measurement); by
+ * what, is not known: perhaps by accessed bits, which a look-up in the guest's page table sets. A guest on a busy host
+ * was thus another one, some instructions apart, however well its clock counts. With a time that stands still the TLB
+ * only grows, by what the guest uses of it.
  *
- * Nothing else of QEMU may ask: guests of the lab have a calendar of their own (-rtc clock=vm).
+ * The guest itself loses nothing: its calendar counts instructions, too (-rtc clock=vm).
  */
 #include <fcntl.h>
 #include <stdatomic.h>
