@@ -19,9 +19,10 @@
 #include "cc_handover.bpf.h"
 #include "ecn_echo.bpf.h"
 
-#define DCTCP_ALPHA_SHIFT 10 /* alpha = 1.0 is 1024 */
-#define DCTCP_MAX_ALPHA   (1U << DCTCP_ALPHA_SHIFT)
-#define DCTCP_MIN_CWND    2U /* packets, RFC 5681 section 3.1 */
+#define DCTCP_ALPHA_SHIFT  10 /* alpha = 1.0 is 1024 */
+#define DCTCP_MAX_ALPHA    (1U << DCTCP_ALPHA_SHIFT)
+#define DCTCP_MIN_CWND     2U     /* packets, RFC 5681 section 3.1 */
+#define DCTCP_UNCHANGED_US 10000U /* how often values that stay are offered to a recorder that came late */
 
 CC_TUNABLE(u32, shift_g, 4);          /* g = 2^-shift_g, weight of the last window in alpha */
 CC_TUNABLE(u32, alpha_on_init, 1024); /* alpha before the first window, 1/1024 */
@@ -37,8 +38,9 @@ struct dctcp {
 	u32 window_delivered_ce; /* and tp->delivered_ce */
 	u32 window_end_seq;      /* the window ends when this is acknowledged */
 	u32 alpha;
-	u32 loss_cwnd; /* before the last reduction, for undo */
-	u32 share;     /* F of the last window, 1/1024 */
+	u32 loss_cwnd;    /* before the last reduction, for undo */
+	u32 share;        /* F of the last window, 1/1024 */
+	u32 published_us; /* tp->tcp_mstamp at the last publication */
 	struct ecn_echo echo;
 	u8 initialized;
 	u8 published; /* mode, plus 1 */
@@ -66,6 +68,7 @@ static __always_inline void dctcp_publish(struct sock *sk, enum dctcp_mode mode)
 	struct dctcp *ca = inet_csk_ca(sk);
 
 	ca->published = mode + 1;
+	ca->published_us = (u32)tcp_sk(sk)->tcp_mstamp;
 	if (!trace)
 		return;
 	trace->mode = mode;
@@ -81,24 +84,31 @@ static __always_inline void dctcp_open_window(const struct tcp_sock *tp, struct 
 	ca->window_delivered_ce = tp->delivered_ce;
 }
 
-/* Share of marked packets of the window times 1024, less shift_g bits. */
-static __always_inline u32 dctcp_marked(const struct tcp_sock *tp, const struct dctcp *ca, u32 less_bits)
+/* Marked packets of the delivered ones, times 2^bits. */
+static __always_inline u32 dctcp_share(u32 marked, u32 delivered, u32 bits)
 {
-	u64 marked = tp->delivered_ce - ca->window_delivered_ce;
-	u32 delivered = tp->delivered - ca->window_delivered;
-
-	return min((marked << (DCTCP_ALPHA_SHIFT - less_bits)) / max(delivered, 1U), (u64)DCTCP_MAX_ALPHA);
+	return min(((u64)marked << bits) / max(delivered, 1U), (u64)DCTCP_MAX_ALPHA);
 }
 
-static __always_inline void dctcp_update_alpha(const struct tcp_sock *tp, struct dctcp *ca)
+/* At the end of a window: whether alpha or the share of marks is another one. */
+static __always_inline int dctcp_update_alpha(const struct tcp_sock *tp, struct dctcp *ca)
 {
-	u32 decay = ca->alpha >> shift_g;
+	u32 marked = tp->delivered_ce - ca->window_delivered_ce;
+	u32 delivered = tp->delivered - ca->window_delivered;
+	u32 decay, alpha, share;
 
+	/* Without marks, now or lately, there is nothing to divide. */
+	if (!(marked | ca->alpha | ca->share))
+		return 0;
 	/* At least 1, or alpha would never reach 0. */
-	if (!decay)
-		decay = ca->alpha;
-	ca->alpha = min(ca->alpha - decay + dctcp_marked(tp, ca, shift_g), DCTCP_MAX_ALPHA);
-	ca->share = dctcp_marked(tp, ca, 0);
+	decay = ca->alpha >> shift_g ?: ca->alpha;
+	alpha = min(ca->alpha - decay + dctcp_share(marked, delivered, DCTCP_ALPHA_SHIFT - shift_g), DCTCP_MAX_ALPHA);
+	share = dctcp_share(marked, delivered, DCTCP_ALPHA_SHIFT);
+	if (alpha == ca->alpha && share == ca->share)
+		return 0;
+	ca->alpha = alpha;
+	ca->share = share;
+	return 1;
 }
 
 /* A loss is Reno's, whatever alpha says (RFC 8257 section 3.5). */
@@ -128,23 +138,25 @@ CC_OP(void, dctcp_in_ack_event, struct sock *sk, u32 flags)
 	struct dctcp *ca = inet_csk_ca(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
 	enum dctcp_mode mode;
-	int window_over;
+	int news = 0;
 
 	if (!ca->initialized)
 		return;
 	if (!ca->echo.listening)
 		ecn_echo_start(&ca->echo, sk);
-	window_over = !before(tp->snd_una, ca->window_end_seq);
-	if (window_over) {
-		dctcp_update_alpha(tp, ca);
+	if (!before(tp->snd_una, ca->window_end_seq)) {
+		news = dctcp_update_alpha(tp, ca) || (u32)tp->tcp_mstamp - ca->published_us >= DCTCP_UNCHANGED_US;
 		dctcp_open_window(tp, ca);
 	}
-	/* Nothing else of it changes from ACK to ACK, and looking up the trace is a tenth of what the algorithm costs.
+	/*
+	 * Looking up the trace is a tenth of what the algorithm costs, and on a short path a window is a few ACKs: so
+	 * only with news, and now and then for a recorder that has come since.
 	 */
 	mode = dctcp_mode(sk);
-	if (window_over || ca->published != mode + 1)
+	if (news || ca->published != mode + 1)
 		dctcp_publish(sk, mode);
-	ecn_leave_without(&ca->echo, sk);
+	if (mode == DCTCP_NO_ECN)
+		ecn_leave_without(&ca->echo, sk);
 }
 
 /* Asked at the first mark of a window, and at losses, after which set_state() or the event LOSS goes on to half. */

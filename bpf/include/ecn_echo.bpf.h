@@ -66,9 +66,9 @@ static __always_inline void ecn_echo_received(struct ecn_echo *echo, struct sock
 {
 	struct inet_connection_sock *icsk = inet_csk(sk);
 
-	if (!echo->listening)
-		ecn_echo_start(echo, sk);
 	if (echo->ce != ce) {
+		if (!echo->listening)
+			ecn_echo_start(echo, sk);
 		/* Sending clears the timer of the delayed ACK. */
 		if (icsk->icsk_ack.pending & ICSK_ACK_TIMER) {
 			ecn_echo_set(sk, echo->ce);
@@ -78,6 +78,7 @@ static __always_inline void ecn_echo_received(struct ecn_echo *echo, struct sock
 	}
 	echo->rcv_nxt = tcp_sk(sk)->rcv_nxt;
 	echo->ce = ce;
+	echo->listening = 1;
 	ecn_echo_set(sk, ce);
 }
 
