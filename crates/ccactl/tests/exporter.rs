@@ -15,8 +15,17 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use text::Text;
+
+/// A process is in a cgroup with all its threads: while one test is in another cgroup, what the others send would be counted there.
+static CGROUP: Mutex<()> = Mutex::new(());
+
+/// Held by whoever changes the cgroup, opens a socket or starts a process.
+fn alone() -> MutexGuard<'static, ()> {
+    CGROUP.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A running exporter, ended with its test.
 struct Running {
@@ -116,9 +125,13 @@ fn sums_equal_the_bytes_of_the_application_once_its_sockets_are_closed() {
     host.ok(&host.load_args(&name, &cgroup));
     let exporter = Running::start(&host, &["--cgroup", &cgroup, "--bpf-stats"]);
     let (home, connections) = (own_cgroup(), 60);
-    enter(&host.directory());
-    let sent = exchange(connections);
-    enter(&home);
+    let sent = {
+        let _alone = alone();
+        enter(&host.directory());
+        let sent = exchange(connections);
+        enter(&home);
+        sent
+    };
 
     let labels = |algorithm: &str| format!("{{cgroup=\"{cgroup}\",algorithm=\"{algorithm}\",netns=\"host\"}}");
     let closed = format!("ccactl_tcp_connections_closed_total{}", labels(&name));
@@ -156,6 +169,7 @@ fn sums_equal_the_bytes_of_the_application_once_its_sockets_are_closed() {
 #[test]
 fn a_signal_ends_it_cleanly_and_leaves_nothing() {
     let Some(host) = Host::with_root() else { return };
+    let _alone = alone();
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
         // A port that nobody uses.
         let exporter = Running::start(&host, &["--port", "1"]);
@@ -170,6 +184,7 @@ fn a_signal_ends_it_cleanly_and_leaves_nothing() {
 #[test]
 fn what_cannot_be_served_is_one_line_before_anything_is_attached() {
     let Some(host) = Host::with_root() else { return };
+    let _alone = alone();
     let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let run = |args: &[&str]| host.ccactl(&[&["exporter"], args].concat());
