@@ -22,7 +22,7 @@
 #define DCTCP_ALPHA_SHIFT  10 /* alpha = 1.0 is 1024 */
 #define DCTCP_MAX_ALPHA    (1U << DCTCP_ALPHA_SHIFT)
 #define DCTCP_MIN_CWND     2U     /* packets, RFC 5681 section 3.1 */
-#define DCTCP_UNCHANGED_US 10000U /* how often values that stay are offered to a recorder that came late */
+#define DCTCP_REPUBLISH_US 10000U /* a late recorder waits at most so long, or one window; our choice */
 
 CC_TUNABLE(u32, shift_g, 4);          /* g = 2^-shift_g, weight of the last window in alpha */
 CC_TUNABLE(u32, alpha_on_init, 1024); /* alpha before the first window, 1/1024 */
@@ -40,7 +40,7 @@ struct dctcp {
 	u32 alpha;
 	u32 loss_cwnd;    /* before the last reduction, for undo */
 	u32 share;        /* F of the last window, 1/1024 */
-	u32 published_us; /* tp->tcp_mstamp at the last publication */
+	u32 published_us; /* tp->tcp_mstamp when the trace was last looked up, whether or not there was one */
 	struct ecn_echo echo;
 	u8 initialized;
 	u8 published; /* mode, plus 1 */
@@ -145,7 +145,7 @@ CC_OP(void, dctcp_in_ack_event, struct sock *sk, u32 flags)
 	if (!ca->echo.listening)
 		ecn_echo_start(&ca->echo, sk);
 	if (!before(tp->snd_una, ca->window_end_seq)) {
-		news = dctcp_update_alpha(tp, ca) || (u32)tp->tcp_mstamp - ca->published_us >= DCTCP_UNCHANGED_US;
+		news = dctcp_update_alpha(tp, ca) || (u32)tp->tcp_mstamp - ca->published_us >= DCTCP_REPUBLISH_US;
 		dctcp_open_window(tp, ca);
 	}
 	/*

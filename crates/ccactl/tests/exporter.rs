@@ -19,10 +19,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use text::Text;
 
-/// A process is in a cgroup with all its threads: while one test is in another cgroup, what the others send would be counted there.
+/// A process is in a cgroup with all its threads: while one test has moved it, what the others send would be counted
+/// there.
 static CGROUP: Mutex<()> = Mutex::new(());
 
-/// Held by whoever changes the cgroup, opens a socket or starts a process.
+/// Held by the test that moves the process, as long as it is away, and by the others throughout.
 fn alone() -> MutexGuard<'static, ()> {
     CGROUP.lock().unwrap_or_else(PoisonError::into_inner)
 }
