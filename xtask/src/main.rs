@@ -54,7 +54,7 @@ Usage: cargo xtask COMMAND
   vm fidelity [--kernel KERNEL] [--dir DIR] [--only NAME,…] [--paths NAME,…] [--phases N] [--tables-only]
                         setup, build, then every algorithm that Linux has too beside the kernel's own, ACK by ACK, in the virtual lab
                         (no root); without arguments the tables of docs/fidelity.md; 6 when one differs before the first loss or mark
-  vm cost [--kernel KERNEL] [--only NAME,…] [--megabytes N]
+  vm cost [--kernel KERNEL] [--only NAME,…] [--megabytes N] [--seconds N]
                         setup, build, then guest time per megabyte and ACK of every algorithm and of the kernel's own, with and without
                         a recording, in the virtual lab (no root); without arguments the tables of docs/performance.md; 6 when one of
                         ours costs more than 1.01 of its twin

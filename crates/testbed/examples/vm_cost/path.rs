@@ -8,8 +8,6 @@ use std::fs;
 use std::sync::atomic::AtomicBool;
 
 const COMMAND_LIMIT_S: u64 = 600;
-/// Of a run, slow start and all. Longer ones take an hour of the host's time, and every instruction is counted anyway.
-const DURATION_S: u32 = 2;
 /// How often the recorder takes a row: hardly ever, and with every ACK.
 const EVERY: [&str; 2] = ["2s", "ack"];
 
@@ -27,15 +25,15 @@ pub struct Run {
 /// By algorithm, without and with a recording of every ACK.
 pub type Runs = BTreeMap<String, [Run; 2]>;
 
-/// Of one algorithm.
-pub fn measure(lab: &Lab, name: &str) -> Result<[Run; 2], Failure> {
+/// Of one algorithm, in runs of so many seconds, slow start and all.
+pub fn measure(lab: &Lab, name: &str, seconds: u32) -> Result<[Run; 2], Failure> {
     let mut task = Task::default();
     for every in EVERY {
         let path = format!("job/{every}.toml");
         let (file, output) = (format!("/{path}"), format!("/results/{every}"));
         let words = ["bench", &file, "--output", &output, "--attempts", "1", "--start-phase", "0s"];
         task.commands.push(GuestCommand { arguments: words.map(str::to_owned).into(), limit_s: COMMAND_LIMIT_S });
-        task.files.push((path, scenario(name, every).into_bytes()));
+        task.files.push((path, scenario(name, every, seconds).into_bytes()));
     }
     let results = repeatable(lab.run(&task, &std::env::temp_dir(), &AtomicBool::new(false))?)?;
     let one = |way: usize| -> Result<Run, Failure> {
@@ -56,9 +54,9 @@ fn run(result: &Value) -> Option<Run> {
 }
 
 /// Marks for those that need them, room for a BDP for the others.
-fn scenario(algorithm: &str, every: &str) -> String {
+fn scenario(algorithm: &str, every: &str, seconds: u32) -> String {
     format!(
-        "name = 'cost'\ndescription = 'One flow'\nduration = '{DURATION_S}s'\nevery = '{every}'\n\
+        "name = 'cost'\ndescription = 'One flow'\nduration = '{seconds}s'\nevery = '{every}'\n\
          [link]\nrate = '100Mbit/s'\nbase_rtt = '20ms'\nbuffer = '1bdp'\necn_threshold = '40p'\n\
          [[flow]]\nname = 'flow'\nalgorithm = '{algorithm}'\n"
     )
@@ -79,7 +77,7 @@ mod tests {
     #[test]
     fn every_scenario_is_one() {
         for every in EVERY {
-            ccactl_scenario::Scenario::parse("x.toml", &scenario("native:reno", every)).unwrap();
+            ccactl_scenario::Scenario::parse("x.toml", &scenario("native:reno", every, 2)).unwrap();
         }
     }
 }
