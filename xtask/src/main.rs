@@ -57,7 +57,7 @@ Usage: cargo xtask COMMAND
   vm cost [--kernel KERNEL] [--only NAME,…] [--megabytes N] [--seconds N]
                         setup, build, then guest time per megabyte and ACK of every algorithm and of the kernel's own, with and without
                         a recording, in the virtual lab (no root); without arguments the tables of docs/performance.md; 6 when one of
-                        ours costs more than 1.01 of its twin
+                        ours costs more than 1.01 of its twin (over the path: in runs five times as long, too)
   vm ring [--kernel KERNEL] [--duration SECONDS]
                         setup, build, then what the send ring of BBRv2 and its descendants knows of a packet beside the truth, in the
                         virtual lab (no root); without arguments the table of docs/fidelity.md
