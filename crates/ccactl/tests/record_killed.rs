@@ -5,7 +5,9 @@
 mod under_load;
 
 use ccactl_abi::layout::{COUNT_DROPS, COUNT_ROWS, DROP_REASONS, EVENTS};
-use nix::unistd::geteuid;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{Pid, geteuid};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -16,7 +18,7 @@ use under_load::{Load, ccactl, kernel_counts, sum};
 
 const KILLS: u64 = 20;
 /// Rows that the kernel has counted and that are in no file yet: half a second until the next flush, a tenth that rows are
-/// held back to be put in order, a twentieth until the ring is emptied.
+/// held back to be put in order, a twentieth until the ring is emptied. What the recorder waits for a CPU comes on top.
 const IN_FLIGHT: Duration = Duration::from_millis(700);
 
 #[test]
@@ -64,10 +66,11 @@ impl Recorder {
         let deadline = Instant::now() + moment;
         let mut seen = Vec::new();
         while Instant::now() < deadline {
-            seen.push((Instant::now(), sum(&counts, COUNT_ROWS, EVENTS)));
+            seen.push((Instant::now(), self.waited_for_a_cpu(), sum(&counts, COUNT_ROWS, EVENTS)));
             sleep(Duration::from_millis(20));
         }
         let killed = Instant::now();
+        let waited = self.stop();
         self.child.kill().unwrap();
         self.child.wait().unwrap();
         let submitted = sum(&counts, COUNT_ROWS, EVENTS);
@@ -75,10 +78,31 @@ impl Recorder {
 
         let rows = self.recover();
         assert!(rows <= submitted, "{rows} rows recovered of {submitted}");
-        let safe = seen.iter().rev().find(|(when, _)| killed - *when >= IN_FLIGHT).map_or(0, |(_, rows)| *rows);
+        let may_be_in_flight = |then: Duration| IN_FLIGHT + waited.saturating_sub(then);
+        let is_safe = |(when, then, _): &&(Instant, Duration, u64)| killed - *when >= may_be_in_flight(*then);
+        let safe = seen.iter().rev().find(is_safe).map_or(0, |(_, _, rows)| *rows);
         assert!(rows >= safe, "{rows} rows recovered, {safe} of {submitted} were older than what may be in flight");
         assert_eq!(drops, 0, "the ring is large enough for this load");
         rows
+    }
+
+    /// Ends the wait of every thread that wants a CPU, without a step more of the program than a kill would allow: what they had
+    /// waited by then, in all.
+    fn stop(&self) -> Duration {
+        let pid = Pid::from_raw(self.child.id() as i32);
+        kill(pid, Signal::SIGSTOP).unwrap();
+        assert_eq!(waitpid(pid, Some(WaitPidFlag::WUNTRACED)), Ok(WaitStatus::Stopped(pid, Signal::SIGSTOP)));
+        self.waited_for_a_cpu()
+    }
+
+    /// Of all threads, one after the other, up to their last turn (`/proc/PID/task/TID/schedstat`, second number, in ns).
+    fn waited_for_a_cpu(&self) -> Duration {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        let waited = |task: PathBuf| -> Option<u64> {
+            fs::read_to_string(task.join("schedstat")).ok()?.split(' ').nth(1)?.parse().ok()
+        };
+        // A thread may have ended in between.
+        Duration::from_nanos(tasks.filter_map(|task| waited(task.ok()?.path())).sum())
     }
 
     fn recover(&self) -> u64 {
