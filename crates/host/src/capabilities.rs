@@ -1,0 +1,1 @@
+//! Rights that are given up once they have been used.

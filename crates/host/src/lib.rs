@@ -1,0 +1,13 @@
+//! How ccactl behaves on a host that others use too.
+//!
+//! - [`lock`]: folders of our own, and locks that nobody else can take or hold.
+//! - [`interrupt`]: whether this process is asked to end; whatever waits looks here.
+//! - [`output`]: files that are never written through somebody else's.
+//! - [`capabilities`]: rights that are given up once they have been used.
+//! - [`terminal`]: names of others, fit for a terminal.
+
+pub mod capabilities;
+pub mod interrupt;
+pub mod lock;
+pub mod output;
+pub mod terminal;

@@ -1,0 +1,1 @@
+//! Files that are never written through somebody else's.

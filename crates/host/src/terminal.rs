@@ -1,0 +1,1 @@
+//! Names of others, fit for a terminal.
