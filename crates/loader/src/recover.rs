@@ -5,6 +5,7 @@ use crate::bpffs;
 use crate::error::{Error, Result};
 use crate::fault;
 use crate::loader::Loader;
+use crate::lock::Lock;
 use crate::migrate::{Migrator, Scope};
 use crate::policy::{self, Policies};
 use crate::struct_ops;
@@ -28,6 +29,16 @@ pub(crate) enum Except {
 }
 
 impl Loader {
+    /// Completes or undoes what killed processes left half done, as every change does before its own work: for whoever
+    /// keeps policies in force and has nothing else to change.
+    ///
+    /// # Errors
+    /// The lock, or a pin that cannot be read or written.
+    pub fn mend(&self) -> Result<()> {
+        let _lock = Lock::take(&self.paths)?;
+        self.prepare(Except::Nothing)
+    }
+
     /// Completes or undoes what killed processes left half done:
     ///
     /// - sockets on their way to a policy are brought there,
