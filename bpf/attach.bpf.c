@@ -75,7 +75,7 @@ static __always_inline void apply_policy(struct bpf_sock_ops *ctx, u32 op)
 	struct cca_policy *policy;
 	struct cca_mark *mark;
 	struct tcp_sock *tp;
-	u64 cookie;
+	int in_canary;
 
 	if (!sk)
 		return;
@@ -86,7 +86,6 @@ static __always_inline void apply_policy(struct bpf_sock_ops *ctx, u32 op)
 	if (cca_decider(&nearest) != policy_cgroup_id)
 		return;
 	policy = nearest.policy;
-	cookie = bpf_get_socket_cookie(ctx);
 	mark = bpf_sk_storage_get(&marks, sk, NULL, 0);
 	cca_algorithm_of(tp, current);
 	if (!policy) {
@@ -99,16 +98,17 @@ static __always_inline void apply_policy(struct bpf_sock_ops *ctx, u32 op)
 	}
 	if (!(policy->flags & CCA_POLICY_ENFORCE) && cca_applications_choice(tp, mark, current))
 		return;
+	in_canary = cca_in_canary(&nearest, bpf_get_socket_cookie(ctx));
 	if (op == BPF_SOCK_OPS_NEEDS_ECN) {
 		/* Not where a route fixes another algorithm. And never back to 0: another program may have asked. */
-		if (cca_choice_needs_ecn(policy, cookie) && !BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_dst_locked))
+		if (cca_choice_needs_ecn(policy, in_canary) && !BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_dst_locked))
 			ctx->reply = 1;
 	} else if (op == BPF_SOCK_OPS_TCP_LISTEN_CB) {
 		set_algorithm(ctx, sk, tp, mark, current, policy->kernel_name);
-	} else if (cca_choice_needs_ecn(policy, cookie) && !cca_has_ecn(tp)) {
+	} else if (cca_choice_needs_ecn(policy, in_canary) && !cca_has_ecn(tp)) {
 		set_algorithm(ctx, sk, tp, mark, current, without_ecn);
 	} else {
-		set_algorithm(ctx, sk, tp, mark, current, cca_choice(policy, cookie));
+		set_algorithm(ctx, sk, tp, mark, current, cca_choice(policy, in_canary));
 	}
 }
 

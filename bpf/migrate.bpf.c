@@ -138,9 +138,11 @@ static __always_inline int find_wanted(struct cca_socket *row, const struct cca_
 			name = policy->live_name;
 			needs_ecn = !!(policy->flags & CCA_POLICY_LIVE_ECN);
 		} else if (row->tcp_state != TCP_LISTEN) {
-			name = cca_choice(policy, row->flow_id);
-			needs_ecn = cca_choice_needs_ecn(policy, row->flow_id);
-			if (cca_in_canary(policy, row->flow_id))
+			int in_canary = cca_in_canary(nearest, row->flow_id);
+
+			name = cca_choice(policy, in_canary);
+			needs_ecn = cca_choice_needs_ecn(policy, in_canary);
+			if (in_canary)
 				row->flags |= CCA_SOCKET_CANARY;
 		}
 		__builtin_memcpy(row->wanted, name, sizeof(row->wanted));

@@ -154,6 +154,8 @@ struct cca_policy {
 
 #define CCA_CANARY_ALL 65536
 
+#define CCA_MAX_POLICIES 4096 /* entries of the maps with a cgroup id for their key */
+
 enum cca_policy_flags {
 	CCA_POLICY_ECN = 1,        /* kernel_name negotiates ECN */
 	CCA_POLICY_CANARY_ECN = 2, /* so does canary_name */

@@ -8,7 +8,6 @@
 
 #include "socket.bpf.h"
 
-#define CCA_MAX_POLICIES 4096
 #define SOL_TCP          6
 #define TCP_CONGESTION   13
 
@@ -29,6 +28,16 @@ struct {
 	__type(key, int);
 	__type(value, struct cca_mark);
 } marks SEC(".maps");
+
+/* Until when the watcher of a canary answers for it (CLOCK_BOOTTIME); it renews this as long as it lives. Key: cgroup id. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, CCA_MAX_POLICIES);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(pinning, LIBBPF_PIN_BY_NAME);
+	__type(key, u64);
+	__type(value, u64);
+} leases SEC(".maps");
 
 /* The nearest policies of a socket. */
 struct cca_nearest {
@@ -90,24 +99,32 @@ static __always_inline void cca_find_nearest(struct sock *sk, struct cca_nearest
 }
 
 /*
- * Whether a socket belongs to the share of a canary. Cookies are handed out one after the other, so the golden ratio
- * spreads any run of them evenly; the same socket stays on the same side whenever it is asked.
+ * Whether a socket belongs to the share of a canary that somebody watches. Cookies are handed out one after the other, so
+ * the golden ratio spreads any run of them evenly; the same socket stays on the same side whenever it is asked. Without a
+ * watcher all sockets belong to the baseline.
  */
-static __always_inline int cca_in_canary(const struct cca_policy *policy, u64 cookie)
+static __always_inline int cca_in_canary(const struct cca_nearest *nearest, u64 cookie)
 {
-	return policy->canary_name[0] && (cookie * 0x9e3779b97f4a7c15ULL) >> 48 < policy->canary_share;
+	const struct cca_policy *policy = nearest->policy;
+	u64 id = nearest->policy_id;
+	u64 *deadline_ns;
+
+	if (!policy->canary_name[0] || (cookie * 0x9e3779b97f4a7c15ULL) >> 48 >= policy->canary_share)
+		return 0;
+	deadline_ns = bpf_map_lookup_elem(&leases, &id);
+	return deadline_ns && bpf_ktime_get_boot_ns() < *deadline_ns;
 }
 
 /* The choice of a policy for a connection, as opposed to a listener, which only hands on. */
-static __always_inline const char *cca_choice(const struct cca_policy *policy, u64 cookie)
+static __always_inline const char *cca_choice(const struct cca_policy *policy, int in_canary)
 {
-	return cca_in_canary(policy, cookie) ? policy->canary_name : policy->kernel_name;
+	return in_canary ? policy->canary_name : policy->kernel_name;
 }
 
 /* Whether that choice negotiates ECN: the SYN has to ask for it, and no connection without ECN is served. */
-static __always_inline int cca_choice_needs_ecn(const struct cca_policy *policy, u64 cookie)
+static __always_inline int cca_choice_needs_ecn(const struct cca_policy *policy, int in_canary)
 {
-	u32 flag = cca_in_canary(policy, cookie) ? CCA_POLICY_CANARY_ECN : CCA_POLICY_ECN;
+	u32 flag = in_canary ? CCA_POLICY_CANARY_ECN : CCA_POLICY_ECN;
 
 	return !!(policy->flags & flag);
 }

@@ -245,6 +245,9 @@ pub struct Policy {
 /// [`Policy::canary_share`] of all sockets.
 pub const CANARY_ALL: u32 = 65536;
 
+/// Entries of the maps with a cgroup id for their key.
+pub const MAX_POLICIES: u32 = 4096;
+
 /// Bit of [`Policy::flags`]: the algorithm negotiates ECN, so the SYN asks for it.
 pub const POLICY_ECN: u32 = 1;
 /// Bit of [`Policy::flags`]: so does the algorithm of the canary.

@@ -46,12 +46,7 @@ impl Host {
 
     fn ccactl(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ccactl"));
-        command
-            .args(args)
-            .current_dir(self.files.path())
-            .env("CCACTL_BPFFS", &self.bpffs)
-            .env("CCACTL_RUN", self.file("run"))
-            .stdin(Stdio::null());
+        command.args(args).current_dir(self.files.path()).env("CCACTL_BPFFS", &self.bpffs).stdin(Stdio::null());
         command
     }
 

@@ -41,7 +41,6 @@ fn what_a_kill_at_a_random_moment_leaves_is_recovered_up_to_what_was_in_flight()
 struct Recorder {
     child: Child,
     bpffs: PathBuf,
-    files: PathBuf,
     target: PathBuf,
 }
 
@@ -50,14 +49,14 @@ impl Recorder {
     fn start(folder: &TempDir, port: &str, round: u64) -> Recorder {
         let bpffs = PathBuf::from(format!("/sys/fs/bpf/ccactl-test-{}-killed", std::process::id()));
         let target = folder.path().join(format!("{round}.parquet"));
-        let child = ccactl(&bpffs, folder.path())
+        let child = ccactl(&bpffs)
             .args(["record", "--port", port, "-o"])
             .arg(&target)
             .stderr(Stdio::null())
             .args(if round.is_multiple_of(2) { &[][..] } else { &["--rotate", "1s"] })
             .spawn()
             .unwrap();
-        Recorder { child, bpffs, files: folder.path().to_owned(), target }
+        Recorder { child, bpffs, target }
     }
 
     /// Rows that came back.
@@ -110,7 +109,7 @@ impl Recorder {
             true => self.target.clone(),
             false => ccactl_collector::partial_path(&self.target),
         };
-        let output = ccactl(&self.bpffs, &self.files).arg("recover").arg(&source).arg("--json").output().unwrap();
+        let output = ccactl(&self.bpffs).arg("recover").arg(&source).arg("--json").output().unwrap();
         if !output.status.success() {
             // It was killed before the header was written. Then there is no row, and the error says what is wrong.
             let error = String::from_utf8(output.stderr).unwrap();

@@ -40,7 +40,7 @@ fn the_parts_of_a_recording_hold_every_row_of_the_kernel_once() {
     let files = TempDir::new().unwrap();
     let load = Load::start();
     let parts = files.path().join("parts");
-    let mut recorder = Recorder::start("parts", files.path(), &parts, &["--port", &load.port, "--rotate", "1s"]);
+    let mut recorder = Recorder::start("parts", &parts, &["--port", &load.port, "--rotate", "1s"]);
     let counts = recorder.counts();
     sleep(Duration::from_millis(4500));
     let output = recorder.stop();
@@ -73,7 +73,7 @@ fn a_ring_of_a_page_tells_what_it_lost_wherever_one_looks() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port().to_string();
         let args = [&["--buffer", "4096", "--port", &port][..], args].concat();
-        let mut recorder = Recorder::start("page", files.path(), &path, &args);
+        let mut recorder = Recorder::start("page", &path, &args);
         let counts = recorder.counts();
         let drops = || sum(&counts, COUNT_DROPS, DROP_REASONS);
         let deadline = Instant::now() + PATIENCE;
@@ -95,7 +95,7 @@ fn a_ring_of_a_page_tells_what_it_lost_wherever_one_looks() {
         let recordings = open_all(std::slice::from_ref(&path)).unwrap();
         assert_eq!(recordings[0].metadata().drops, Some(drops));
         assert_eq!(rows_in(&path), rows);
-        let report = ccactl(&bpffs("page"), files.path()).arg("report").arg(&path).output().unwrap();
+        let report = ccactl(&bpffs("page")).arg("report").arg(&path).output().unwrap();
         assert!(report.status.success(), "{report:?}");
         // Lines are broken anywhere, and thousands have their comma.
         let page = String::from_utf8(report.stdout).unwrap().replace(',', "");
@@ -115,8 +115,7 @@ fn a_disk_that_fills_up_costs_what_comes_after_and_nothing_else() {
         let disk = Tmpfs::mount(files.path().join("disk"), "size=16m");
         let load = Load::start();
         let target = disk.0.join(name);
-        let mut recorder =
-            Recorder::start("disk", files.path(), &target, &[&["--port", &load.port][..], args].concat());
+        let mut recorder = Recorder::start("disk", &target, &[&["--port", &load.port][..], args].concat());
         let has_begun = || match args {
             [] => fs::metadata(ccactl_collector::partial_path(&target)).is_ok_and(|stream| stream.len() > 100_000),
             _ => target.join("part-00000.parquet").exists(),
@@ -165,9 +164,9 @@ struct Recorder {
 }
 
 impl Recorder {
-    fn start(name: &str, files: &Path, target: &Path, args: &[&str]) -> Recorder {
+    fn start(name: &str, target: &Path, args: &[&str]) -> Recorder {
         let bpffs = bpffs(name);
-        let mut command = ccactl(&bpffs, files);
+        let mut command = ccactl(&bpffs);
         command.args(["record", "-o"]).arg(target).args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
         Recorder { child: Some(command.spawn().unwrap()), bpffs }
     }

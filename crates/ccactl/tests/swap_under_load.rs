@@ -23,9 +23,8 @@ fn every_swap_under_load_moves_all_sockets_and_loses_no_byte_and_no_connection()
     }
     let id = RunId::new();
     let tag = format!("u{:x}", std::process::id());
-    let run = tempfile::tempdir().unwrap();
     let bpffs = PathBuf::from(format!("/sys/fs/bpf/ccactl-test-{tag}"));
-    let paths = Paths { bpffs: bpffs.clone(), run: run.path().to_owned(), ..Paths::default() };
+    let paths = Paths { bpffs: bpffs.clone(), ..Paths::default() };
     let loader = Loader::with_paths(paths).unwrap();
     let parent = Cgroup::create(loader.mount().path().join(format!("{PREFIX}-bench-{id}"))).unwrap();
     let cgroup = Cgroup::create(parent.path().join("load")).unwrap();

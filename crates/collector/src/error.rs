@@ -3,6 +3,7 @@
 //! A message holds its cause, so the field is not called `source`: whoever prints the chain would print it twice.
 
 use ccactl_abi::exit;
+use ccactl_host::lock;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -164,6 +165,9 @@ pub enum Error {
         /// What to do.
         remedy: &'static str,
     },
+    /// The announcement of this recorder.
+    #[error(transparent)]
+    Lock(#[from] lock::Error),
     /// The pinned trace map has another layout.
     #[error("{} was made by another version of ccactl ({found}, expected {expected}): unload everything with that version first", path.display())]
     TraceMap {
@@ -191,7 +195,8 @@ impl Error {
             | Error::Option { .. } => exit::USAGE,
             Error::Target { cause, .. } if cause.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,
             Error::Target { .. } | Error::NotAStream { .. } => exit::USAGE,
-            Error::Permission { .. } => exit::PERMISSION,
+            Error::Permission { .. } | Error::Lock(lock::Error::Foreign { .. }) => exit::PERMISSION,
+            Error::Lock(lock::Error::Interrupted { .. }) => exit::INTERRUPTED,
             Error::Kernel { .. } => exit::KERNEL,
             Error::Busy { .. }
             | Error::Write { .. }
@@ -200,6 +205,7 @@ impl Error {
             | Error::StillRecorded { .. }
             | Error::Bpf { .. }
             | Error::State { .. }
+            | Error::Lock(_)
             | Error::TraceMap { .. } => exit::FAILURE,
         }
     }

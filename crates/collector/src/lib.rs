@@ -36,7 +36,6 @@ pub use clock::{Clock, utc_compact};
 pub use counts::Drops;
 pub use error::{Error, Result};
 pub use events::{EventSet, EventSetError};
-pub use host::HostPaths;
 pub use metadata::{KnownAlgorithm, SCHEMA_VERSION, keys_table};
 pub use netns::netns_inode;
 pub use options::{CgroupFilter, Every, Output, RecordOptions, Resolver, Tap};

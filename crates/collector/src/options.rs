@@ -1,11 +1,11 @@
 //! What to record, how often, and where to.
 
 use crate::events::EventSet;
-use crate::host::HostPaths;
 use crate::metadata::KnownAlgorithm;
 use crate::rotate::Rotation;
 use crate::units::{UnitError, parse_duration};
 use ccactl_abi::layout::{self, RecordConfig, Sample, name_bytes};
+use ccactl_host::state;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -121,7 +121,7 @@ pub struct RecordOptions {
     /// For somebody who acts on the rows while they are recorded.
     pub tap: Option<Tap>,
     /// Where ccactl keeps its pins and locks.
-    pub paths: HostPaths,
+    pub bpffs: PathBuf,
 }
 
 impl RecordOptions {
@@ -151,7 +151,7 @@ impl RecordOptions {
             loaded: Vec::new(),
             resolve: Arc::new(KnownAlgorithm::from_registry),
             tap: None,
-            paths: HostPaths::from_env(),
+            bpffs: state::folder_from_env(),
         }
     }
 

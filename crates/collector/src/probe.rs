@@ -2,13 +2,13 @@
 
 use crate::counts::Counts;
 use crate::error::{Error, Result};
-use crate::host::TRACE_MAP;
 use crate::owner::Owner;
 use aya::maps::{Map, MapData, MapInfo, MapType, PerCpuArray, RingBuf, SkStorage};
 use aya::programs::{BtfTracePoint, FEntry};
 use aya::{Btf, Ebpf, EbpfLoader};
 use bytemuck::Zeroable;
 use ccactl_abi::layout::{RecordConfig, SAMPLE_BYTES_WITHOUT_TRACE, Sample, Trace};
+use ccactl_host::state::TRACE_MAP;
 use std::path::Path;
 
 /// Program and tracepoint, in the order of attachment: the first rows of a socket should be its opening.

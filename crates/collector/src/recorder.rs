@@ -4,7 +4,7 @@ use crate::clock::Clock;
 use crate::counts::Drops;
 use crate::error::{Error, Result};
 use crate::feed::{Feed, Meter};
-use crate::host::{self, Presence};
+use crate::host;
 use crate::metadata::{self, AtEnd, KnownAlgorithm};
 use crate::options::{Every, Output, RecordOptions, Resolver};
 use crate::output::Target;
@@ -16,6 +16,7 @@ use crate::schema::{self, Context};
 use crate::stream::Sink;
 use crate::writer::{Writer, Written};
 use ccactl_abi::layout::{NAME_LEN, name_bytes};
+use ccactl_host::state::Presence;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -121,7 +122,7 @@ impl Recording {
         };
         host::preflight()?;
         let (presence, (mut probe, ring)) =
-            Presence::enter(&options.paths, |pin| Probe::load(&options.config(), options.ring_bytes(), pin))?;
+            host::enter(&options.bpffs, |pin| Probe::load(&options.config(), options.ring_bytes(), pin))?;
 
         // Before the first row can come; those that come before the header is written wait in the ring.
         let clock = Clock::now();

@@ -4,10 +4,12 @@
 //! - [`interrupt`]: whether this process is asked to end; whatever waits looks here.
 //! - [`output`]: files that are never written through somebody else's.
 //! - [`capabilities`]: rights that are given up once they have been used.
+//! - [`state`]: who may change the folder of pins, and who is recording.
 //! - [`terminal`]: names of others, fit for a terminal.
 
 pub mod capabilities;
 pub mod interrupt;
 pub mod lock;
 pub mod output;
+pub mod state;
 pub mod terminal;

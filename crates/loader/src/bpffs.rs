@@ -2,11 +2,12 @@
 
 use crate::error::{Error, Result};
 use crate::paths::Paths;
+use ccactl_host::lock;
+use ccactl_host::state::Change;
 use libbpf_rs::Link;
-use nix::fcntl::{Flock, FlockArg};
 use nix::mount::{MsFlags, mount};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -37,7 +38,7 @@ pub(crate) fn ensure(paths: &Paths) -> Result<()> {
     mount_if_missing(paths)?;
     let root = &paths.bpffs;
     for folder in [root, &paths.algorithms(), &paths.cgroups()] {
-        fs::create_dir_all(folder).map_err(Error::io(format!("cannot make {}", folder.display())))?;
+        lock::ensure_private(folder)?;
     }
     Ok(())
 }
@@ -49,20 +50,17 @@ fn is_bpffs(path: &Path) -> bool {
         .is_some_and(|ancestor| statfs(ancestor).is_ok_and(|fs| fs.filesystem_type() == BPF_FS_MAGIC))
 }
 
-/// Removes what is left of the folder once no policy is there. The trace map stays while a recorder holds its lock, and
-/// the marks as long as there are some.
-pub(crate) fn remove_all(paths: &Paths, keep_marks: bool) -> Result<()> {
+/// Removes what is left of the folder once no policy is there; the folder itself goes with the lock. The trace map
+/// stays while somebody records, and the marks as long as there are some.
+pub(crate) fn remove_all(change: &Change, paths: &Paths, keep_marks: bool) -> Result<()> {
     remove_pin(&paths.policies())?;
+    remove_pin(&paths.leases())?;
     if !keep_marks {
         remove_pin(&paths.marks())?;
     }
-    if no_recorder(paths) {
-        remove_pin(&paths.trace_map())?;
-    }
-    for folder in [paths.algorithms(), paths.cgroups(), paths.bpffs.clone()] {
-        remove_dir(&folder)?;
-    }
-    Ok(())
+    change.remove_trace_map()?;
+    remove_dir(&paths.algorithms())?;
+    remove_dir(&paths.cgroups())
 }
 
 /// Removes a pin; that it was not there is fine.
@@ -108,14 +106,6 @@ pub(crate) fn names(folder: &Path) -> Result<Vec<String>> {
     Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect())
 }
 
-/// A recorder holds its lock shared, so the exclusive one is to be had only when there is none.
-fn no_recorder(paths: &Paths) -> bool {
-    let Ok(file) = File::open(paths.recorder_lock()) else {
-        return true;
-    };
-    Flock::lock(file, FlockArg::LockExclusiveNonblock).is_ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,16 +116,5 @@ mod tests {
         let paths = Paths { bpffs: dir.path().join("ccactl"), ..Paths::default() };
         assert!(matches!(ensure(&paths), Err(Error::NoBpffs { .. })));
         assert!(!paths.bpffs.exists());
-    }
-
-    #[test]
-    fn a_running_recorder_is_seen() {
-        let dir = tempfile::tempdir().unwrap();
-        let paths = Paths { run: dir.path().to_owned(), ..Paths::default() };
-        assert!(no_recorder(&paths));
-        let held = Flock::lock(File::create(paths.recorder_lock()).unwrap(), FlockArg::LockShared).unwrap();
-        assert!(!no_recorder(&paths));
-        drop(held);
-        assert!(no_recorder(&paths));
     }
 }

@@ -3,8 +3,8 @@
 use crate::change::kernel_name;
 use crate::error::{Error, Result};
 use crate::fault;
+use crate::lease::Lease;
 use crate::loader::Loader;
-use crate::lock::Lock;
 use crate::outcome::SwapOutcome;
 use crate::policy::{self, Policies};
 use crate::recover::{Except, without_canary};
@@ -12,9 +12,13 @@ use crate::request::Choice;
 use crate::swap::{SwapRequest, Target};
 use crate::time::unix_ns;
 use ccactl_abi::layout::{CANARY_ALL, POLICY_CANARY_ECN, POLICY_ECN, POLICY_ENFORCE, Policy, name_str};
-use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
-use std::fs::{self, File};
+use ccactl_host::lock::{FolderLock, Share};
+use std::thread;
+use std::time::Duration;
+
+/// A look at the lock takes microseconds.
+const WATCH_ATTEMPTS: u32 = 20;
+const WATCH_RETRY: Duration = Duration::from_millis(5);
 
 /// A canary that this process watches. Dropped without a decision, it is reverted.
 #[derive(Debug)]
@@ -24,32 +28,36 @@ pub struct Canary<'a> {
     policy: Policy,
     outcome: SwapOutcome,
     is_decided: bool,
+    /// New sockets get the canary as long as this is renewed.
+    _lease: Lease,
     /// Tells others that somebody watches; the kernel releases it when the process dies.
-    _watch: Flock<File>,
+    _watch: FolderLock,
 }
 
 impl Loader {
     /// Starts a canary: `share` (0 < share < 1) of the sockets, chosen by a hash of their cookie, is moved now, and new
-    /// connections are divided the same way. Listeners stay; what they accept is divided.
+    /// connections are divided the same way. Listeners stay; what they accept is divided. Should this process die, new
+    /// connections get the baseline again after `lease`.
     ///
     /// # Errors
     /// [`Error::CanaryShare`], [`Error::CanaryIsBaseline`], [`Error::CanaryRunning`], and those of [`Loader::swap`].
-    pub fn start_canary(&self, request: &SwapRequest, share: f64) -> Result<Canary<'_>> {
+    pub fn start_canary(&self, request: &SwapRequest, share: f64, lease: Duration) -> Result<Canary<'_>> {
         let choice = request.load.parse()?;
         choice.check_native()?;
         let canary_share = parts(share)?;
         self.mount.resolve(&request.load.cgroup)?;
-        let _lock = Lock::take(&self.paths)?;
-        self.prepare(Except::Nothing)?;
+        let lock = self.lock()?;
+        self.prepare(&lock, Except::Nothing)?;
         let target = self.target(&request.load.cgroup)?;
         let name = kernel_name(&choice);
         if name == target.before.kernel_name {
             return Err(Error::CanaryIsBaseline { kernel_name: choice.kernel_name().to_owned() });
         }
-        let watch = self.watch(&target, &choice)?;
         self.ensure_registered(&choice, request.load.replace)?;
         fault::point("registered");
         policy::ensure_attached(&self.paths, target.id, &target.path)?;
+        let watch = self.watch(&target, &choice)?;
+        let lease = Lease::begin(&self.paths, target.id, lease)?;
         let mut policy = without_canary(&target.before);
         policy.canary_name = name;
         policy.canary_share = canary_share;
@@ -63,7 +71,7 @@ impl Loader {
         match started {
             Ok(reconciled) => {
                 let outcome = outcome.with(&reconciled);
-                Ok(Canary { loader: self, choice, policy, outcome, is_decided: false, _watch: watch })
+                Ok(Canary { loader: self, choice, policy, outcome, is_decided: false, _lease: lease, _watch: watch })
             }
             Err(error) => {
                 if let Err(error) = self.end_canary(&target) {
@@ -74,18 +82,19 @@ impl Loader {
         }
     }
 
-    fn watch(&self, target: &Target, choice: &Choice) -> Result<Flock<File>> {
-        let path = self.paths.canary_lock(target.id);
-        fs::create_dir_all(&self.paths.run).map_err(Error::io(format!("cannot make {}", self.paths.run.display())))?;
-        let file = File::create(&path).map_err(Error::io(format!("cannot open the lock {}", path.display())))?;
-        Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| match errno {
-            Errno::EWOULDBLOCK => {
-                let running = name_str(&target.before.canary_name);
-                let canary = if running.is_empty() { choice.kernel_name() } else { running }.to_owned();
-                Error::CanaryRunning { path: target.path.clone(), canary }
+    /// The folder of the cgroup's pins, which is there, as long as this process lives.
+    fn watch(&self, target: &Target, choice: &Choice) -> Result<FolderLock> {
+        let folder = self.paths.cgroup(target.id);
+        for _ in 0..WATCH_ATTEMPTS {
+            if let Some(watch) = FolderLock::try_now(&folder, Share::Alone)? {
+                return Ok(watch);
             }
-            errno => Error::Io { what: format!("cannot lock {}", path.display()), source: errno.into() },
-        })
+            // Somebody may only be looking whether it is held.
+            thread::sleep(WATCH_RETRY);
+        }
+        let running = name_str(&target.before.canary_name);
+        let canary = if running.is_empty() { choice.kernel_name() } else { running }.to_owned();
+        Err(Error::CanaryRunning { path: target.path.clone(), canary })
     }
 }
 
@@ -126,7 +135,7 @@ impl Canary<'_> {
     pub fn promote(mut self) -> Result<SwapOutcome> {
         self.is_decided = true;
         let loader = self.loader;
-        let _lock = Lock::take(&loader.paths)?;
+        let lock = loader.lock()?;
         let target = self.running()?;
         let mut policy = Policy {
             kernel_name: self.policy.canary_name,
@@ -139,7 +148,7 @@ impl Canary<'_> {
         fault::point("history");
         let outcome = loader.outcome(&self.choice, &target, &policy);
         let result = loader.transition(target.id, Some(&target.path), &policy).map(|done| outcome.with(&done));
-        loader.collect_after("canary");
+        loader.collect_after(&lock, "canary");
         result
     }
 
@@ -153,10 +162,10 @@ impl Canary<'_> {
     }
 
     fn take_back(&self) -> Result<SwapOutcome> {
-        let _lock = Lock::take(&self.loader.paths)?;
+        let lock = self.loader.lock()?;
         let target = self.running()?;
         let result = self.loader.end_canary(&target);
-        self.loader.collect_after("canary");
+        self.loader.collect_after(&lock, "canary");
         result
     }
 

@@ -1,17 +1,50 @@
 //! The cgroup2 hierarchy: where it is mounted, and which directory a user means.
 
 use crate::error::{Error, Result};
+use nix::errno::Errno;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
+
+/// Inode number of the root of the hierarchy. Any other root of a mount is that of a part.
+const ROOT_ID: u64 = 1;
+/// `FILEID_KERNFS` of include/linux/exportfs.h: the handle of a cgroup is its id.
+const FILEID_KERNFS: libc::c_int = 0xfe;
 
 /// The cgroup2 mount of this host. Hybrid hierarchies have it beside those of cgroup1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
     path: PathBuf,
     v1: Vec<PathBuf>,
+    is_whole: bool,
+}
+
+/// What the kernel says of a cgroup id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Life {
+    /// It exists, here.
+    At(PathBuf),
+    /// It exists, outside of what this mount shows.
+    OutOfSight,
+    /// It was removed; sockets may still keep it in memory.
+    Removed,
+    /// The kernel does not say: no right to ask, or no answer for this file system.
+    Unknown,
+}
+
+impl Life {
+    /// Its directory, where that is known.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::At(path) => Some(path),
+            Self::OutOfSight | Self::Removed | Self::Unknown => None,
+        }
+    }
 }
 
 impl Mount {
@@ -21,11 +54,12 @@ impl Mount {
     /// [`Error::NoCgroup2`] when there is none, or the table cannot be read.
     pub fn find(mounts: &Path) -> Result<Self> {
         let table = fs::read(mounts).map_err(Error::io(format!("cannot read {}", mounts.display())))?;
-        Self::parse(&table).ok_or_else(|| Error::NoCgroup2 { mounts: mounts.to_owned() })
+        Self::parse(&table, is_whole).ok_or_else(|| Error::NoCgroup2 { mounts: mounts.to_owned() })
     }
 
-    fn parse(table: &[u8]) -> Option<Self> {
-        let mut path = None;
+    /// The first mount that `is_whole`, or else the first.
+    fn parse(table: &[u8], is_whole: impl Fn(&Path) -> bool) -> Option<Self> {
+        let mut v2 = Vec::new();
         let mut v1 = Vec::new();
         for line in table.split(|&b| b == b'\n') {
             let mut fields = line.split(|&b| b == b' ');
@@ -33,12 +67,20 @@ impl Mount {
                 continue;
             };
             match kind {
-                b"cgroup2" if path.is_none() => path = Some(unescape(point)),
+                b"cgroup2" => v2.push(unescape(point)),
                 b"cgroup" => v1.push(unescape(point)),
                 _ => {}
             }
         }
-        path.map(|path| Self { path, v1 })
+        let whole = v2.iter().position(|path| is_whole(path));
+        let path = v2.into_iter().nth(whole.unwrap_or(0))?;
+        Some(Self { path, v1, is_whole: whole.is_some() })
+    }
+
+    /// Fails where the mount shows only a part of the hierarchy. There neither the path nor the depth of a cgroup is
+    /// what the kernel takes it for.
+    pub(crate) fn require_whole(&self) -> Result<()> {
+        if self.is_whole { Ok(()) } else { Err(Error::CgroupPart { v2: self.path.clone() }) }
     }
 
     /// The mount point.
@@ -83,8 +125,13 @@ impl Mount {
     /// Those of [`Mount::locate`], and a missing cgroup.
     pub fn resolve(&self, given: &Path) -> Result<PathBuf> {
         let path = self.locate(given)?;
-        if !path.exists() {
-            return Err(Error::CgroupMissing { path });
+        match fs::metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(Error::CgroupMissing { path, can_create: false });
+            }
+            // A name that is too long, for one, which nobody can make either.
+            Err(error) => return Err(Error::io(format!("no cgroup {} can be", path.display()))(error)),
+            Ok(_) => {}
         }
         if !path.join("cgroup.procs").exists() {
             return Err(Error::NotACgroup { path });
@@ -125,9 +172,37 @@ impl Mount {
             .map_or_else(|_| path.display().to_string(), |relative| format!("/{}", relative.display()))
     }
 
+    /// Whether the cgroup with this id exists, and where: asked of the kernel, whatever this process can see.
+    #[must_use]
+    pub fn life(&self, id: u64) -> Life {
+        let Ok(mount) = File::open(&self.path) else { return Life::Unknown };
+        match open_by_id(&mount, id) {
+            Ok(cgroup) => {
+                let path = fs::read_link(format!("/proc/self/fd/{}", cgroup.as_raw_fd())).unwrap_or_default();
+                // Outside of the mount the path is that of something else.
+                let is_it = path.starts_with(&self.path) && self::id(&path).is_ok_and(|found| found == id);
+                if is_it { Life::At(path) } else { Life::OutOfSight }
+            }
+            Err(Errno::ESTALE) => Life::Removed,
+            Err(errno) => {
+                tracing::debug!("cgroup {id}: {errno}");
+                Life::Unknown
+            }
+        }
+    }
+
     /// Paths of all cgroups with one of these ids.
     #[must_use]
     pub fn find_ids(&self, ids: &[u64]) -> Vec<(u64, PathBuf)> {
+        let lives: Vec<(u64, Life)> = ids.iter().map(|id| (*id, self.life(*id))).collect();
+        if lives.iter().any(|(_, life)| *life == Life::Unknown) {
+            return self.walk(ids);
+        }
+        lives.into_iter().filter_map(|(id, life)| Some((id, life.path()?.to_owned()))).collect()
+    }
+
+    /// The same for those who may not ask the kernel.
+    fn walk(&self, ids: &[u64]) -> Vec<(u64, PathBuf)> {
         let mut found = Vec::new();
         let mut pending = vec![self.path.clone()];
         while let Some(folder) = pending.pop() {
@@ -158,6 +233,27 @@ impl Mount {
 pub fn id(path: &Path) -> Result<u64> {
     let meta = fs::metadata(path).map_err(Error::io(format!("cannot look at the cgroup {}", path.display())))?;
     Ok(meta.ino())
+}
+
+/// Opens a cgroup by its id, as `open_by_handle_at` knows it; `ESTALE` when it was removed.
+fn open_by_id(mount: &File, id: u64) -> nix::Result<OwnedFd> {
+    /// `struct file_handle` with room for an id.
+    #[repr(C)]
+    struct Handle {
+        bytes: libc::c_uint,
+        kind: libc::c_int,
+        id: [u8; 8],
+    }
+    let mut handle = Handle { bytes: 8, kind: FILEID_KERNFS, id: id.to_ne_bytes() };
+    // SAFETY: the handle has the layout of `struct file_handle` with the number of bytes that it says.
+    let fd =
+        unsafe { libc::open_by_handle_at(mount.as_raw_fd(), (&raw mut handle).cast(), libc::O_PATH | libc::O_CLOEXEC) };
+    // SAFETY: the call gives a descriptor that nobody else has.
+    Errno::result(fd).map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+fn is_whole(mount: &Path) -> bool {
+    id(mount).is_ok_and(|id| id == ROOT_ID)
 }
 
 /// Processes of a cgroup and of its descendants.
@@ -212,15 +308,29 @@ mod tests {
     const UNIFIED: &[u8] = b"cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid 0 0\n";
 
     fn hybrid() -> Mount {
-        Mount::parse(HYBRID).unwrap()
+        Mount::parse(HYBRID, |_| true).unwrap()
     }
 
     #[test]
     fn the_mount_is_found_in_hybrid_and_unified_hierarchies() {
         assert_eq!(hybrid().path(), Path::new("/sys/fs/cgroup/unified"));
-        assert_eq!(Mount::parse(UNIFIED).unwrap().path(), Path::new("/sys/fs/cgroup"));
-        assert_eq!(Mount::parse(b"cgroup2 /a\\040b\\134 cgroup2 rw 0 0\n").unwrap().path(), Path::new("/a b\\"));
-        assert_eq!(Mount::parse(b"proc /proc proc rw 0 0\n"), None);
+        assert_eq!(Mount::parse(UNIFIED, |_| true).unwrap().path(), Path::new("/sys/fs/cgroup"));
+        assert_eq!(
+            Mount::parse(b"cgroup2 /a\\040b\\134 cgroup2 rw 0 0\n", |_| true).unwrap().path(),
+            Path::new("/a b\\")
+        );
+        assert_eq!(Mount::parse(b"proc /proc proc rw 0 0\n", |_| true), None);
+    }
+
+    #[test]
+    fn of_several_mounts_the_one_with_the_whole_hierarchy_counts() {
+        let table = b"cgroup2 /part cgroup2 rw 0 0\ncgroup2 /whole cgroup2 rw 0 0\n";
+        let mount = Mount::parse(table, |path| path == Path::new("/whole")).unwrap();
+        assert_eq!(mount.path(), Path::new("/whole"));
+        assert!(mount.require_whole().is_ok());
+        let part = Mount::parse(table, |_| false).unwrap();
+        assert_eq!(part.path(), Path::new("/part"));
+        assert!(matches!(part.require_whole(), Err(Error::CgroupPart { .. })));
     }
 
     #[test]
@@ -229,7 +339,7 @@ mod tests {
         for given in ["/bench/a", "bench/a", "/sys/fs/cgroup/unified/bench/a", "/bench//a/", "/bench/./a"] {
             assert_eq!(hybrid().locate(Path::new(given)).unwrap(), bench, "{given}");
         }
-        let unified = Mount::parse(UNIFIED).unwrap();
+        let unified = Mount::parse(UNIFIED, |_| true).unwrap();
         assert_eq!(unified.locate(Path::new("/sys/fs/cgroup/bench")).unwrap(), Path::new("/sys/fs/cgroup/bench"));
     }
 

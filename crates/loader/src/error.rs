@@ -1,6 +1,7 @@
 //! What can go wrong, each with the object, what was expected and what to do.
 
 use ccactl_abi::{Tunable, TunableError, exit};
+use ccactl_host::lock;
 use std::io;
 use std::path::PathBuf;
 
@@ -80,8 +81,13 @@ pub enum Error {
 
     #[error("no cgroup2 mount in {}; mount one with `mount -t cgroup2 none /sys/fs/cgroup/unified`", mounts.display())]
     NoCgroup2 { mounts: PathBuf },
-    #[error("no cgroup {}: create it first, or add --create", path.display())]
-    CgroupMissing { path: PathBuf },
+    #[error("no cgroup {}: create it first{}", path.display(), if *can_create { ", or add --create" } else { "" })]
+    CgroupMissing { path: PathBuf, can_create: bool },
+    #[error(
+        "{} shows only a part of this host's cgroups, as in a container or a cgroup namespace of its own: policies outside of it \
+         cannot be judged from here; change policies from the host's (`nsenter --target 1 --mount --cgroup`)", v2.display()
+    )]
+    CgroupPart { v2: PathBuf },
     #[error(
         "{} is on the cgroup1 hierarchy {}: expected a path on cgroup2, relative to {}",
         path.display(), v1.display(), v2.display()
@@ -129,8 +135,8 @@ pub enum Error {
     Bpf { what: String, source: libbpf_rs::Error },
     #[error("{what}")]
     Io { what: String, source: io::Error },
-    #[error("another ccactl has held {} for {seconds} s; try again when it is done", path.display())]
-    Locked { path: PathBuf, seconds: u64 },
+    #[error(transparent)]
+    Lock(#[from] lock::Error),
 }
 
 impl Error {
@@ -169,10 +175,23 @@ impl Error {
             | Self::Refused { .. }
             | Self::NoLinkUpdate { .. }
             | Self::Load { .. } => exit::KERNEL,
-            Self::MissingCapabilities { .. } => exit::PERMISSION,
+            Self::MissingCapabilities { .. } | Self::CgroupPart { .. } => exit::PERMISSION,
             Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,
             Self::Bpf { source, .. } if source.kind() == libbpf_rs::ErrorKind::PermissionDenied => exit::PERMISSION,
-            Self::Bpf { .. } | Self::Io { .. } | Self::Locked { .. } | Self::CanaryGone { .. } => exit::FAILURE,
+            Self::Lock(lock::Error::Interrupted { .. }) => exit::INTERRUPTED,
+            Self::Lock(lock::Error::Foreign { .. }) => exit::PERMISSION,
+            Self::Lock(lock::Error::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {
+                exit::PERMISSION
+            }
+            Self::Bpf { .. } | Self::Io { .. } | Self::Lock(_) | Self::CanaryGone { .. } => exit::FAILURE,
+        }
+    }
+
+    /// The same, where the command can make a missing cgroup itself.
+    pub(crate) fn can_create(self) -> Self {
+        match self {
+            Self::CgroupMissing { path, .. } => Self::CgroupMissing { path, can_create: true },
+            other => other,
         }
     }
 

@@ -27,9 +27,9 @@ pub mod fault;
 #[cfg(not(feature = "fault-injection"))]
 mod fault;
 mod history;
+mod lease;
 mod libbpf_log;
 mod loader;
-mod lock;
 mod migrate;
 mod names;
 mod netns;

@@ -2,9 +2,8 @@
 
 use crate::bpffs;
 use crate::cgroup::{self, Mount};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fault;
-use crate::lock::Lock;
 use crate::paths::Paths;
 use crate::policy::{self, Policies};
 use crate::preflight::{self, Kernel};
@@ -12,6 +11,7 @@ use crate::recover::Except;
 use crate::request::{Choice, LoadRequest};
 use crate::struct_ops::{self, Registered, Wanted};
 use ccactl_abi::layout::name_str;
+use ccactl_host::state::Change as ChangeLock;
 use std::path::{Path, PathBuf};
 
 /// A checked host. Holds no lock between operations, so any number of them may exist at once.
@@ -88,6 +88,14 @@ impl Loader {
         &self.paths
     }
 
+    /// The right to change policies: nobody else does until it is dropped. From a part of the hierarchy the fate of a
+    /// policy cannot be judged, and every change begins with what others have left.
+    pub(crate) fn lock(&self) -> Result<ChangeLock> {
+        self.mount.require_whole()?;
+        bpffs::mount_if_missing(&self.paths)?;
+        Ok(ChangeLock::wait(&self.paths.bpffs)?)
+    }
+
     /// Registers an algorithm and makes it the policy of a cgroup, for new sockets. The same request again changes
     /// nothing; after an error everything is as it was before.
     ///
@@ -98,12 +106,11 @@ impl Loader {
         choice.check_native()?;
         // Before anything is made: a cgroup that cannot be must not leave a folder behind.
         if !request.create {
-            self.mount.resolve(&request.cgroup)?;
+            self.mount.resolve(&request.cgroup).map_err(Error::can_create)?;
         }
-        let _lock = Lock::take(&self.paths)?;
-        let mut undo = Undo { loader: self, made: Vec::new(), armed: true };
-        self.recover(Except::Nothing)?;
-        self.collect_garbage()?;
+        let lock = self.lock()?;
+        let mut undo = Undo { loader: self, lock: &lock, made: Vec::new(), armed: true };
+        self.prepare(&lock, Except::Nothing)?;
         bpffs::ensure(&self.paths)?;
         let (cgroup, made) = self.mount.create(&request.cgroup)?;
         let created_cgroup = !made.is_empty();
@@ -127,10 +134,7 @@ impl Loader {
         };
         undo.armed = false;
         // The cgroup has its algorithm; the former one that stays registered is no failure of this load.
-        if let Err(error) = self.collect_garbage() {
-            tracing::warn!("after the load: {error}");
-        }
-        fault::point("collected");
+        self.collect_after(&lock, "load");
         let (algorithm, kernel_name) = (choice.algorithm_name(), choice.kernel_name().to_owned());
         Ok(LoadOutcome { algorithm, kernel_name, cgroup, cgroup_id, change, created_cgroup })
     }
@@ -169,6 +173,7 @@ impl Loader {
 /// Takes a failed load back: what it registered or attached is garbage, as no policy refers to it yet.
 struct Undo<'a> {
     loader: &'a Loader,
+    lock: &'a ChangeLock,
     made: Vec<PathBuf>,
     armed: bool,
 }
@@ -178,7 +183,7 @@ impl Drop for Undo<'_> {
         if !self.armed {
             return;
         }
-        if let Err(error) = self.loader.collect_garbage() {
+        if let Err(error) = self.loader.collect_garbage(self.lock) {
             tracing::warn!("undoing the load: {error}");
         }
         cgroup::remove_made(&self.made);

@@ -76,14 +76,7 @@ impl Migrator {
         instead: Option<&[(u64, Policy)]>,
     ) -> Result<Self> {
         let mut object = object::open("migrate", MIGRATE)?;
-        policy::pin_shared_maps(&mut object, paths)?;
-        // Looking makes no pins: where there are none, there is nothing to share.
-        if instead.is_some() || !paths.policies().exists() {
-            object::keep_private(&mut object, "policies")?;
-        }
-        if !paths.marks().exists() {
-            object::keep_private(&mut object, "marks")?;
-        }
+        policy::borrow_shared_maps(&mut object, paths, instead.is_some())?;
         let object = object::finish(object, "migrate")?;
         let migrator = Self { object, scope, processes: cgroup.map(cgroup::processes).unwrap_or_default() };
         for kernel_name in bpffs::names(&paths.algorithms())? {

@@ -7,7 +7,8 @@ use crate::registration;
 use ccactl_abi::layout::NAME_LEN;
 use ccactl_abi::{Algorithm, Tunable};
 use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct, Var};
-use libbpf_rs::{AsRawLibbpf, Btf, MapType, Object, ObjectBuilder, OpenObject, ProgramType};
+use libbpf_rs::{AsRawLibbpf, Btf, MapHandle, MapType, Object, ObjectBuilder, OpenObject, ProgramType};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::ptr;
 
@@ -184,6 +185,13 @@ fn pin_trace_map(object: &mut OpenObject, pin: Option<&Path>) -> Result<()> {
 pub(crate) fn pin_map(object: &mut OpenObject, map: &str, path: &Path) -> Result<()> {
     let Some(mut map) = object.maps_mut().find(|found| found.name() == map) else { return Ok(()) };
     map.set_pin_path(path).map_err(Error::bpf(format!("cannot pin {}", path.display())))
+}
+
+/// Has the object use a map that is there already.
+pub(crate) fn reuse_map(object: &mut OpenObject, map: &str, shared: &MapHandle) -> Result<()> {
+    keep_private(object, map)?;
+    let Some(mut found) = object.maps_mut().find(|found| found.name() == map) else { return Ok(()) };
+    found.reuse_fd(shared.as_fd()).map_err(Error::bpf(format!("cannot share the map {map}")))
 }
 
 /// Gives the object a map of its own, which dies with it, where its source asks for a pinned one.

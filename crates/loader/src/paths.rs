@@ -1,15 +1,14 @@
 //! Where the host keeps what the loader reads and writes.
 
+use ccactl_host::state::{self, TRACE_MAP};
 use std::env;
 use std::path::PathBuf;
 
 /// Every path that the loader touches. Tests replace them to stage a host that lacks something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Paths {
-    /// Folder of the pinned links and maps (`CCACTL_BPFFS`, default `/sys/fs/bpf/ccactl`).
+    /// Folder of the pinned links and maps, which is also the lock of every change (`CCACTL_BPFFS`, default `/sys/fs/bpf/ccactl`).
     pub bpffs: PathBuf,
-    /// Folder of the lock files (`CCACTL_RUN`, default `/run/ccactl`).
-    pub run: PathBuf,
     /// Type information of the running kernel (`CCACTL_BTF`, default `/sys/kernel/btf/vmlinux`).
     pub btf: PathBuf,
     /// Mount table in the format of `/proc/mounts` (`CCACTL_MOUNTS`).
@@ -22,7 +21,6 @@ impl Default for Paths {
     fn default() -> Self {
         Self {
             bpffs: "/sys/fs/bpf/ccactl".into(),
-            run: "/run/ccactl".into(),
             btf: "/sys/kernel/btf/vmlinux".into(),
             mounts: "/proc/mounts".into(),
             proc_status: "/proc/self/status".into(),
@@ -37,20 +35,11 @@ impl Paths {
         let or = |name: &str, default: PathBuf| env::var_os(name).map_or(default, PathBuf::from);
         let default = Self::default();
         Self {
-            bpffs: or("CCACTL_BPFFS", default.bpffs),
-            run: or("CCACTL_RUN", default.run),
+            bpffs: state::folder_from_env(),
             btf: or("CCACTL_BTF", default.btf),
             mounts: or("CCACTL_MOUNTS", default.mounts),
             proc_status: or("CCACTL_PROC_STATUS", default.proc_status),
         }
-    }
-
-    pub(crate) fn lock(&self) -> PathBuf {
-        self.run.join("lock")
-    }
-
-    pub(crate) fn recorder_lock(&self) -> PathBuf {
-        self.run.join("recorder.lock")
     }
 
     pub(crate) fn policies(&self) -> PathBuf {
@@ -61,13 +50,12 @@ impl Paths {
         self.bpffs.join("marks")
     }
 
-    /// Held by whoever watches a canary of the cgroup.
-    pub(crate) fn canary_lock(&self, id: u64) -> PathBuf {
-        self.run.join(format!("canary-{id}.lock"))
+    pub(crate) fn leases(&self) -> PathBuf {
+        self.bpffs.join("leases")
     }
 
     pub(crate) fn trace_map(&self) -> PathBuf {
-        self.bpffs.join("cca_trace_map")
+        self.bpffs.join(TRACE_MAP)
     }
 
     pub(crate) fn algorithms(&self) -> PathBuf {

@@ -6,9 +6,10 @@ use crate::object;
 use crate::paths::Paths;
 use ccactl_abi::layout::Policy;
 use ccactl_abi::objects::ATTACH;
-use libbpf_rs::query::LinkTypeInfo;
+use ccactl_host::lock;
+use libbpf_rs::query::{LinkTypeInfo, ProgInfoIter, ProgInfoQueryOptions};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, OpenObject};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
@@ -23,11 +24,7 @@ impl Policies {
     /// The map, when there is one.
     pub(crate) fn open(paths: &Paths) -> Result<Option<Self>> {
         let path = paths.policies();
-        if !path.exists() {
-            return Ok(None);
-        }
-        let map = MapHandle::from_pinned_path(&path).map_err(Error::bpf(format!("cannot open {}", path.display())))?;
-        Ok(Some(Self { map, path }))
+        Ok(shared_map(paths, &path)?.map(|map| Self { map, path }))
     }
 
     /// The map, which must be there.
@@ -106,7 +103,7 @@ pub(crate) fn ensure_attached(paths: &Paths, id: u64, cgroup: &Path) -> Result<b
     let directory = File::open(cgroup).map_err(Error::io(what.clone()))?;
     let mut link = program.attach_cgroup(directory.as_raw_fd()).map_err(Error::bpf(what))?;
     let folder = paths.cgroup(id);
-    fs::create_dir_all(&folder).map_err(Error::io(format!("cannot make {}", folder.display())))?;
+    lock::ensure_private(&folder)?;
     let path = link_path(paths, id);
     link.pin(&path).map_err(Error::bpf(format!("cannot pin {}", path.display())))?;
     Ok(true)
@@ -124,8 +121,70 @@ pub(crate) fn forget(paths: &Paths, id: u64) -> Result<()> {
     bpffs::remove_dir(&paths.cgroup(id))
 }
 
-/// The maps that all programs share.
+/// The maps that all programs share, by the paths of their pins. A pin has the name of its map.
+fn shared_maps(paths: &Paths) -> [PathBuf; 3] {
+    [paths.policies(), paths.marks(), paths.leases()]
+}
+
+fn name_of(pin: &Path) -> &str {
+    pin.file_name().and_then(|name| name.to_str()).expect("our pins have names")
+}
+
+/// Pins the maps that all programs share, or takes those that are pinned.
 pub(crate) fn pin_shared_maps(object: &mut OpenObject, paths: &Paths) -> Result<()> {
-    object::pin_map(object, "policies", &paths.policies())?;
-    object::pin_map(object, "marks", &paths.marks())
+    shared_maps(paths).iter().try_for_each(|pin| object::pin_map(object, name_of(pin), pin))
+}
+
+/// The same for an object that only looks: it makes no pins, so where there is nothing to share its map is its own.
+/// `own_policies`: the policies are given to it, and are not those in force.
+pub(crate) fn borrow_shared_maps(object: &mut OpenObject, paths: &Paths, own_policies: bool) -> Result<()> {
+    for pin in shared_maps(paths) {
+        let shared = if own_policies && pin == paths.policies() { None } else { shared_map(paths, &pin)? };
+        match shared {
+            Some(map) => object::reuse_map(object, name_of(&pin), &map)?,
+            None => object::keep_private(object, name_of(&pin))?,
+        }
+    }
+    Ok(())
+}
+
+/// A map that all programs share: by its pin, or, when somebody has removed that, from a program that goes on using it.
+pub(crate) fn shared_map(paths: &Paths, pin: &Path) -> Result<Option<MapHandle>> {
+    if pin.exists() {
+        let map = MapHandle::from_pinned_path(pin).map_err(Error::bpf(format!("cannot open {}", pin.display())))?;
+        return Ok(Some(map));
+    }
+    for folder in bpffs::names(&paths.cgroups())? {
+        let link = paths.cgroups().join(folder).join("link");
+        if link.exists()
+            && let Some(map) = map_of_program(&link, name_of(pin))
+        {
+            return Ok(Some(map));
+        }
+    }
+    Ok(None)
+}
+
+/// Puts back the pins of shared maps that somebody has removed while programs use them: the policies themselves, and the
+/// notes that tell our choices from those of applications.
+pub(crate) fn restore_pins(paths: &Paths) -> Result<()> {
+    for pin in shared_maps(paths) {
+        if pin.exists() {
+            continue;
+        }
+        if let Some(mut map) = shared_map(paths, &pin)? {
+            map.pin(&pin).map_err(Error::bpf(format!("cannot pin {}", pin.display())))?;
+            tracing::warn!("somebody removed {}: it was put back", pin.display());
+        }
+    }
+    Ok(())
+}
+
+/// A map of the program behind a pinned link. What cannot be read has no map for us.
+fn map_of_program(link: &Path, name: &str) -> Option<MapHandle> {
+    let id = Link::open(link).ok()?.info().ok()?.prog_id;
+    let wanted = ProgInfoQueryOptions::default().include_map_ids(true);
+    let info = ProgInfoIter::with_query_opts(wanted).find(|program| program.id == id)?;
+    let mut maps = info.map_ids.into_iter().filter_map(|id| MapHandle::from_map_id(id).ok());
+    maps.find(|map| map.name() == name)
 }

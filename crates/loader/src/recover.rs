@@ -2,19 +2,20 @@
 //! before every change.
 
 use crate::bpffs;
+use crate::cgroup::Life;
 use crate::error::{Error, Result};
 use crate::fault;
+use crate::lease;
 use crate::loader::Loader;
-use crate::lock::Lock;
 use crate::migrate::{Migrator, Scope};
 use crate::policy::{self, Policies};
 use crate::struct_ops;
 use ccactl_abi::layout::{
     NAME_LEN, POLICY_CANARY_ECN, POLICY_LEAVING, POLICY_MOVING, Policy, SOCKET_MARKED, Socket, name_str,
 };
-use nix::fcntl::{Flock, FlockArg};
+use ccactl_host::lock::FolderLock;
+use ccactl_host::state::Change;
 use std::collections::HashSet;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// What the operation that is about to begin decides itself.
@@ -35,8 +36,8 @@ impl Loader {
     /// # Errors
     /// The lock, or a pin that cannot be read or written.
     pub fn mend(&self) -> Result<()> {
-        let _lock = Lock::take(&self.paths)?;
-        self.prepare(Except::Nothing)
+        let lock = self.lock()?;
+        self.prepare(&lock, Except::Nothing)
     }
 
     /// Completes or undoes what killed processes left half done:
@@ -45,22 +46,24 @@ impl Loader {
     /// - a policy that is being taken back goes, and so does one whose cgroup was removed,
     /// - a canary that nobody watches any more is reverted.
     pub(crate) fn recover(&self, except: Except) -> Result<()> {
+        policy::restore_pins(&self.paths)?;
         let policies = Policies::all(&self.paths)?;
-        let ids: Vec<u64> = policies.iter().map(|(id, _)| *id).collect();
-        // A removed cgroup stays in the kernel, program and all, as long as one of its sockets is open.
-        let present = self.mount.find_ids(&ids);
         for (id, policy) in &policies {
             if except == Except::All(*id) {
                 continue;
             }
-            let path = present.iter().find(|(found, _)| found == id).map(|(_, path)| path.as_path());
-            if path.is_none() || policy.flags & POLICY_LEAVING != 0 {
-                tracing::warn!("taking back the policy of cgroup {id}, which a killed ccactl or a removed cgroup left");
+            // A removed cgroup stays in the kernel, program and all, as long as one of its sockets is open; so its link does
+            // not tell. Only the kernel's word counts: a path that is not to be found may be hidden from us.
+            let life = self.mount.life(*id);
+            if life == Life::Removed || policy.flags & POLICY_LEAVING != 0 {
+                let why = if life == Life::Removed { "the cgroup was removed" } else { "an unload was interrupted" };
+                tracing::warn!("taking back the policy of cgroup {id}: {why}");
                 self.take_back(*id, policy)?;
                 continue;
             }
+            let path = life.path();
             let has_canary = policy.canary_name[0] != 0;
-            if has_canary && except != Except::Canary(*id) && !self.is_watched(*id) {
+            if has_canary && except != Except::Canary(*id) && !self.is_watched(*id)? {
                 tracing::warn!("reverting the canary of cgroup {id}: the ccactl that watched it is gone");
                 self.transition(*id, path, &without_canary(policy))?;
             } else if policy.flags & POLICY_MOVING != 0 {
@@ -91,11 +94,14 @@ impl Loader {
 
     /// Removes what nothing refers to: programs and histories of cgroups without a policy, and algorithms that neither a
     /// policy nor a live socket has. What is left of ccactl goes with the last of them; call it with the lock held.
-    pub(crate) fn collect_garbage(&self) -> Result<()> {
+    pub(crate) fn collect_garbage(&self, lock: &Change) -> Result<()> {
         if !self.paths.bpffs.exists() {
             return Ok(());
         }
         let policies = Policies::all(&self.paths)?;
+        lease::retain(&self.paths, |id| {
+            policies.iter().any(|(used, policy)| *used == id && policy.canary_name[0] != 0)
+        })?;
         for folder in bpffs::names(&self.paths.cgroups())? {
             let id: Option<u64> = folder.parse().ok();
             if let Some(id) = id.filter(|id| policies.iter().all(|(used, _)| used != id)) {
@@ -122,7 +128,7 @@ impl Loader {
         // The kernel cannot forget that we have set a socket's algorithm. As long as there is such a socket its mark
         // has to stay, or a later policy would take our choice for the application's.
         let has_marks = sockets.iter().any(|socket| socket.flags & SOCKET_MARKED != 0);
-        bpffs::remove_all(&self.paths, has_marks)
+        bpffs::remove_all(lock, &self.paths, has_marks)
     }
 
     /// Every live socket of this host with a policy, a mark, or an algorithm in BPF.
@@ -138,28 +144,23 @@ impl Loader {
     }
 
     pub(crate) fn path_of(&self, id: u64) -> Option<PathBuf> {
-        self.mount.find_ids(&[id]).pop().map(|(_, path)| path)
+        self.mount.life(id).path().map(Path::to_owned)
     }
 
-    /// Whether some process watches the canary of a cgroup.
-    pub(crate) fn is_watched(&self, id: u64) -> bool {
-        is_locked(&self.paths.canary_lock(id))
+    /// Whether some process watches the canary of a cgroup, and has lately renewed its lease.
+    pub(crate) fn is_watched(&self, id: u64) -> Result<bool> {
+        Ok(FolderLock::holder(&self.paths.cgroup(id)).is_some() && lease::left(&self.paths, id)?.is_some())
     }
 
     pub(crate) fn refuse_during_canary(&self, id: u64, cgroup: &Path) -> Result<()> {
         match self.policy_of(id)? {
-            Some(policy) if policy.canary_name[0] != 0 && self.is_watched(id) => {
+            Some(policy) if policy.canary_name[0] != 0 && self.is_watched(id)? => {
                 let canary = name_str(&policy.canary_name).to_owned();
                 Err(Error::CanaryRunning { path: cgroup.to_owned(), canary })
             }
             _ => Ok(()),
         }
     }
-}
-
-/// Whether some process holds a lock file.
-pub(crate) fn is_locked(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| Flock::lock(file, FlockArg::LockExclusiveNonblock).is_err())
 }
 
 /// The policy as it was before its canary.

@@ -1,15 +1,19 @@
 //! What is in force, read back from the pins.
 
 use crate::bpffs;
-use crate::cgroup;
+use crate::cgroup::{self, Life};
 use crate::error::Result;
+use crate::lease;
 use crate::loader::Loader;
 use crate::policy::{self, Policies};
 use crate::struct_ops;
 use crate::time::rfc3339;
 use ccactl_abi::layout::{CANARY_ALL, Loaded, POLICY_ENFORCE, POLICY_LEAVING, POLICY_MOVING, Policy, name_str};
 use ccactl_abi::{Algorithm, Tunable};
-use std::path::PathBuf;
+use ccactl_host::lock::Holder;
+use ccactl_host::state::Change;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Condition of a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +43,8 @@ pub struct CanaryStatus {
     pub since: String,
     /// Whether a ccactl watches it; otherwise the next change of any policy reverts it.
     pub is_watched: bool,
+    /// How long new sockets go on getting it unless the lease is renewed; `None` when it has run out.
+    pub lease_left: Option<Duration>,
 }
 
 /// One tunable of a loaded algorithm.
@@ -53,7 +59,7 @@ pub struct TunableSetting {
 /// One policy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PolicyStatus {
-    /// Directory of the cgroup, unless it was removed.
+    /// Directory of the cgroup, unless it was removed or lies outside of what this process sees.
     pub cgroup: Option<PathBuf>,
     /// The kernel's id of the cgroup.
     pub cgroup_id: u64,
@@ -110,37 +116,29 @@ impl Loader {
     /// A pin that cannot be read.
     pub fn status(&self) -> Result<Vec<PolicyStatus>> {
         let policies = Policies::all(&self.paths)?;
-        let ids: Vec<u64> = policies.iter().map(|(id, _)| *id).collect();
-        let found = self.mount.find_ids(&ids);
-        policies
-            .into_iter()
-            .map(|(id, policy)| {
-                let cgroup = found.iter().find(|(candidate, _)| *candidate == id).map(|(_, path)| path.clone());
-                self.policy_status(id, &policy, cgroup)
-            })
-            .collect()
+        policies.into_iter().map(|(id, policy)| self.policy_status(id, &policy, &self.mount.life(id))).collect()
     }
 
     /// The policy of one cgroup.
     ///
     /// # Errors
     /// A cgroup that does not exist, or a pin that cannot be read.
-    pub fn status_of(&self, cgroup: &std::path::Path) -> Result<Option<PolicyStatus>> {
+    pub fn status_of(&self, cgroup: &Path) -> Result<Option<PolicyStatus>> {
         let path = self.mount.resolve(cgroup)?;
         let id = cgroup::id(&path)?;
         match Policies::open(&self.paths)?.map(|policies| policies.get(id)).transpose()?.flatten() {
-            Some(policy) => self.policy_status(id, &policy, Some(path)).map(Some),
+            Some(policy) => self.policy_status(id, &policy, &Life::At(path)).map(Some),
             None => Ok(None),
         }
     }
 
-    /// Whether another ccactl is changing something at this moment.
+    /// Who is changing something at this moment, if anybody.
     #[must_use]
-    pub fn is_busy(&self) -> bool {
-        crate::recover::is_locked(&self.paths.lock())
+    pub fn busy(&self) -> Option<Holder> {
+        Change::holder(&self.paths.bpffs)
     }
 
-    fn policy_status(&self, id: u64, policy: &Policy, cgroup: Option<PathBuf>) -> Result<PolicyStatus> {
+    fn policy_status(&self, id: u64, policy: &Policy, life: &Life) -> Result<PolicyStatus> {
         let kernel_name = name_str(&policy.kernel_name).to_owned();
         let loaded = struct_ops::read(&self.paths, &kernel_name)?;
         let row = match &loaded {
@@ -148,7 +146,7 @@ impl Loader {
             None => Algorithm::by_kernel_name(&kernel_name),
         };
         let ours = self.paths.algorithm(&kernel_name).exists() || row.is_some();
-        let state = if cgroup.is_none() {
+        let state = if *life == Life::Removed {
             State::CgroupRemoved
         } else if !policy::is_attached(&self.paths, id)? {
             State::Detached
@@ -169,14 +167,19 @@ impl Loader {
         let tunables = row.map(|row| settings(row, loaded.as_ref())).unwrap_or_default();
         let attached_since = rfc3339(policy.attached_unix_ns);
         let enforce = policy.flags & POLICY_ENFORCE != 0;
-        let canary = (policy.canary_name[0] != 0).then(|| CanaryStatus {
-            kernel_name: name_str(&policy.canary_name).to_owned(),
-            share: f64::from(policy.canary_share) / f64::from(CANARY_ALL),
-            since: rfc3339(policy.canary_unix_ns),
-            is_watched: self.is_watched(id),
-        });
+        let canary = if policy.canary_name[0] == 0 {
+            None
+        } else {
+            Some(CanaryStatus {
+                kernel_name: name_str(&policy.canary_name).to_owned(),
+                share: f64::from(policy.canary_share) / f64::from(CANARY_ALL),
+                since: rfc3339(policy.canary_unix_ns),
+                is_watched: self.is_watched(id)?,
+                lease_left: lease::left(&self.paths, id)?,
+            })
+        };
         Ok(PolicyStatus {
-            cgroup,
+            cgroup: life.path().map(Path::to_owned),
             cgroup_id: id,
             algorithm,
             kernel_name,

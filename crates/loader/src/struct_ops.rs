@@ -16,9 +16,9 @@ use crate::time::unix_ns;
 use bytemuck::Zeroable;
 use ccactl_abi::layout::{Loaded, TunableValue, name_bytes, name_str};
 use ccactl_abi::{Algorithm, Tunable};
+use ccactl_host::lock;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapInfo, MapMut, MapType, Object};
 use siphasher::sip::SipHasher13;
-use std::fs;
 use std::hash::Hasher;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -114,7 +114,7 @@ fn register(paths: &Paths, kernel: Kernel, wanted: &Wanted<'_>) -> Result<()> {
     let mut object = load_object(paths, kernel, wanted)?;
     let (mut table, map_id) = table(&mut object, name)?;
     let folder = paths.algorithm(name);
-    fs::create_dir_all(&folder).map_err(Error::io(format!("cannot make {}", folder.display())))?;
+    lock::ensure_private(&folder)?;
     pin_record(&record(wanted, map_id), &loaded_path(paths, name))?;
     registration::attach(kernel, &mut table, name, &folder)
 }
@@ -155,7 +155,12 @@ fn load_object(paths: &Paths, kernel: Kernel, wanted: &Wanted<'_>) -> Result<Obj
         tunables: wanted.tunables,
         trace_pin: Some(&trace_pin),
     };
-    object::load(&settings, kernel)
+    let was_pinned = trace_pin.exists();
+    match object::load(&settings, kernel) {
+        // A recorder, which takes no lock, has made the map at the same moment.
+        Err(_) if !was_pinned && trace_pin.exists() => object::load(&settings, kernel),
+        loaded => loaded,
+    }
 }
 
 /// The struct_ops table of a loaded object, and its id.

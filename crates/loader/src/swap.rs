@@ -6,7 +6,6 @@ use crate::error::{Error, Result};
 use crate::fault;
 use crate::history::{self, History};
 use crate::loader::Loader;
-use crate::lock::Lock;
 use crate::migrate::{Migrator, Scope};
 use crate::outcome::SwapOutcome;
 use crate::policy::{self, Policies};
@@ -15,6 +14,7 @@ use crate::request::{Choice, LoadRequest};
 use crate::struct_ops;
 use crate::unload::UnloadOutcome;
 use ccactl_abi::layout::{NAME_LEN, POLICY_ENFORCE, POLICY_LEAVING, POLICY_LIVE_ECN, Past, Policy, name_str};
+use ccactl_host::state::Change;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -97,16 +97,14 @@ impl Loader {
         let choice = request.load.parse()?;
         choice.check_native()?;
         self.mount.resolve(&request.load.cgroup)?;
-        let _lock = Lock::take(&self.paths)?;
-        if !request.dry_run {
-            self.prepare(Except::Nothing)?;
+        if request.dry_run {
+            return self.rehearse(&choice, request);
         }
+        let lock = self.lock()?;
+        self.prepare(&lock, Except::Nothing)?;
         let target = self.target(&request.load.cgroup)?;
         self.refuse_during_canary(target.id, &target.path)?;
         let policy = self.swapped(&choice, request, &target)?;
-        if request.dry_run {
-            return self.rehearse(&choice, request, &target, &policy);
-        }
 
         if request.load.replace {
             self.remember(target.id, Some(&target.before))?;
@@ -126,7 +124,7 @@ impl Loader {
             let moved = self.transition(target.id, Some(&target.path), &policy);
             moved.map(|reconciled| outcome.with(&reconciled)).inspect_err(|_| self.go_back(&target))
         };
-        self.collect_after("swap");
+        self.collect_after(&lock, "swap");
         result
     }
 
@@ -137,15 +135,15 @@ impl Loader {
     /// [`Error::NoPolicy`], [`Error::NoHistory`], and those of [`Loader::swap`].
     pub fn rollback(&self, cgroup: &Path) -> Result<RollbackOutcome> {
         let id = cgroup::id(&self.mount.resolve(cgroup)?)?;
-        let _lock = Lock::take(&self.paths)?;
-        self.prepare(Except::Canary(id))?;
+        let lock = self.lock()?;
+        self.prepare(&lock, Except::Canary(id))?;
         let target = self.target(cgroup)?;
         let result = if target.before.canary_name[0] != 0 {
             self.end_canary(&target).map(RollbackOutcome::CanaryReverted)
         } else {
             self.restore(&target)
         };
-        self.collect_after("rollback");
+        self.collect_after(&lock, "rollback");
         result
     }
 
@@ -187,9 +185,9 @@ impl Loader {
     }
 
     /// What has to be in order before a change of a cgroup that has a policy.
-    pub(crate) fn prepare(&self, except: Except) -> Result<()> {
+    pub(crate) fn prepare(&self, lock: &Change, except: Except) -> Result<()> {
         self.recover(except)?;
-        self.collect_garbage()
+        self.collect_garbage(lock)
     }
 
     /// The policy that a cgroup has now.
@@ -235,22 +233,20 @@ impl Loader {
         Ok(if is_same { before } else { policy })
     }
 
-    /// What the swap would do: the iterator only looks, with the new policy in place of the present one.
-    fn rehearse(
-        &self,
-        choice: &Choice,
-        request: &SwapRequest,
-        target: &Target,
-        policy: &Policy,
-    ) -> Result<SwapOutcome> {
-        let outcome = SwapOutcome { dry_run: true, ..self.outcome(choice, target, policy) };
+    /// What the swap would do: the iterator only looks, with the new policy in place of the present one, and so
+    /// waits for nobody who changes something.
+    fn rehearse(&self, choice: &Choice, request: &SwapRequest) -> Result<SwapOutcome> {
+        let target = self.target(&request.load.cgroup)?;
+        self.refuse_during_canary(target.id, &target.path)?;
+        let policy = self.swapped(choice, request, &target)?;
+        let outcome = SwapOutcome { dry_run: true, ..self.outcome(choice, &target, &policy) };
         if request.scope == SwapScope::NewOnly {
             return Ok(outcome);
         }
         let mut policies = Policies::all(&self.paths)?;
         for (id, present) in &mut policies {
             if *id == target.id {
-                *present = *policy;
+                *present = policy;
             }
         }
         let scope = Scope::Policy { id: target.id, level: policy.level };
@@ -291,8 +287,8 @@ impl Loader {
     }
 
     /// The change itself is done; what stays registered is no failure of it.
-    pub(crate) fn collect_after(&self, operation: &str) {
-        if let Err(error) = self.collect_garbage() {
+    pub(crate) fn collect_after(&self, lock: &Change, operation: &str) {
+        if let Err(error) = self.collect_garbage(lock) {
             tracing::warn!("after the {operation}: {error}");
         }
         fault::point("collected");

@@ -5,7 +5,6 @@ use crate::change::Reconciled;
 use crate::error::{Error, Result};
 use crate::fault;
 use crate::loader::Loader;
-use crate::lock::Lock;
 use crate::names;
 use crate::outcome::{Counts, Verification};
 use crate::policy::Policies;
@@ -115,7 +114,7 @@ impl Loader {
         if let Some(name) = &options.restore_native {
             require_native(name)?;
         }
-        let _lock = Lock::take(&self.paths)?;
+        let lock = self.lock()?;
         if except != Except::Nothing {
             self.recover(except)?;
         }
@@ -125,7 +124,7 @@ impl Loader {
             let reconciled = self.take_back(id, &policy)?;
             removed.push(UnloadOutcome::new(id, &policy, &reconciled));
         }
-        self.collect_garbage()?;
+        self.collect_garbage(&lock)?;
         fault::point("collected");
         for outcome in &mut removed {
             outcome.still_in_use = struct_ops::read(&self.paths, &outcome.kernel_name)?.is_some()

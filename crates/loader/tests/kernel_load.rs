@@ -3,14 +3,14 @@
 mod common;
 
 use ccactl_abi::layout::{POLICY_ECN, Policy};
+use ccactl_host::state::Presence;
 use ccactl_loader::cgroup;
 use ccactl_loader::{Change, Error, LoadRequest, Loader, State};
 use common::drops::{Drop, Loss};
 use common::net::{Connection, LOOPBACK, algorithm_of, choose, in_own_netns};
 use common::{Host, attached_programs, registered};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
-use nix::fcntl::{Flock, FlockArg};
-use std::fs::{self, File};
+use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
 use std::thread;
@@ -305,14 +305,13 @@ fn the_trace_map_stays_while_a_recorder_runs() {
     let trace_map = paths.bpffs.join("cca_trace_map");
     let request = LoadRequest::new("reno", host.cgroup("a")).create(true).as_name(host.name("r"));
     host.loader.load(&request).unwrap();
-    let lock = File::create(paths.run.join("recorder.lock")).unwrap();
-    let recorder = Flock::lock(lock, FlockArg::LockShared).unwrap();
+    let recorder = Presence::announce(&paths.bpffs).unwrap();
     host.loader.unload(&host.cgroup("a")).unwrap();
     assert!(trace_map.exists());
-    let left: Vec<_> = fs::read_dir(&paths.bpffs).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left, ["cca_trace_map"]);
+    let mut left: Vec<_> = fs::read_dir(&paths.bpffs).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["cca_trace_map", "recorders"]);
     drop(recorder);
-    host.loader.unload_all().unwrap();
     host.assert_no_leftovers();
 }
 

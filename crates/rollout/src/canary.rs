@@ -39,11 +39,17 @@ pub struct CanaryRequest {
     pub min_flows: u64,
     /// Folder for the decision and its recording.
     pub evidence: PathBuf,
+    /// Should this process die, new connections get the baseline again after this time.
+    pub lease: Duration,
 }
 
 impl CanaryRequest {
     /// `--min-flows` unless the user says otherwise: with fewer, one odd connection is the whole figure.
     pub const DEFAULT_MIN_FLOWS: u64 = 5;
+    /// `--lease` unless the user says otherwise: long enough for a host that swaps, short beside a watch.
+    pub const DEFAULT_LEASE: Duration = Duration::from_secs(10);
+    /// Shorter, a busy host would lose its canaries; longer, it is no lease.
+    pub const LEASES: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3600);
 }
 
 /// What a caller shows while a canary is watched.
@@ -94,7 +100,7 @@ pub fn run(
     let interval = sampling_interval(plan.sockets, request.watch);
     let watch = Watch::record(loader, &plan.subject, &plan.choice, request.share, interval, &evidence.recording)?;
     let started = Clock::now().started_rfc3339();
-    let canary = match loader.start_canary(&request.swap, request.share.fraction()) {
+    let canary = match loader.start_canary(&request.swap, request.share.fraction(), request.lease) {
         Ok(canary) => canary,
         Err(error) => {
             // The recorder makes its file at the end; only then can it be removed.

@@ -32,6 +32,14 @@ pub enum Error {
         /// The shortest.
         needed: Duration,
     },
+    /// A lease that is none.
+    #[error("--lease {} s is out of range: expected {} s to {} s", found.as_secs_f64(), expected.start().as_secs(), expected.end().as_secs())]
+    Lease {
+        /// As asked.
+        found: Duration,
+        /// What can be.
+        expected: std::ops::RangeInclusive<Duration>,
+    },
     /// Figures of a handful of sockets say nothing.
     #[error(
         "canary with too few sockets: of {live} live ones that may move, {share} are {canary} for the canary and \
@@ -80,9 +88,11 @@ impl Error {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::Guard { .. } | Error::NoGuard | Error::WatchTooShort { .. } | Error::TooFewSockets { .. } => {
-                exit::USAGE
-            }
+            Error::Guard { .. }
+            | Error::NoGuard
+            | Error::WatchTooShort { .. }
+            | Error::Lease { .. }
+            | Error::TooFewSockets { .. } => exit::USAGE,
             Error::Evidence { cause, .. } if cause.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,
             Error::Evidence { .. } => exit::FAILURE,
             Error::NotReverted { source, .. } => source.exit_code(),

@@ -29,6 +29,9 @@ impl Plan {
         if request.watch < MIN_WATCH {
             return Err(Error::WatchTooShort { found: request.watch, needed: MIN_WATCH });
         }
+        if !CanaryRequest::LEASES.contains(&request.lease) {
+            return Err(Error::Lease { found: request.lease, expected: CanaryRequest::LEASES });
+        }
         let choice = request.swap.load.parse()?;
         // Whatever a swap would refuse is refused here, with the same words.
         let rehearsal = loader.swap(&SwapRequest { dry_run: true, scope: SwapScope::All, ..request.swap.clone() })?;

@@ -6,9 +6,7 @@ use crate::scope;
 use crate::share::Share;
 use ccactl_abi::Algorithm;
 use ccactl_abi::layout::Sample;
-use ccactl_collector::{
-    CgroupFilter, Clock, Drops, Every, HostPaths, KnownAlgorithm, Output, RecordOptions, Recorder, Tap,
-};
+use ccactl_collector::{CgroupFilter, Clock, Drops, Every, KnownAlgorithm, Output, RecordOptions, Recorder, Tap};
 use ccactl_loader::{Choice, Loader, PolicyStatus};
 use serde_json::json;
 use std::collections::{BTreeMap, HashSet};
@@ -74,8 +72,8 @@ impl Watch {
             level: loader.mount().level(&subject.cgroup),
         });
         options.every = Every::Interval(interval);
-        // Where the loader keeps its state, so that both of them share the map of traces and the locks.
-        options.paths = HostPaths { bpffs: loader.paths().bpffs.clone(), run: loader.paths().run.clone() };
+        // Where the loader keeps its state, so that both of them share the map of traces.
+        options.bpffs.clone_from(&loader.paths().bpffs);
         options.loaded = known_algorithms(&loader.status()?, canary);
         let groups_json = json!({ "canary": canary.kernel_name(), "baseline": subject.baseline, "share": share });
         options.metadata = BTreeMap::from([("ccactl.canary".to_owned(), groups_json.to_string())]);

@@ -20,7 +20,6 @@ use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 
 const BYTES: usize = 5_000_000;
 /// Most frugal answers to 0.1 % loss, a scavenger's at a low rate included, are done long before; a stalled flow never is.
@@ -110,7 +109,6 @@ struct Registered {
     name: String,
     loader: Loader,
     cgroup: PathBuf,
-    _run: TempDir,
 }
 
 impl Registered {
@@ -119,15 +117,10 @@ impl Registered {
         let tag = id.to_string().replace('-', "_");
         let serial = tag.rsplit('_').next().expect("an id ends with its serial");
         let name = format!("l{:x}_{serial}", std::process::id());
-        let run = tempfile::tempdir().expect("a temporary folder");
-        let paths = Paths {
-            bpffs: format!("/sys/fs/bpf/ccactl-test-{tag}").into(),
-            run: run.path().to_owned(),
-            ..Paths::default()
-        };
+        let paths = Paths { bpffs: format!("/sys/fs/bpf/ccactl-test-{tag}").into(), ..Paths::default() };
         let loader = Loader::with_paths(paths).unwrap_or_else(|error| panic!("{error}"));
         let cgroup = loader.mount().path().join(format!("{PREFIX}-test-{tag}"));
-        let registered = Self { name, loader, cgroup, _run: run };
+        let registered = Self { name, loader, cgroup };
         let request = LoadRequest::new(algorithm.name, &registered.cgroup).create(true).as_name(&registered.name);
         registered.loader.load(&request).unwrap_or_else(|error| panic!("{error}"));
         registered

@@ -3,14 +3,12 @@
 use super::{canary_view, output};
 use anyhow::{Context, Result};
 use ccactl_collector::parse_duration;
+use ccactl_host::interrupt;
 use ccactl_loader::{Loader, SwapRequest};
 use ccactl_rollout::canary::{self, CanaryRequest};
 use ccactl_rollout::{Error, Guard, Share, default_evidence_dir};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// The options that make a swap a guarded one.
@@ -33,6 +31,9 @@ pub struct Args {
     /// Folder for the decision and its recording [default: /var/lib/ccactl/canary]
     #[arg(long, value_name = "DIR", requires = "canary")]
     evidence: Option<PathBuf>,
+    /// Should ccactl die while it watches, new connections get the former algorithm again after this time
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration, requires = "canary")]
+    lease: Duration,
 }
 
 impl Args {
@@ -46,6 +47,7 @@ impl Args {
             guards: self.revert_if.iter().map(|text| guard(text)).collect::<Result<_, _>>()?,
             min_flows: self.min_flows,
             evidence: self.evidence.clone().unwrap_or_else(default_evidence_dir),
+            lease: self.lease,
         }))
     }
 }
@@ -57,11 +59,8 @@ fn guard(text: &str) -> Result<Guard, Error> {
 
 /// Watches a canary to its decision. Signals take it back.
 pub fn run(loader: &Loader, request: &CanaryRequest, json: bool) -> Result<ExitCode> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // Not even a second signal ends ccactl at once: then nobody would take the canary back.
-        signal_hook::flag::register(signal, Arc::clone(&interrupted)).context("cannot handle signals")?;
-    }
+    // Not even a second signal ends ccactl at once: then nobody would take the canary back.
+    let interrupted = interrupt::on_signals().context("cannot handle signals")?;
     let mut progress = canary_view::Progress::new(request);
     let decision = canary::run(loader, request, &interrupted, &mut |event| progress.show(&event));
     progress.finish();

@@ -2,6 +2,7 @@
 
 use super::output;
 use anyhow::Result;
+use ccactl_host::lock::Holder;
 use ccactl_loader::{Census, Loader, PolicyCensus, PolicyStatus, State};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -36,6 +37,8 @@ struct CanaryRow {
     share: f64,
     since: String,
     watched: bool,
+    /// How long new connections go on getting it unless the watcher renews its lease; null when it has run out.
+    lease_s: Option<f64>,
 }
 
 /// Live sockets that the policy decides about, as read from the kernel now.
@@ -56,7 +59,7 @@ struct SocketsRow {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let loader = Loader::open()?;
-    let busy = loader.is_busy();
+    let busy = loader.busy();
     let policies = loader.status()?;
     let census = loader.census()?;
     let rows: Vec<Row> = policies.iter().map(|status| row(&loader, status, &census)).collect();
@@ -70,7 +73,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         print(&rows, &policies)?;
     }
     for row in &rows {
-        for remark in remarks(row, busy) {
+        for remark in remarks(row, busy.as_ref()) {
             println!("{remark}");
         }
     }
@@ -147,6 +150,7 @@ fn row(loader: &Loader, status: &PolicyStatus, census: &Census) -> Row {
             share: canary.share,
             since: canary.since.clone(),
             watched: canary.is_watched,
+            lease_s: canary.lease_left.map(|left| left.as_secs_f64()),
         }),
         sockets: census.policies.get(&status.cgroup_id).map(sockets).unwrap_or_default(),
     }
@@ -167,7 +171,7 @@ fn sockets(census: &PolicyCensus) -> SocketsRow {
 }
 
 /// What is worth knowing about a policy beyond its line, with what to do.
-fn remarks(row: &Row, busy: bool) -> Vec<String> {
+fn remarks(row: &Row, busy: Option<&Holder>) -> Vec<String> {
     let (id, cgroup) = (row.cgroup_id, name_of(row));
     let mut remarks = Vec::new();
     match row.state {
@@ -175,8 +179,8 @@ fn remarks(row: &Row, busy: bool) -> Vec<String> {
         "cgroup-removed" => {
             remarks.push(format!("cgroup {id} was removed: `ccactl unload --id {id}`, or the next change, clears its policy"));
         }
-        "moving" | "leaving" if busy => {
-            remarks.push(format!("{cgroup}: another ccactl is at work"));
+        "moving" | "leaving" if let Some(holder) = busy => {
+            remarks.push(format!("{cgroup}: {holder} is at work"));
         }
         "moving" => remarks.push(format!(
             "{cgroup}: moving its live sockets was interrupted: the next change of any policy completes it, `ccactl \
@@ -187,14 +191,19 @@ fn remarks(row: &Row, busy: bool) -> Vec<String> {
         )),
         state => remarks.push(format!("cgroup {id} is {state}: the same `ccactl load` again repairs it")),
     }
-    if let Some(canary) = &row.canary {
+    // A removed cgroup gets no new sockets, whoever watches it.
+    if let Some(canary) = row.canary.as_ref().filter(|_| row.state != "cgroup-removed") {
         let share = canary.share * 100.0;
         let fate = if canary.watched {
             "is being watched".to_owned()
         } else {
+            let new = match canary.lease_s {
+                Some(left) => format!("new connections get the former algorithm again in {left:.0} s"),
+                None => "new connections get the former algorithm again".to_owned(),
+            };
             format!(
-                "is watched by nobody any more: `ccactl rollback --cgroup {cgroup}` reverts it, as the next change of any \
-                 policy does"
+                "is watched by nobody any more: {new}; `ccactl rollback --cgroup {cgroup}` takes the open ones back, as the \
+                 next change of any policy does"
             )
         };
         remarks.push(format!(

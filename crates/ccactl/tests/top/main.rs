@@ -12,7 +12,6 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, Output, Stdio};
-use tempfile::TempDir;
 use terminal::OnTerminal;
 use traffic::Traffic;
 
@@ -21,7 +20,6 @@ const LEAVE: &str = "\x1b[?1049l";
 
 /// Folders, a cgroup and a kernel name that only one test uses.
 struct Host {
-    run: TempDir,
     bpffs: PathBuf,
     cgroup: String,
     name: String,
@@ -36,7 +34,6 @@ impl Host {
         }
         let tag = format!("{:x}{test}", process::id());
         Some(Host {
-            run: TempDir::new().unwrap(),
             bpffs: format!("/sys/fs/bpf/ccactl-test-{tag}").into(),
             cgroup: format!("/ccactl-test-{tag}"),
             name: format!("t{tag}"),
@@ -45,7 +42,7 @@ impl Host {
 
     fn ccactl(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ccactl"));
-        command.args(args).env("CCACTL_BPFFS", &self.bpffs).env("CCACTL_RUN", self.run.path()).stdin(Stdio::null());
+        command.args(args).env("CCACTL_BPFFS", &self.bpffs).stdin(Stdio::null());
         command
     }
 

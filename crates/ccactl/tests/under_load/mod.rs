@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// With state of its own on the host.
-pub fn ccactl(bpffs: &Path, files: &Path) -> Command {
+pub fn ccactl(bpffs: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ccactl"));
-    command.env("CCACTL_BPFFS", bpffs).env("CCACTL_RUN", files.join("run")).stdin(Stdio::null());
+    command.env("CCACTL_BPFFS", bpffs).stdin(Stdio::null());
     command
 }
 

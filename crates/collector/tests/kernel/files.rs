@@ -111,7 +111,7 @@ fn an_error_before_the_start_leaves_nothing() {
     assert!(matches!(error(with_output(host.file(""))), Error::NotAFile { .. }));
 
     let mut options = host.options("x.parquet");
-    options.paths.bpffs = host.file("not-a-bpffs");
+    options.bpffs = host.file("not-a-bpffs");
     assert!(matches!(error(options), Error::State { .. }));
     let mut options = host.options("x.parquet");
     options.buffer_bytes = 100;

@@ -1,6 +1,6 @@
 //! A corner of the host for one test: cgroup, bpffs folder, locks and files, removed with the value.
 
-use ccactl_collector::{CgroupFilter, HostPaths, Output, RecordOptions};
+use ccactl_collector::{CgroupFilter, Output, RecordOptions};
 use nix::unistd::geteuid;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -21,7 +21,7 @@ pub fn host(name: &str) -> Option<Host> {
 
 pub struct Host {
     files: TempDir,
-    paths: HostPaths,
+    bpffs: PathBuf,
     pub cgroup: Cgroup,
 }
 
@@ -29,8 +29,8 @@ impl Host {
     fn new(name: &str) -> Host {
         let unique = format!("ccactl-test-{}-{name}", std::process::id());
         let files = TempDir::new().unwrap();
-        let paths = HostPaths { bpffs: Path::new("/sys/fs/bpf").join(&unique), run: files.path().join("run") };
-        Host { files, paths, cgroup: Cgroup::new(cgroup2_mount().join(unique), 1) }
+        let bpffs = Path::new("/sys/fs/bpf").join(&unique);
+        Host { files, bpffs, cgroup: Cgroup::new(cgroup2_mount().join(unique), 1) }
     }
 
     /// A path for a file of this test.
@@ -41,19 +41,19 @@ impl Host {
     /// Options for a recording of this host's cgroup to `file`.
     pub fn options(&self, file: &str) -> RecordOptions {
         let mut options = RecordOptions::new(Output::File(self.file(file)));
-        options.paths = self.paths.clone();
+        options.bpffs.clone_from(&self.bpffs);
         options.cgroup = Some(self.cgroup.filter());
         options
     }
 
     /// The pin of the trace map.
     pub fn trace_map(&self) -> PathBuf {
-        self.paths.bpffs.join("cca_trace_map")
+        self.bpffs.join("cca_trace_map")
     }
 
     /// The folder of the pins.
     pub fn bpffs(&self) -> &Path {
-        &self.paths.bpffs
+        &self.bpffs
     }
 }
 
@@ -61,7 +61,7 @@ impl Drop for Host {
     fn drop(&mut self) {
         // The recorders have removed it; after a failure they may not have come to that.
         let _ = fs::remove_file(self.trace_map());
-        let _ = fs::remove_dir(&self.paths.bpffs);
+        let _ = fs::remove_dir(&self.bpffs);
     }
 }
 

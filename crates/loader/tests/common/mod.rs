@@ -17,7 +17,6 @@ use std::process::{self, Command};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 
 /// Tests move their whole process between cgroups, so only one at a time.
 static SERIAL: Mutex<()> = Mutex::new(());
@@ -29,7 +28,6 @@ pub struct Host {
     base: PathBuf,
     home: PathBuf,
     tag: String,
-    _run: TempDir,
     _serial: MutexGuard<'static, ()>,
 }
 
@@ -45,18 +43,13 @@ impl Host {
             return None;
         }
         let serial = SERIAL.lock().unwrap_or_else(PoisonError::into_inner);
-        let run = tempfile::tempdir().unwrap();
         let tag = format!("{:x}{:x}", process::id(), COUNTER.fetch_add(1, Ordering::Relaxed));
-        let paths = Paths {
-            bpffs: format!("/sys/fs/bpf/ccactl-test-{tag}").into(),
-            run: run.path().to_owned(),
-            ..Paths::default()
-        };
+        let paths = Paths { bpffs: format!("/sys/fs/bpf/ccactl-test-{tag}").into(), ..Paths::default() };
         let loader = Loader::with_paths(paths).unwrap();
         let base = loader.mount().path().join(format!("ccactl-test-{tag}"));
         fs::create_dir(&base).unwrap();
         let home = loader.mount().path().join(own_cgroup().trim_start_matches('/'));
-        Some(Self { loader, base, home, tag, _run: run, _serial: serial })
+        Some(Self { loader, base, home, tag, _serial: serial })
     }
 
     /// [`Host::new`] for one algorithm; `None` as well when `CCACTL_ALGORITHMS=a,b` is set and it is not among them.

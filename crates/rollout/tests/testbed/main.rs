@@ -147,11 +147,7 @@ impl Host {
         let id = RunId::new().to_string();
         let serial = id.rsplit('-').next().expect("an id ends with its serial").to_owned();
         let dir = tempfile::tempdir().expect("a temporary folder");
-        let paths = Paths {
-            bpffs: format!("/sys/fs/bpf/ccactl-test-{id}").into(),
-            run: dir.path().join("run"),
-            ..Paths::default()
-        };
+        let paths = Paths { bpffs: format!("/sys/fs/bpf/ccactl-test-{id}").into(), ..Paths::default() };
         let loader = Loader::with_paths(paths).unwrap_or_else(|error| panic!("{error}"));
         let cgroup = loader.mount().path().join(format!("{PREFIX}-test-{id}"));
         let baseline = format!("ro{:x}_{serial}", std::process::id());
@@ -175,6 +171,7 @@ impl Host {
                 .collect(),
             min_flows: MIN_FLOWS,
             evidence: self.dir.path().join("evidence"),
+            lease: CanaryRequest::DEFAULT_LEASE,
         }
     }
 

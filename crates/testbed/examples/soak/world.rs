@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tempfile::TempDir;
 
 /// Algorithms that take turns: loss, model and delay.
 pub const ALGORITHMS: [&str; 5] = ["cubic", "bbr", "bbrv2", "vegas", "f-bbrv2"];
@@ -34,7 +33,6 @@ pub struct World {
     pub loader: Loader,
     cgroup: Cgroup,
     _parent: Cgroup,
-    _run: TempDir,
     program: PathBuf,
     tag: String,
     interrupted: Arc<AtomicBool>,
@@ -53,9 +51,8 @@ impl World {
             std::env::var_os("CCACTL").map(PathBuf::from).ok_or("CCACTL is not set: `cargo xtask soak` does")?;
         let id = RunId::new();
         let tag = format!("s{:x}", std::process::id());
-        let run = tempfile::tempdir()?;
         let bpffs = PathBuf::from(format!("/sys/fs/bpf/ccactl-soak-{tag}"));
-        let loader = Loader::with_paths(Paths { bpffs, run: run.path().to_owned(), ..Paths::default() })?;
+        let loader = Loader::with_paths(Paths { bpffs, ..Paths::default() })?;
         // Names by which `ccactl bench clean` finds what a killed soak leaves.
         let parent = Cgroup::create(loader.mount().path().join(format!("{PREFIX}-bench-{id}")))?;
         let cgroup = Cgroup::create(parent.path().join("load"))?;
@@ -78,7 +75,7 @@ impl World {
             signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
         }
         let load = CheckedLoad::start(&program, id, &options, &cgroup)?;
-        Ok(Self { load, loader, cgroup, _parent: parent, _run: run, program, tag, interrupted })
+        Ok(Self { load, loader, cgroup, _parent: parent, program, tag, interrupted })
     }
 
     /// An error after SIGINT or SIGTERM, so that everything is removed on the way out.
@@ -133,7 +130,7 @@ impl World {
     pub fn ccactl(&self, args: &[OsString]) -> Command {
         let mut command = Command::new(&self.program);
         let paths = self.loader.paths();
-        command.args(args).env("CCACTL_BPFFS", &paths.bpffs).env("CCACTL_RUN", &paths.run).stdin(Stdio::null());
+        command.args(args).env("CCACTL_BPFFS", &paths.bpffs).stdin(Stdio::null());
         command
     }
 

@@ -103,9 +103,8 @@ fn measure(connections: u32, pairs: usize, repeats: u32) -> Result<Times> {
     let program = std::env::var_os("CCACTL").map(PathBuf::from).ok_or("CCACTL is not set: `cargo xtask bench` does")?;
     let id = RunId::new();
     let tag = format!("b{:x}", std::process::id());
-    let run = tempfile::tempdir()?;
     let bpffs = PathBuf::from(format!("/sys/fs/bpf/ccactl-bench-{tag}"));
-    let loader = Loader::with_paths(Paths { bpffs, run: run.path().to_owned(), ..Paths::default() })?;
+    let loader = Loader::with_paths(Paths { bpffs, ..Paths::default() })?;
     // Names by which `ccactl bench clean` finds what a killed bench leaves.
     let parent = Cgroup::create(loader.mount().path().join(format!("{PREFIX}-bench-{id}")))?;
     let cgroup = Cgroup::create(parent.path().join("load"))?;
@@ -162,7 +161,7 @@ impl Drop for Unload<'_> {
 fn command(program: &PathBuf, loader: &Loader, request: &LoadRequest) -> Result<Duration> {
     let mut command = Command::new(program);
     let paths = loader.paths();
-    command.env("CCACTL_BPFFS", &paths.bpffs).env("CCACTL_RUN", &paths.run).stdin(Stdio::null()).stdout(Stdio::null());
+    command.env("CCACTL_BPFFS", &paths.bpffs).stdin(Stdio::null()).stdout(Stdio::null());
     command.args(["swap", &request.algorithm, "--as"]).args(&request.as_name).arg("--cgroup").arg(&request.cgroup);
     let before = Instant::now();
     let status = command.status()?;
