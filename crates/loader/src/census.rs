@@ -8,6 +8,7 @@ use crate::outcome::Counts;
 use crate::policy::Policies;
 use crate::sockets::{SocketOutcome, SocketReport};
 use ccactl_abi::layout::{SOCKET_MARKED, Socket, name_str};
+use ccactl_host::state::Change;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -31,6 +32,8 @@ pub struct Census {
     pub elsewhere: BTreeMap<String, u64>,
     /// Sockets of no policy that carry a note of ccactl, because it has given them back what they had.
     pub noted: u64,
+    /// Whether such notes are kept although no open socket has one any more.
+    pub has_stale_notes: bool,
 }
 
 impl Loader {
@@ -53,6 +56,11 @@ impl Loader {
                 None => census.noted += u64::from(socket.flags & SOCKET_MARKED != 0),
             }
         }
+        census.has_stale_notes = by_policy.is_empty()
+            && census.noted == 0
+            && census.elsewhere.is_empty()
+            && self.paths.marks().exists()
+            && Change::holder(&self.paths.bpffs).is_none();
         census.policies = by_policy.into_iter().map(|(id, sockets)| (id, PolicyCensus::of(&sockets))).collect();
         Ok(census)
     }

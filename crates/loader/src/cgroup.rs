@@ -12,6 +12,8 @@ use std::path::{Component, Path, PathBuf};
 
 /// Inode number of the root of the hierarchy. Any other root of a mount is that of a part.
 const ROOT_ID: u64 = 1;
+/// `NAME_MAX` of include/uapi/linux/limits.h. A longer name is merely "not found" on a cgroup file system.
+const NAME_MAX: usize = 255;
 /// `FILEID_KERNFS` of include/linux/exportfs.h: the handle of a cgroup is its id.
 const FILEID_KERNFS: libc::c_int = 0xfe;
 
@@ -93,7 +95,7 @@ impl Mount {
     /// below it.
     ///
     /// # Errors
-    /// A path on cgroup1, the root, or one that leaves the mount.
+    /// A path on cgroup1, the root, one that leaves the mount, or a name that is too long.
     pub fn locate(&self, given: &Path) -> Result<PathBuf> {
         if let Some(v1) = self.v1.iter().find(|v1| given.starts_with(v1) && !given.starts_with(&self.path)) {
             return Err(Error::CgroupOnV1 { path: given.to_owned(), v1: v1.clone(), v2: self.path.clone() });
@@ -108,6 +110,10 @@ impl Mount {
         let mut path = self.path.clone();
         for component in relative.components() {
             match component {
+                Component::Normal(name) if name.len() > NAME_MAX => {
+                    let name = name.to_string_lossy().into_owned();
+                    return Err(Error::CgroupName { length: name.len(), name });
+                }
                 Component::Normal(name) => path.push(name),
                 Component::RootDir | Component::CurDir => {}
                 Component::ParentDir | Component::Prefix(_) => return Err(elsewhere()),
@@ -129,8 +135,7 @@ impl Mount {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(Error::CgroupMissing { path, can_create: false });
             }
-            // A name that is too long, for one, which nobody can make either.
-            Err(error) => return Err(Error::io(format!("no cgroup {} can be", path.display()))(error)),
+            Err(error) => return Err(Error::io(format!("cannot look at the cgroup {}", path.display()))(error)),
             Ok(_) => {}
         }
         if !path.join("cgroup.procs").exists() {

@@ -97,6 +97,8 @@ pub enum Error {
     CgroupElsewhere { path: PathBuf, v2: PathBuf },
     #[error("the root cgroup covers the whole host: choose a cgroup below {}", v2.display())]
     CgroupIsRoot { v2: PathBuf },
+    #[error("no cgroup can have a name of {length} bytes ({}…): expected at most 255", name.chars().take(20).collect::<String>())]
+    CgroupName { name: String, length: usize },
     #[error("{} is not a cgroup: expected a directory with cgroup.procs", path.display())]
     NotACgroup { path: PathBuf },
     #[error("no policy with cgroup id {id}; `ccactl status` shows all of them")]
@@ -158,6 +160,7 @@ impl Error {
             | Self::CgroupOnV1 { .. }
             | Self::CgroupElsewhere { .. }
             | Self::CgroupIsRoot { .. }
+            | Self::CgroupName { .. }
             | Self::NotACgroup { .. }
             | Self::NoSuchPolicy { .. }
             | Self::NoPolicy { .. }

@@ -23,7 +23,7 @@ pub const POINTS: &[&str] = &[
 ];
 
 /// Kills this process with SIGKILL when `CCACTL_FAULT` names the point, or names it with a count: `moving:3` is the
-/// third time that it is passed.
+/// third time that it is passed. With `CCACTL_FAULT_STOPS` it is stopped there (SIGSTOP) and goes on with SIGCONT.
 #[cfg(feature = "fault-injection")]
 pub(crate) fn point(name: &'static str) {
     use nix::sys::signal::{Signal, raise};
@@ -36,7 +36,8 @@ pub(crate) fn point(name: &'static str) {
         (wanted, count.parse().expect("CCACTL_FAULT is NAME or NAME:COUNT"))
     });
     if wanted == name && PASSED.fetch_add(1, Ordering::Relaxed) + 1 == count {
-        let _ = raise(Signal::SIGKILL);
+        let stops = std::env::var_os("CCACTL_FAULT_STOPS").is_some();
+        let _ = raise(if stops { Signal::SIGSTOP } else { Signal::SIGKILL });
     }
 }
 

@@ -133,7 +133,9 @@ impl Loader {
 
     /// Every live socket of this host with a policy, a mark, or an algorithm in BPF.
     pub(crate) fn touched_sockets(&self) -> Result<Vec<Socket>> {
-        if !self.paths.marks().exists() && bpffs::names(&self.paths.algorithms())?.is_empty() {
+        if policy::shared_map(&self.paths, &self.paths.marks())?.is_none()
+            && bpffs::names(&self.paths.algorithms())?.is_empty()
+        {
             return Ok(Vec::new());
         }
         Ok(Migrator::load(&self.paths, Scope::All, None)?.look()?.sockets)

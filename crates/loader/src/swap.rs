@@ -159,7 +159,12 @@ impl Loader {
         let past = entries.next().ok_or_else(no_history)?;
         if history::is_none(&past) {
             let reconciled = self.take_back(target.id, &target.before)?;
-            return Ok(RollbackOutcome::Removed(UnloadOutcome::new(target.id, &target.before, &reconciled)));
+            return Ok(RollbackOutcome::Removed(UnloadOutcome::new(
+                target.id,
+                Some(target.path.clone()),
+                &target.before,
+                &reconciled,
+            )));
         }
         let choice = choice_of(&past);
         choice.check_native()?;

@@ -12,7 +12,7 @@ use crate::recover::Except;
 use crate::request::require_native;
 use crate::struct_ops;
 use ccactl_abi::layout::{NAME_LEN, POLICY_LEAVING, Policy, name_bytes, name_str};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How a policy is to be taken back.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub struct UnloadOptions {
 /// Result of [`Loader::unload`], one per policy that was removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnloadOutcome {
+    /// Directory of the cgroup, unless it was removed.
+    pub cgroup: Option<PathBuf>,
     /// The kernel's id of the cgroup.
     pub cgroup_id: u64,
     /// Kernel name that its new sockets got until now.
@@ -37,8 +39,9 @@ pub struct UnloadOutcome {
 }
 
 impl UnloadOutcome {
-    pub(crate) fn new(cgroup_id: u64, policy: &Policy, reconciled: &Reconciled) -> Self {
+    pub(crate) fn new(cgroup_id: u64, cgroup: Option<PathBuf>, policy: &Policy, reconciled: &Reconciled) -> Self {
         Self {
+            cgroup,
             cgroup_id,
             kernel_name: name_str(&policy.kernel_name).to_owned(),
             counts: Counts::of(&reconciled.sockets),
@@ -122,7 +125,7 @@ impl Loader {
         let mut removed = Vec::new();
         for (id, policy) in leaving {
             let reconciled = self.take_back(id, &policy)?;
-            removed.push(UnloadOutcome::new(id, &policy, &reconciled));
+            removed.push(UnloadOutcome::new(id, self.path_of(id), &policy, &reconciled));
         }
         self.collect_garbage(&lock)?;
         fault::point("collected");

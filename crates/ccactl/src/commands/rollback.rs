@@ -38,7 +38,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         output::json(&match &outcome {
             RollbackOutcome::Restored(outcome) => Row::Restored(SwapRow::of(&loader, outcome)),
             RollbackOutcome::CanaryReverted(outcome) => Row::CanaryReverted(SwapRow::of(&loader, outcome)),
-            RollbackOutcome::Removed(outcome) => Row::Removed(UnloadRow::of(outcome)),
+            RollbackOutcome::Removed(outcome) => Row::Removed(UnloadRow::of(&loader, outcome)),
         })?;
         return Ok(sockets_view::exit(is_complete));
     }

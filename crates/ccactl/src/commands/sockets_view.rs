@@ -89,6 +89,8 @@ impl SwapRow {
 /// A policy that was taken back, as JSON.
 #[derive(Serialize)]
 pub struct UnloadRow {
+    /// Null when the cgroup was removed.
+    cgroup: Option<String>,
     cgroup_id: u64,
     kernel_name: String,
     sockets: Counts,
@@ -98,8 +100,9 @@ pub struct UnloadRow {
 }
 
 impl UnloadRow {
-    pub fn of(outcome: &UnloadOutcome) -> Self {
+    pub fn of(loader: &Loader, outcome: &UnloadOutcome) -> Self {
         Self {
+            cgroup: outcome.cgroup.as_ref().map(|path| loader.mount().display(path)),
             cgroup_id: outcome.cgroup_id,
             kernel_name: outcome.kernel_name.clone(),
             sockets: outcome.counts.clone(),

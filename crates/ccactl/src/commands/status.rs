@@ -80,6 +80,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
     for (name, count) in &census.elsewhere {
         println!("{count} sockets outside of every policy have {name}; it stays registered until the last is closed");
     }
+    if census.has_stale_notes {
+        println!("notes on sockets that are closed by now are left in bpffs: `ccactl unload --all` removes them");
+    }
     if census.noted > 0 {
         println!(
             "{} open sockets carry a note that ccactl gave them back what they had; the notes go with the sockets",

@@ -5,7 +5,7 @@ use super::sockets_view::{self, UnloadRow};
 use anyhow::{Context, Result};
 use ccactl_loader::{Loader, UnloadOptions, UnloadOutcome};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
@@ -45,22 +45,20 @@ pub fn run(args: Args) -> Result<ExitCode> {
     }
     let is_complete = removed.iter().all(UnloadOutcome::is_complete);
     if args.json {
-        output::json(&removed.iter().map(UnloadRow::of).collect::<Vec<_>>())?;
+        output::json(&removed.iter().map(|outcome| UnloadRow::of(&loader, outcome)).collect::<Vec<_>>())?;
     } else {
-        print(&loader, args.cgroup.as_deref(), &removed)?;
+        print(&loader, &removed)?;
     }
     Ok(sockets_view::exit(is_complete))
 }
 
-fn print(loader: &Loader, cgroup: Option<&Path>, removed: &[UnloadOutcome]) -> Result<()> {
+fn print(loader: &Loader, removed: &[UnloadOutcome]) -> Result<()> {
     if removed.is_empty() {
         println!("no policy to unload, nothing changed");
     }
     for outcome in removed {
-        let cgroup = match cgroup {
-            Some(path) => loader.mount().display(&loader.mount().locate(path)?),
-            None => format!("cgroup {}", outcome.cgroup_id),
-        };
+        let path = outcome.cgroup.as_ref().map(|path| loader.mount().display(path));
+        let cgroup = path.unwrap_or_else(|| format!("cgroup {}, which was removed", outcome.cgroup_id));
         let name = &outcome.kernel_name;
         println!("{cgroup}: new sockets no longer get {name}");
         if outcome.counts.total() > 0 {

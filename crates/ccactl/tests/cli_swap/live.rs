@@ -39,6 +39,14 @@ impl Live {
         Self { listeners, ends, sent: 0, _serial: serial }
     }
 
+    /// Opens more of them.
+    pub fn open_more(&mut self, host: &Host, connections: usize) {
+        let home = own_cgroup();
+        enter(&host.directory());
+        self.ends.extend((0..connections).map(|index| connect(&self.listeners[index % self.listeners.len()])));
+        enter(&home);
+    }
+
     /// How many sockets there are.
     pub fn sockets(&self) -> u64 {
         (self.listeners.len() + 2 * self.ends.len()) as u64
