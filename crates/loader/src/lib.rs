@@ -30,6 +30,7 @@ mod history;
 mod libbpf_log;
 mod loader;
 mod lock;
+mod mended;
 mod migrate;
 mod names;
 mod netns;
