@@ -238,8 +238,8 @@ pub struct Policy {
     pub flags: u32,
     /// Share of the canary, of [`CANARY_ALL`].
     pub canary_share: u32,
-    /// Explicit padding.
-    pub pad: u32,
+    /// Times that `apply --watch` has put it back after another hand changed it; for people, nothing in the kernel reads it.
+    pub mended: u32,
 }
 
 /// [`Policy::canary_share`] of all sockets.

@@ -1,9 +1,13 @@
 //! `ccactl`: load, attach, record, report and test TCP congestion control written in BPF.
 
+// Nothing goes to a terminal but through `ccactl_host::terminal`, which makes it fit.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod commands;
 mod exit;
 mod log;
 
+use ccactl_host::{err, errln, terminal};
 use clap::{Parser, Subcommand};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use std::process::ExitCode;
@@ -77,11 +81,11 @@ fn end_quietly_on_a_closed_pipe() {
 }
 
 fn main() -> ExitCode {
-    tracing_subscriber::fmt()
-        .with_writer(|| log::Log)
-        .with_env_filter(tracing_subscriber::EnvFilter::try_from_env("CCACTL_LOG").unwrap_or_else(|_| "warn".into()))
-        .init();
-    let command = Cli::parse().command;
+    log::begin();
+    let command = match Cli::try_parse() {
+        Ok(cli) => cli.command,
+        Err(error) => return complain(&error),
+    };
     if command.only_prints() {
         end_quietly_on_a_closed_pipe();
     }
@@ -107,11 +111,24 @@ fn main() -> ExitCode {
         Command::Flow(args) => commands::flow::run(args),
         Command::Guest => commands::guest::run(),
     };
+    let result = result.and_then(|code| match terminal::failure() {
+        None => Ok(code),
+        Some(error) => Err(anyhow::Error::new(error).context("cannot write to standard output")),
+    });
     match result {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("ccactl: {error:#}");
+            errln!("ccactl: {error:#}");
             ExitCode::from(exit::code_of(&error))
         }
     }
+}
+
+/// What clap says. It quotes the arguments, and a shell makes arguments of the names of files.
+fn complain(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        error.exit();
+    }
+    err!("{}", error.render());
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(ccactl_abi::exit::USAGE))
 }

@@ -4,38 +4,49 @@ use crate::error::FileError;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+/// Characters of a message: it quotes the file, where one value may be as long as the file.
+const MAX_MESSAGE: usize = 500;
+/// Characters of one name in the path of a field.
+const MAX_NAME: usize = 100;
+
 /// The text and where it came from.
-#[derive(Clone, Copy)]
 pub(crate) struct Document<'a> {
-    pub(crate) origin: &'a str,
-    pub(crate) text: &'a str,
+    origin: &'a str,
+    text: &'a str,
+    /// Where each line ends, bytes; found once, as every table has a line.
+    ends: Vec<usize>,
 }
 
 impl<'a> Document<'a> {
+    /// A text; `origin` is the file name that errors show.
+    pub(crate) fn new(origin: &'a str, text: &'a str) -> Self {
+        Self { origin, text, ends: text.match_indices('\n').map(|(offset, _)| offset).collect() }
+    }
+
     /// Parses the document as a whole; syntax errors have no field.
-    pub(crate) fn parse(self) -> Result<Spanned<DeTable<'a>>, FileError> {
+    pub(crate) fn parse(&self) -> Result<Spanned<DeTable<'a>>, FileError> {
         DeTable::parse(self.text).map_err(|error| {
             let line = self.line(error.span().map_or(0, |span| span.start));
             // One line, whatever the parser writes.
             let message = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
-            FileError::Syntax { origin: self.origin.to_owned(), line, message }
+            FileError::Syntax { origin: self.origin.to_owned(), line, message: shortened(&message, MAX_MESSAGE) }
         })
     }
 
     /// Line of a byte offset, from 1.
-    pub(crate) fn line(self, offset: usize) -> usize {
-        self.text.as_bytes()[..offset.min(self.text.len())].iter().filter(|&&byte| byte == b'\n').count() + 1
+    pub(crate) fn line(&self, offset: usize) -> usize {
+        self.ends.partition_point(|&end| end < offset) + 1
     }
 
-    fn error(self, offset: usize, field: &str, message: impl Into<String>) -> FileError {
+    fn error(&self, offset: usize, field: &str, message: impl Into<String>) -> FileError {
         let (origin, field) = (self.origin.to_owned(), field.to_owned());
-        FileError::Field { origin, line: self.line(offset), field, message: message.into() }
+        FileError::Field { origin, line: self.line(offset), field, message: shortened(&message.into(), MAX_MESSAGE) }
     }
 }
 
 /// One table of a document.
 pub(crate) struct Table<'t, 'a> {
-    document: Document<'a>,
+    document: &'t Document<'a>,
     table: &'t DeTable<'a>,
     /// Such as `cgroup."/edge"`; empty for the document itself.
     path: String,
@@ -45,7 +56,7 @@ pub(crate) struct Table<'t, 'a> {
 
 impl<'t, 'a> Table<'t, 'a> {
     /// The outermost table.
-    pub(crate) fn root(document: Document<'a>, parsed: &'t Spanned<DeTable<'a>>) -> Self {
+    pub(crate) fn root(document: &'t Document<'a>, parsed: &'t Spanned<DeTable<'a>>) -> Self {
         Self { document, table: parsed.get_ref(), path: String::new(), offset: 0 }
     }
 
@@ -160,8 +171,17 @@ impl<'t, 'a> Table<'t, 'a> {
     /// As TOML writes it: quoted where it is not a bare key.
     fn path_of(&self, name: &str) -> String {
         let bare = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
-        let name = if bare { name.to_owned() } else { format!("{name:?}") };
+        let name = shortened(name, MAX_NAME);
+        let name = if bare { name } else { format!("{name:?}") };
         if self.path.is_empty() { name } else { format!("{}.{name}", self.path) }
+    }
+}
+
+/// The start of a text that is longer than so many characters, with its length.
+fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}… ({} characters)", &text[..end], text.chars().count()),
     }
 }
 

@@ -10,10 +10,18 @@
 use crate::code::Code;
 use crate::document::{Document, Table};
 use crate::error::FileError;
+use ccactl_host::input;
 use ccactl_loader::cgroup::Mount;
 use ccactl_loader::{Choice, LoadRequest};
-use std::fs;
+use std::collections::{HashMap, HashSet};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+/// A file is read as a whole. This is room for some 50 000 tables, and the kernel's map holds 4096 policies.
+const MAX_FILE_BYTES: u64 = 4 << 20;
+/// The kernel's limits (`limits.h`): of one name, and of a path without its final NUL.
+const NAME_MAX: usize = 255;
+const PATH_MAX: usize = 4095;
 
 /// What a policy file says, checked as far as that goes without a look at the kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +55,8 @@ impl PolicyFile {
     /// # Errors
     /// [`FileError`] with file, line and field.
     pub fn read(path: &Path, mount: &Mount) -> Result<Self, FileError> {
-        let text = fs::read_to_string(path).map_err(|cause| FileError::Read { path: path.to_owned(), cause })?;
+        let text =
+            input::read_text(path, MAX_FILE_BYTES).map_err(|cause| FileError::Read { path: path.to_owned(), cause })?;
         Self::parse(&path.display().to_string(), &text, mount)
     }
 
@@ -56,14 +65,15 @@ impl PolicyFile {
     /// # Errors
     /// [`FileError`] with file, line and field.
     pub fn parse(origin: &str, text: &str, mount: &Mount) -> Result<Self, FileError> {
-        let document = Document { origin, text };
+        let document = Document::new(origin, text);
         let parsed = document.parse()?;
-        let root = Table::root(document, &parsed);
+        let root = Table::root(&document, &parsed);
         root.only(&["cgroup"])?;
         let mut entries: Vec<Entry> = Vec::new();
+        let mut taken = Taken::default();
         for (name, table) in root.required_table("cgroup")?.tables()? {
             let entry = entry(name, &table, mount)?;
-            compatible(&entries, &entry, &table)?;
+            taken.take(&entry, &table)?;
             entries.push(entry);
         }
         Ok(Self { origin: origin.to_owned(), entries })
@@ -75,7 +85,12 @@ impl PolicyFile {
     /// # Errors
     /// [`FileError::Field`] with the first that the kernel does not have.
     pub fn check_natives(&self) -> Result<(), FileError> {
+        let mut checked = HashSet::new();
         for Entry { choice, name, line, .. } in &self.entries {
+            // One look at the kernel for each algorithm, however many cgroups are to have it.
+            if !checked.insert(choice.kernel_name()) {
+                continue;
+            }
             choice.check_native().map_err(|error| FileError::Field {
                 origin: self.origin.clone(),
                 line: *line,
@@ -90,6 +105,7 @@ impl PolicyFile {
 fn entry(name: &str, table: &Table<'_, '_>, mount: &Mount) -> Result<Entry, FileError> {
     table.only(&["algorithm", "as", "set", "create", "enforce", "live"])?;
     let cgroup = mount.locate(Path::new(name)).map_err(|error| table.error_here(error.to_string()))?;
+    possible(&cgroup).map_err(|message| table.error_here(message))?;
     let algorithm = table.required_text("algorithm")?;
     let as_name = table.text("as")?;
     let set_table = table.optional_table("set")?;
@@ -117,24 +133,52 @@ fn entry(name: &str, table: &Table<'_, '_>, mount: &Mount) -> Result<Entry, File
     })
 }
 
-/// Refuses a second table for one cgroup, and a second code under one kernel name.
-fn compatible(before: &[Entry], entry: &Entry, table: &Table<'_, '_>) -> Result<(), FileError> {
-    if let Some(other) = before.iter().find(|other| other.cgroup == entry.cgroup) {
-        let message = format!("the cgroup {} has a table already, on line {}", entry.name, other.line);
-        return Err(table.error_here(message));
+/// Refuses a path that no cgroup can have.
+fn possible(cgroup: &Path) -> Result<(), String> {
+    let longest = cgroup.components().map(|component| component.as_os_str().len()).max().unwrap_or(0);
+    let length = cgroup.as_os_str().as_bytes().len();
+    if longest > NAME_MAX {
+        return Err(format!(
+            "a name of {longest} bytes, and the kernel takes names of at most {NAME_MAX}: no cgroup can be called so"
+        ));
     }
-    let (name, code) = (entry.choice.kernel_name(), Code::wanted(&entry.choice));
-    let other = before
-        .iter()
-        .map(|other| (other, Code::wanted(&other.choice)))
-        .find(|(other, theirs)| other.choice.kernel_name() == name && *theirs != code);
-    match other {
-        None => Ok(()),
-        Some((other, theirs)) => Err(table.error_here(format!(
-            "the kernel name {name} stands for '{theirs}' on line {}, and here for '{code}': give one of them another \
-             name with `as`",
-            other.line
-        ))),
+    if length > PATH_MAX {
+        return Err(format!(
+            "a path of {length} bytes with the mount point, and the kernel takes paths of at most {PATH_MAX}: no cgroup \
+             can be reached by it"
+        ));
+    }
+    Ok(())
+}
+
+/// What the tables before have taken.
+#[derive(Default)]
+struct Taken {
+    /// Line of the table of each cgroup.
+    cgroups: HashMap<PathBuf, usize>,
+    /// Code of each kernel name, with the line of the first table that says so.
+    names: HashMap<String, (Code, usize)>,
+}
+
+impl Taken {
+    /// Refuses a second table for one cgroup, and a second code under one kernel name.
+    fn take(&mut self, entry: &Entry, table: &Table<'_, '_>) -> Result<(), FileError> {
+        if let Some(line) = self.cgroups.insert(entry.cgroup.clone(), entry.line) {
+            let message = format!("the cgroup {} has a table already, on line {line}", entry.name);
+            return Err(table.error_here(message));
+        }
+        let (name, code) = (entry.choice.kernel_name(), Code::wanted(&entry.choice));
+        match self.names.get(name) {
+            None => {
+                self.names.insert(name.to_owned(), (code, entry.line));
+                Ok(())
+            }
+            Some((theirs, _)) if *theirs == code => Ok(()),
+            Some((theirs, line)) => Err(table.error_here(format!(
+                "the kernel name {name} stands for '{theirs}' on line {line}, and here for '{code}': give one of them \
+                 another name with `as`"
+            ))),
+        }
     }
 }
 
@@ -209,6 +253,59 @@ mod tests {
     fn a_cgroup_that_cannot_be_is_refused() {
         refused("[cgroup.\"/\"]\nalgorithm = \"reno\"\n", &["policy.toml:1: cgroup.\"/\": the root cgroup"]);
         refused("[cgroup.\"/a/../..\"]\nalgorithm = \"reno\"\n", &["is not below the cgroup2 mount"]);
+    }
+
+    /// The kernel answers ENAMETOOLONG for both, whoever asks.
+    #[test]
+    fn a_cgroup_that_is_longer_than_the_kernel_takes_is_refused_on_its_line() {
+        let table = |cgroup: &str| format!("\n[cgroup.\"{cgroup}\"]\nalgorithm = \"reno\"\n");
+        assert!(parse(&table(&format!("/{}", "n".repeat(255)))).is_ok());
+        refused(
+            &table(&format!("/{}", "n".repeat(256))),
+            &["policy.toml:2: cgroup.\"/nnn", "a name of 256 bytes", "255"],
+        );
+        let deep = format!("/{}", "n".repeat(199)).repeat(20);
+        assert!(parse(&table(&deep)).is_ok());
+        refused(&table(&deep.repeat(2)), &["policy.toml:2: ", "a path of 80", "4095"]);
+        let message = parse(&table(&format!("/{}", "ä".repeat(70_000)))).unwrap_err().to_string();
+        assert!(message.contains("a name of 140000 bytes") && message.len() < 1000, "{message}");
+    }
+
+    #[test]
+    fn a_message_quotes_no_more_than_one_reads() {
+        for text in [
+            format!("[cgroup.\"/a\"]\nalgorithm = \"{}\"\n", "x".repeat(1 << 20)),
+            format!("[cgroup.\"/a\"]\nlive = \"{}\"\nalgorithm = \"reno\"\n", "ä".repeat(1 << 20)),
+            format!("[cgroup.\"/a\"]\n{} = 1\n", "x".repeat(1 << 20)),
+            format!("{} = 1\n", "x".repeat(1 << 20)),
+        ] {
+            let message = parse(&text).unwrap_err().to_string();
+            assert!(message.len() < 2000 && message.contains("characters)"), "{} bytes", message.len());
+        }
+    }
+
+    /// A named pipe would keep `apply --watch` from ever becoming ready; a file without end would take all memory.
+    #[test]
+    fn only_a_regular_file_of_a_bounded_size_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let read = |path: &Path| PolicyFile::read(path, &mount()).unwrap_err().to_string();
+        let fifo = dir.path().join("fifo");
+        nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(read(&fifo).contains("expected a policy file, found: a pipe, not a regular file"), "{}", read(&fifo));
+        assert!(read(Path::new("/dev/zero")).contains("a device"));
+        let large = dir.path().join("large.toml");
+        std::fs::write(&large, "#".repeat(MAX_FILE_BYTES as usize + 1)).unwrap();
+        assert!(read(&large).contains("more than 4 MiB"), "{}", read(&large));
+    }
+
+    #[test]
+    fn ten_thousand_tables_are_read_and_the_last_line_is_right() {
+        let table = |i: u32| format!("[cgroup.\"/t/{i}\"]\nalgorithm = \"reno\"\nas = \"r{i}\"\n\n");
+        let text: String = (0..10_000).map(table).collect();
+        let file = parse(&text).unwrap();
+        assert_eq!((file.entries.len(), file.entries[9_999].line), (10_000, 39_997));
+        refused(&(text.clone() + "[cgroup.\"/t/0\"]\nalgorithm = 1\n"), &["policy.toml:40001: ", "duplicate"]);
+        refused(&(text + "[cgroup.\"t/0\"]\nalgorithm = \"reno\"\n"), &["policy.toml:40001: ", "/t/0 has", "line 1"]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::file::PolicyFile;
 use ccactl_loader::cgroup::Mount;
 use ccactl_loader::{Loader, PolicyStatus};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 /// The host beside a policy file.
@@ -13,7 +13,7 @@ pub struct Observed {
     /// Every policy in the kernel.
     pub policies: Vec<PolicyStatus>,
     /// Cgroups of the file that do not exist.
-    pub missing: Vec<PathBuf>,
+    pub missing: HashSet<PathBuf>,
     /// Live sockets that an apply would move, by the id of the cgroup whose policy decides about them.
     pub to_move: BTreeMap<u64, u64>,
     /// The cgroup2 mount.

@@ -5,6 +5,8 @@ use crate::file::{Entry, PolicyFile};
 use crate::observed::Observed;
 use crate::order;
 use ccactl_loader::{PolicyStatus, State};
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 /// What one cgroup needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,13 +125,16 @@ impl Plan {
     /// Compares a file with a host. `prune`: policies that are not in the file are to go.
     #[must_use]
     pub fn new(file: &PolicyFile, observed: &Observed, prune: bool) -> Self {
-        let mut steps: Vec<Step> = file.entries.iter().map(|entry| listed(entry, observed)).collect();
-        let in_file = |policy: &&PolicyStatus| {
-            file.entries.iter().any(|entry| policy.cgroup.as_ref().is_some_and(|path| *path == entry.cgroup))
-        };
-        steps.extend(
-            observed.policies.iter().filter(|policy| !in_file(policy)).map(|now| unlisted(now, observed, prune)),
-        );
+        let with_cgroup = observed.policies.iter().filter_map(|policy| Some((policy.cgroup.as_deref()?, policy)));
+        let policies: HashMap<&Path, &PolicyStatus> = with_cgroup.collect();
+        let in_file: HashSet<&Path> = file.entries.iter().map(|entry| entry.cgroup.as_path()).collect();
+        let listed =
+            file.entries.iter().map(|entry| listed(entry, policies.get(entry.cgroup.as_path()).copied(), observed));
+        let mut steps: Vec<Step> = listed.collect();
+        let others = observed.policies.iter();
+        let others =
+            others.filter(|policy| policy.cgroup.as_ref().is_none_or(|path| !in_file.contains(path.as_path())));
+        steps.extend(others.map(|now| unlisted(now, observed, prune)));
         let (order, conflicts) = order::of(&steps, observed);
         for (index, message) in conflicts {
             steps[index].action = Action::Conflict { message };
@@ -144,9 +149,9 @@ impl Plan {
     }
 }
 
-fn listed(entry: &Entry, observed: &Observed) -> Step {
+fn listed(entry: &Entry, now: Option<&PolicyStatus>, observed: &Observed) -> Step {
     let missing = observed.missing.contains(&entry.cgroup);
-    let now = observed.policies.iter().find(|policy| policy.cgroup.as_ref() == Some(&entry.cgroup)).cloned();
+    let now = now.cloned();
     let action = match &now {
         None if missing && entry.request.create => Action::Create,
         None if missing => Action::Wait,

@@ -5,7 +5,7 @@ use crate::observed::Observed;
 use crate::plan::Plan;
 use ccactl_loader::cgroup::Mount;
 use ccactl_loader::{Choice, PolicyStatus, State, TunableSetting};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,12 @@ pub(crate) struct Host {
 impl Host {
     pub(crate) fn new() -> Self {
         Self {
-            observed: Observed { policies: Vec::new(), missing: Vec::new(), to_move: BTreeMap::new(), mount: mount() },
+            observed: Observed {
+                policies: Vec::new(),
+                missing: HashSet::new(),
+                to_move: BTreeMap::new(),
+                mount: mount(),
+            },
         }
     }
 
@@ -35,7 +40,7 @@ impl Host {
     }
 
     pub(crate) fn missing(mut self, cgroup: &str) -> Self {
-        self.observed.missing.push(directory(cgroup));
+        self.observed.missing.insert(directory(cgroup));
         self
     }
 
@@ -84,6 +89,7 @@ impl Host {
             state,
             enforce: false,
             canary: None,
+            mended: 0,
         });
         self
     }

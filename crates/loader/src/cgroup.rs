@@ -170,11 +170,12 @@ impl Mount {
         u32::try_from(depth).unwrap_or(u32::MAX)
     }
 
-    /// The cgroup as the user writes it: `/bench`.
+    /// The cgroup as the user writes it: `/bench`. A name that is not UTF-8 is `bytes:` and an escaped form from which it
+    /// can be made again ([`ccactl_host::name`]).
     #[must_use]
     pub fn display(&self, path: &Path) -> String {
-        path.strip_prefix(&self.path)
-            .map_or_else(|_| path.display().to_string(), |relative| format!("/{}", relative.display()))
+        let shown = path.strip_prefix(&self.path).map_or_else(|_| path.to_owned(), |below| Path::new("/").join(below));
+        ccactl_host::name::of_path(&shown).into_owned()
     }
 
     /// Whether the cgroup with this id exists, and where: asked of the kernel, whatever this process can see.

@@ -30,6 +30,7 @@ mod history;
 mod lease;
 mod libbpf_log;
 mod loader;
+mod mended;
 mod migrate;
 mod names;
 mod netns;

@@ -77,6 +77,8 @@ pub struct PolicyStatus {
     pub enforce: bool,
     /// The canary, when there is one.
     pub canary: Option<CanaryStatus>,
+    /// How often `apply --watch` has put it back.
+    pub mended: u32,
 }
 
 /// One algorithm that ccactl has registered with the kernel.
@@ -188,6 +190,7 @@ impl Loader {
             state,
             enforce,
             canary,
+            mended: policy.mended,
         })
     }
 }

@@ -60,15 +60,19 @@ impl Scenario {
     }
 }
 
+/// A scenario takes some kilobytes; it is read as a whole.
+const MAX_FILE_BYTES: u64 = 4 << 20;
+
 /// File name and text of a scenario.
 fn read(name_or_path: &str) -> Result<(String, String), ScenarioError> {
     if let Some(shipped) = Shipped::by_name(name_or_path).filter(|shipped| !shipped.is_hidden()) {
         return Ok((format!("{name_or_path}.toml"), shipped.text.to_owned()));
     }
-    let text = std::fs::read_to_string(name_or_path).map_err(|cause| ScenarioError::Read {
-        origin: name_or_path.to_owned(),
-        shipped: SHIPPED.iter().map(|shipped| shipped.name).collect::<Vec<_>>().join(", "),
-        cause,
-    })?;
+    let text =
+        ccactl_host::input::read_text(name_or_path.as_ref(), MAX_FILE_BYTES).map_err(|cause| ScenarioError::Read {
+            origin: name_or_path.to_owned(),
+            shipped: SHIPPED.iter().map(|shipped| shipped.name).collect::<Vec<_>>().join(", "),
+            cause,
+        })?;
     Ok((name_or_path.to_owned(), text))
 }

@@ -1,10 +1,10 @@
 //! Packet-delivery traces as files that a scenario names.
 
 use crate::units::Rate;
+use ccactl_host::input;
 use serde::{Serialize, Serializer};
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::hash::Hasher;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,17 +31,7 @@ impl Trace {
     pub(crate) fn read(folder: &Path, file: &str, expected_hash: Option<&str>) -> Result<Trace, String> {
         let path = folder.join(file);
         let fail = |found: &dyn std::fmt::Display| format!("expected a trace in {}, found: {found}", path.display());
-        let opened = std::fs::File::open(&path).map_err(|cause| fail(&cause))?;
-        // A device could have no end.
-        let is_file = opened.metadata().is_ok_and(|metadata| metadata.is_file());
-        if !is_file {
-            return Err(fail(&"something that is not a regular file"));
-        }
-        let mut text = String::new();
-        opened.take(MAX_FILE_BYTES + 1).read_to_string(&mut text).map_err(|cause| fail(&cause))?;
-        if text.len() as u64 > MAX_FILE_BYTES {
-            return Err(fail(&"more than 64 MiB"));
-        }
+        let text = input::read_text(&path, MAX_FILE_BYTES).map_err(|cause| fail(&cause))?;
         let opportunities = ccactl_link::Trace::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?;
         let hash = hash(&text);
         match expected_hash {

@@ -87,8 +87,8 @@ fn a_trace_is_a_file_that_ends_and_stands_alone() {
     let folder = folder("1\n");
     let error = |from: &str, to: &str| parse(folder.path(), &SCENARIO.replace(from, to)).unwrap_err().to_string();
     assert!(error("lte.down", "none.down").contains("found: No such file"));
-    assert!(error("lte.down", "/dev/zero").contains("found: something that is not a regular file"));
-    assert!(error("lte.down", ".").contains("found: something that is not a regular file"));
+    assert!(error("lte.down", "/dev/zero").contains("found: a device, not a regular file"));
+    assert!(error("lte.down", ".").contains("found: a folder, not a regular file"));
     let beside = error("base_rtt", "rate_steps = [{ at = \"1s\", rate = \"1Mbit/s\" }]\nbase_rtt");
     assert!(beside.contains("link.rate_steps: expected no steps beside rate_trace"), "{beside}");
     assert!(error("rate_trace = \"lte.down\"", "").contains("link.rate: missing field"));

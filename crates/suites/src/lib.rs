@@ -15,6 +15,9 @@ pub mod runner;
 pub mod suite;
 pub mod verdict;
 
+/// Files of a suite's folder are read as a whole; a result with many flows takes some megabytes.
+const MAX_FILE_BYTES: u64 = 256 << 20;
+
 pub use ccactl_scenario::Cell;
 pub use error::{Error, Result};
 pub use listing::{Listed, Size, listing};

@@ -3,6 +3,8 @@
 
 use crate::Cell;
 use crate::runner::{FAILURES_IN_A_ROW, Notice, Overhead, Step, Watcher, remaining};
+use ccactl_host::errln;
+use ccactl_host::terminal::{fit, fit_line};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -38,7 +40,7 @@ impl Progress {
         let bars = MultiProgress::new();
         let overall = bars.add(ProgressBar::new(cells.len() as u64));
         overall.set_style(style("{prefix} [{bar:30}] {pos}/{len} cells{msg}"));
-        overall.set_prefix(title.to_owned());
+        overall.set_prefix(fit_line(title).into_owned());
         let cells =
             cells.iter().map(|cell| (cell.id.clone(), Duration::from(cell.scenario.duration), cell.scenario.repeat));
         Progress {
@@ -74,9 +76,9 @@ impl Progress {
 
     fn say(&self, line: &str) {
         if self.overall.is_hidden() {
-            eprintln!("{line}");
+            errln!("{line}");
         } else {
-            self.overall.println(line);
+            self.overall.println(fit(line));
         }
     }
 
@@ -88,7 +90,7 @@ impl Progress {
         let (id, length, _) = &self.cells[index];
         let bar = self.bars.add(ProgressBar::new(length.as_secs()));
         bar.set_style(style("  {msg} [{bar:20}] {pos}/{len} s"));
-        bar.set_message(id.clone());
+        bar.set_message(fit_line(id).into_owned());
         let active = Active { bar, since: Instant::now(), attempts: 0, run: 1, elapsed: Duration::ZERO };
         self.active.insert(index, active);
         self.begun = self.begun.max(index + 1);
@@ -107,7 +109,7 @@ impl Progress {
                 active.attempts += 1;
                 let again = if attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
                 active.bar.set_position(0);
-                active.bar.set_message(format!("{id} run {run}/{runs}{again}"));
+                active.bar.set_message(fit_line(&format!("{id} run {run}/{runs}{again}")).into_owned());
             }
             Step::Elapsed(elapsed) => {
                 active.elapsed = elapsed;

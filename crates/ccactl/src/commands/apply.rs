@@ -5,9 +5,10 @@ use anyhow::Result;
 use ccactl_abi::exit;
 use ccactl_fleet::watch::{self, End, Event};
 use ccactl_fleet::{Observed, Plan, PolicyFile, Report, apply, one_line};
+use ccactl_host::terminal;
 use ccactl_loader::{Counts, Loader, Paths, cgroup::Mount};
 use serde::Serialize;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -84,19 +85,19 @@ fn tell(event: &Event<'_>, first: bool, json: bool) -> Result<()> {
         Event::Applied(report) if json => output::json_line(&applied(report)),
         Event::Applied(report) => print(report),
         Event::BadFile(error) => {
-            Ok(writeln!(io::stderr(), "ccactl: {error}; what the file said before stays in force")?)
+            Ok(writeln!(terminal::err(), "ccactl: {error}; what the file said before stays in force")?)
         }
-        Event::Failed(error) => Ok(writeln!(io::stderr(), "ccactl: {}; SIGHUP tries again", one_line(*error))?),
+        Event::Failed(error) => Ok(writeln!(terminal::err(), "ccactl: {}; SIGHUP tries again", one_line(*error))?),
     }
 }
 
-/// Not with `println!`, which panics when the journal goes away under a service.
+/// A failure is the caller's to tell: a service goes on when the journal goes away.
 fn print(report: &Report) -> Result<()> {
     let cells: Vec<[String; 5]> = report.rows.iter().map(cells).collect();
     if !cells.is_empty() {
         output::table(["CGROUP", "ALGORITHM", "KERNEL NAME", "RESULT", "SOCKETS MOVED"], &cells)?;
     }
-    let mut out = io::stdout().lock();
+    let mut out = terminal::out();
     for row in &report.rows {
         if let Some(problem) = row.problem() {
             writeln!(out, "{}: {problem}", row.cgroup)?;

@@ -3,6 +3,7 @@
 use super::{bench_view, calibrate, lab, output, suite};
 use anyhow::{Context, Result};
 use ccactl_abi::exit;
+use ccactl_host::outln;
 use ccactl_loader::Loader;
 use ccactl_scenario::units::Span;
 use ccactl_scenario::{Override, Scenario};
@@ -198,7 +199,7 @@ fn clean(json: bool) -> Result<ExitCode> {
         output::json(&cleaned)?;
     } else {
         let (namespaces, cgroups, policies) = (cleaned.namespaces.len(), cleaned.cgroups.len(), cleaned.policies);
-        println!("removed {namespaces} namespaces, {cgroups} cgroups, {policies} policies");
+        outln!("removed {namespaces} namespaces, {cgroups} cgroups, {policies} policies");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -2,6 +2,8 @@
 
 use super::output;
 use anyhow::Result;
+use ccactl_host::terminal::{fit, fit_line};
+use ccactl_host::{errln, outln};
 use ccactl_report::{Estimate, html};
 use ccactl_scenario::Scenario;
 use ccactl_testbed::bench::{BenchResult, Event, RECORDING_FILE, RunResult, Timekeeping, UdpResult};
@@ -36,15 +38,16 @@ impl Progress {
             Event::Started { run, attempt } => {
                 let again = if attempt > 1 { " again" } else { "" };
                 self.bar.set_position(0);
-                self.bar.set_message(format!("{} run {run}/{}{again}", self.title, self.runs));
+                let line = format!("{} run {run}/{}{again}", self.title, self.runs);
+                self.bar.set_message(fit_line(&line).into_owned());
                 if self.bar.is_hidden() {
-                    eprintln!("{} run {run}/{}{again}", self.title, self.runs);
+                    errln!("{line}");
                 }
             }
             Event::Running { elapsed, .. } => self.bar.set_position(elapsed.as_secs()),
             Event::Ended(result) if !result.valid => {
                 let line = format!("run {} is not valid: {}", result.run, result.problems.join("; "));
-                if self.bar.is_hidden() { eprintln!("{line}") } else { self.bar.println(line) }
+                if self.bar.is_hidden() { errln!("{line}") } else { self.bar.println(fit(&line)) }
             }
             Event::Ended(_) => {}
         }
@@ -134,15 +137,15 @@ fn udp_note(udp: &UdpResult) -> String {
 /// The table of a bench.
 pub fn print(scenario: &Scenario, result: &BenchResult, folder: &Path) -> Result<()> {
     let Some(sum) = &result.aggregate else {
-        println!("{}: no valid run in {} attempts", result.scenario, result.runs.len());
-        println!("figures of the attempts: {}", folder.join("result.json").display());
+        outln!("{}: no valid run in {} attempts", result.scenario, result.runs.len());
+        outln!("figures of the attempts: {}", folder.join("result.json").display());
         return Ok(());
     };
     let valid = result.runs.iter().filter(|run| run.valid);
     let p99_us = valid.filter_map(|run| Some(run.link.timekeeping?.lateness.p99_us)).reduce(f64::max);
     let kept = p99_us
         .map_or_else(|| result.backend.described().to_owned(), |us| format!("lateness p99 {:.2} ms", us / 1000.0));
-    println!(
+    outln!(
         "{}: {} valid run{} of {} ({kept})",
         result.scenario,
         sum.valid_runs,
@@ -164,24 +167,24 @@ pub fn print(scenario: &Scenario, result: &BenchResult, folder: &Path) -> Result
         })
         .collect();
     output::table(["flow", "algorithm", "goodput Mbit/s", "mean RTT ms", "retransmitted", "mean cwnd"], &rows)?;
-    println!("{}", shared_line(result));
+    outln!("{}", shared_line(result));
     for flow in sum.flows.iter().filter(|flow| flow.complete_transfers.is_some()) {
         let [mean, p50, p99] = [flow.completion_mean_us, flow.completion_p50_us, flow.completion_p99_us].map(millis);
         let transfers = number(flow.complete_transfers, 0);
-        println!("{}: {transfers} transfers, completion time mean {mean} ms, p50 {p50} ms, p99 {p99} ms", flow.name);
+        outln!("{}: {transfers} transfers, completion time mean {mean} ms, p50 {p50} ms, p99 {p99} ms", flow.name);
     }
     if scenario.link.ecn_threshold.is_some() {
-        println!("{}", marked_line(result));
+        outln!("{}", marked_line(result));
     }
     for run in result.runs.iter().filter(|run| run.valid) {
-        swaps_note(run).iter().for_each(|note| println!("run {}: {note}", run.run));
-        run.udp.iter().for_each(|udp| println!("run {}:{}", run.run, udp_note(udp)));
+        swaps_note(run).iter().for_each(|note| outln!("run {}: {note}", run.run));
+        run.udp.iter().for_each(|udp| outln!("run {}:{}", run.run, udp_note(udp)));
     }
     for missed in &result.missed_thresholds {
         let measured = missed.measured.map_or_else(|| "nothing".to_owned(), |value| format!("{value:.4}"));
-        println!("threshold {} missed: expected {}, measured {measured}", missed.name, missed.limit);
+        outln!("threshold {} missed: expected {}, measured {measured}", missed.name, missed.limit);
     }
-    println!("page: {}", folder.join(PAGE).display());
+    outln!("page: {}", folder.join(PAGE).display());
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use super::bench::interrupt_flag;
 use super::output;
 use anyhow::{Context, Result};
+use ccactl_host::{errln, outln};
 use ccactl_loader::Loader;
 use ccactl_scenario::{SHIPPED, Scenario};
 use ccactl_testbed::bench::{Interrupt, Limits};
@@ -27,7 +28,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let program = std::env::current_exe().context("find the ccactl binary for the built-in traffic")?;
     let plan = Plan { program, quick: args.quick, limits: Limits::default() };
     let interrupt = interrupt_flag()?;
-    let calibration = calibration::measure(&plan, Interrupt(&interrupt), &mut |point| eprintln!("{}", told(point)))?;
+    let calibration = calibration::measure(&plan, Interrupt(&interrupt), &mut |point| errln!("{}", told(point)))?;
     let path = calibration.store()?;
     if args.json {
         output::json(&calibration)?;
@@ -84,9 +85,9 @@ fn print(calibration: &Calibration, path: &Path) -> Result<()> {
     ];
     output::table(titles, &rows)?;
     let host = &calibration.host;
-    println!("host {}, kernel {}, {} CPUs", host.name, host.kernel, host.cpus);
+    outln!("host {}, kernel {}, {} CPUs", host.name, host.kernel, host.cpus);
     let limits = &calibration.limits;
-    println!(
+    outln!(
         "limits: lateness p99 {} us, p99.9 {} us ({} us, {} us above 100 Mbit/s), rate error {} %, waiting {} % (up to 100 Mbit/s)",
         limits.lateness_p99_us,
         limits.lateness_p999_us,
@@ -96,16 +97,16 @@ fn print(calibration: &Calibration, path: &Path) -> Result<()> {
         limits.cpu_waiting * 100.0
     );
     for point in calibration.points.iter().filter(|point| !point.valid) {
-        println!("{}", told(point));
+        outln!("{}", told(point));
     }
     let Carried { by_runs, beyond } = shipped(calibration)?;
     for (runs, names) in by_runs.iter().rev() {
-        println!("{runs} side by side: {}", names.join(", "));
+        outln!("{runs} side by side: {}", names.join(", "));
     }
     if !beyond.is_empty() {
-        println!("beyond this host: {}", beyond.join(", "));
+        outln!("beyond this host: {}", beyond.join(", "));
     }
-    println!("kept in {}", path.display());
+    outln!("kept in {}", path.display());
     Ok(())
 }
 

@@ -2,6 +2,8 @@
 
 use super::output;
 use anyhow::Result;
+use ccactl_host::terminal::fit;
+use ccactl_host::{errln, outln};
 use ccactl_rollout::canary::{CanaryRequest, Event};
 use ccactl_rollout::{Decision, Figures, Metric, Moves, Outcome, State, Verdict};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -42,7 +44,7 @@ impl Progress {
     }
 
     fn say(&self, line: &str) {
-        if self.bar.is_hidden() { eprintln!("{line}") } else { self.bar.println(line) }
+        if self.bar.is_hidden() { errln!("{line}") } else { self.bar.println(fit(line)) }
     }
 }
 
@@ -52,7 +54,7 @@ fn held_text(verdict: &Verdict) -> Option<String> {
 
 /// The tables of a decision.
 pub fn print(decision: &Decision) -> Result<()> {
-    println!("{}: {}", outcome_text(decision), decision.reason());
+    outln!("{}: {}", outcome_text(decision), decision.reason());
     let value = |verdict: &Verdict, value: Option<f64>| shown(verdict.metric, value);
     let guards: Vec<_> = decision
         .guards
@@ -68,10 +70,10 @@ pub fn print(decision: &Decision) -> Result<()> {
         })
         .collect();
     output::table(["revert if", "canary", "baseline", "threshold", "verdict"], &guards)?;
-    println!();
+    outln!();
     output::table(["", "canary", "baseline"], &figures(&decision.canary, &decision.baseline))?;
-    println!();
-    println!(
+    outln!();
+    outln!(
         "{}, {} of the sockets, watched {:.1} of {} s from {} (+ {} s to settle), sampled every {} ms",
         decision.cgroup,
         decision.share,
@@ -81,13 +83,13 @@ pub fn print(decision: &Decision) -> Result<()> {
         decision.settle_s,
         decision.recording.interval_us as f64 / 1000.0,
     );
-    println!("start: {}", moves_text(&decision.start));
+    outln!("start: {}", moves_text(&decision.start));
     if let Some(end) = &decision.end {
-        println!("end: {}", moves_text(end));
+        outln!("end: {}", moves_text(end));
     }
-    println!("stored: {}", decision.stored.display());
+    outln!("stored: {}", decision.stored.display());
     if let Some(path) = &decision.recording.path {
-        println!("recording: {} ({} rows)", path.display(), decision.recording.rows);
+        outln!("recording: {} ({} rows)", path.display(), decision.recording.rows);
     }
     Ok(())
 }
@@ -96,7 +98,7 @@ pub fn print(decision: &Decision) -> Result<()> {
 pub fn warn(decision: &Decision) {
     let drops = decision.recording.drops_ring_full + decision.recording.drops_no_storage;
     if drops > 0 {
-        eprintln!("{drops} rows were lost: bytes and packets are still right, RTTs and windows lack those samples");
+        errln!("{drops} rows were lost: bytes and packets are still right, RTTs and windows lack those samples");
     }
     let ignored = decision.ignored;
     for (rows, reason) in [
@@ -106,11 +108,11 @@ pub fn warn(decision: &Decision) {
         (ignored.other_side_rows, "of sockets with the other algorithm than their share says"),
     ] {
         if rows > 0 {
-            eprintln!("{rows} rows {reason} were left out");
+            errln!("{rows} rows {reason} were left out");
         }
     }
     for problem in &decision.problems {
-        eprintln!("{problem}");
+        errln!("{problem}");
     }
 }
 

@@ -5,6 +5,7 @@ use super::bench_view::{self, mbit, millis, number};
 use super::output;
 use anyhow::Result;
 use ccactl_abi::exit;
+use ccactl_host::outln;
 use ccactl_scenario::Override;
 use ccactl_scenario::Scenario;
 use ccactl_testbed::bench::{self, Backend, BenchResult};
@@ -56,9 +57,9 @@ fn print(results: &[BenchResult], folder: &Path) -> Result<()> {
         ["pair", "goodput Mbit/s", "gap Mbit/s", "printed", "Jain index", "printed", "mean RTT ms", "retransmitted"];
     output::table(header, &results.iter().map(row).collect::<Vec<_>>())?;
     let source = results.iter().find_map(|result| Some(result.published.as_ref()?.source.as_str()));
-    println!("printed: {} (ns-3, 150 s)", source.unwrap_or("-"));
+    outln!("printed: {} (ns-3, 150 s)", source.unwrap_or("-"));
     for result in results {
-        println!("page: {}", folder.join(&result.scenario).join(bench_view::PAGE).display());
+        outln!("page: {}", folder.join(&result.scenario).join(bench_view::PAGE).display());
     }
     Ok(())
 }

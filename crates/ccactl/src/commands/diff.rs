@@ -5,6 +5,7 @@ use crate::exit::code_of;
 use anyhow::Result;
 use ccactl_abi::exit;
 use ccactl_fleet::{Action, Observed, Plan, PolicyFile, Step};
+use ccactl_host::{errln, outln};
 use ccactl_loader::{Loader, Paths, cgroup::Mount};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -49,7 +50,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Ok(true) => Ok(ExitCode::SUCCESS),
         Ok(false) => Ok(ExitCode::FAILURE),
         Err(error) if code_of(&error) == exit::FAILURE => {
-            eprintln!("ccactl: {error:#}");
+            errln!("ccactl: {error:#}");
             Ok(ExitCode::from(exit::USAGE))
         }
         Err(error) => Err(error),
@@ -77,11 +78,11 @@ fn compare(args: &Args) -> Result<bool> {
     }
     for row in &rows {
         if let Some(problem) = &row.problem {
-            println!("{}: {problem}", row.cgroup);
+            outln!("{}: {problem}", row.cgroup);
         }
     }
     if in_force {
-        println!("{}: in force", args.file.display());
+        outln!("{}: in force", args.file.display());
     }
     Ok(in_force)
 }

@@ -4,6 +4,7 @@ use super::filters::Filters;
 use anyhow::{Context, Result};
 use ccactl_collector::{Every, Output, RecordOptions, parse_bytes, parse_duration};
 use ccactl_exporter::{Bounds, Buckets, Options};
+use ccactl_host::errln;
 use ccactl_loader::Paths;
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -58,7 +59,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if let Err(error) = ccactl_loader::mount_bpffs_if_missing(&Paths::from_env()) {
         tracing::debug!("{error}");
     }
-    let on_ready = |address| eprintln!("metrics on http://{address}/metrics");
+    let on_ready = |address| errln!("metrics on http://{address}/metrics");
     ccactl_exporter::run(args.listen, record, options, on_ready)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -3,6 +3,7 @@
 use super::bench::How;
 use super::guest;
 use anyhow::{Context, Result};
+use ccactl_host::{err, errln, out};
 use ccactl_lab::bench::{self, Bench};
 use ccactl_lab::kernel::{Cache, Kernel, Request};
 use ccactl_lab::{Clock, Lab, Qemu, Ran};
@@ -68,7 +69,7 @@ impl Args {
             return Kernel::own(image, modules);
         }
         let Place(request) = self.lab.as_ref().expect("asked for");
-        Cache::of_user()?.kernel(request, &mut |line| eprintln!("{line}"))
+        Cache::of_user()?.kernel(request, &mut |line| errln!("{line}"))
     }
 
     /// Runs a scenario in a guest into a folder and shows what `ccactl bench` says there.
@@ -82,7 +83,7 @@ impl Args {
     ) -> Result<ExitCode> {
         let output = OutputDir::prepare(folder)?;
         let lab = self.machine(bench::default_limit(scenario, how.attempts))?;
-        eprintln!("{}: in the virtual lab, Linux {}", scenario.name, lab.kernel.release);
+        errln!("{}: in the virtual lab, Linux {}", scenario.name, lab.kernel.release);
         let mut options = vec!["--link".to_owned(), how.backend.to_string()];
         if let Some(phase) = how.phase {
             options.extend(["--start-phase".to_owned(), format!("{}ns", phase.ns)]);
@@ -113,8 +114,8 @@ impl Args {
 }
 
 fn show(ran: &Ran) -> ExitCode {
-    eprint!("{}", ran.stderr);
-    print!("{}", ran.stdout);
+    err!("{}", ran.stderr);
+    out!("{}", ran.stdout);
     ExitCode::from(ran.code)
 }
 

@@ -3,6 +3,7 @@
 use super::output;
 use anyhow::Result;
 use ccactl_abi::{ALGORITHMS, Algorithm, Family, Tunable};
+use ccactl_host::outln;
 use serde::Serialize;
 use serde_json::Value;
 use std::process::ExitCode;
@@ -81,7 +82,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         })
         .collect();
     output::table(["NAME", "KERNEL NAME", "FAMILY", "TUNABLES", "REFERENCE"], &rows)?;
-    println!("\n{} algorithms; `ccactl show NAME` explains one and its tunables", rows.len());
+    outln!("\n{} algorithms; `ccactl show NAME` explains one and its tunables", rows.len());
     Ok(ExitCode::SUCCESS)
 }
 

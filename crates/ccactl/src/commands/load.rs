@@ -2,6 +2,7 @@
 
 use super::output;
 use anyhow::Result;
+use ccactl_host::outln;
 use ccactl_loader::{Change, LoadRequest, Loader};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -80,17 +81,17 @@ pub fn run(args: Args) -> Result<ExitCode> {
     }
     let name = &outcome.kernel_name;
     match outcome.change {
-        Change::Attached => println!("{cgroup}: new sockets get {name}; those already open keep theirs"),
+        Change::Attached => outln!("{cgroup}: new sockets get {name}; those already open keep theirs"),
         Change::Switched { from } => {
-            println!("{cgroup}: new sockets get {name} instead of {from}; those already open keep theirs");
+            outln!("{cgroup}: new sockets get {name} instead of {from}; those already open keep theirs");
         }
-        Change::Replaced => println!(
+        Change::Replaced => outln!(
             "{cgroup}: new sockets get the new {name}; `ccactl swap --existing --cgroup {cgroup}` moves those already open"
         ),
         Change::Enforcement => {
-            println!("{cgroup}: keeps {name}; what applications choose counts differently from now on")
+            outln!("{cgroup}: keeps {name}; what applications choose counts differently from now on")
         }
-        Change::Unchanged => println!("{cgroup}: has {name} already, nothing changed"),
+        Change::Unchanged => outln!("{cgroup}: has {name} already, nothing changed"),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,25 +1,22 @@
 //! What the subcommands share: JSON, tables, and arguments of the form NAME=VALUE.
 
 use ccactl_abi::Tunable;
+use ccactl_host::terminal::{self, fit_line, push_left};
 use serde::Serialize;
 use serde_json::Value;
-use std::io::{self, Write};
+use std::borrow::Cow;
+use std::io::Write;
 
 /// Prints a value as JSON with a final newline.
 pub fn json(value: &impl Serialize) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
-    serde_json::to_writer_pretty(&mut out, value)?;
-    writeln!(out)?;
-    Ok(())
+    Ok(terminal::json_out().write_all(format!("{}\n", serde_json::to_string_pretty(value)?).as_bytes())?)
 }
 
 /// Prints a value as one line of JSON, for those who read a stream.
 pub fn json_line(value: &impl Serialize) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
-    serde_json::to_writer(&mut out, value)?;
-    writeln!(out)?;
-    out.flush()?;
-    Ok(())
+    let mut out = terminal::json_out();
+    out.write_all(format!("{}\n", serde_json::to_string(value)?).as_bytes())?;
+    Ok(out.flush()?)
 }
 
 /// Parses `NAME=VALUE`.
@@ -37,16 +34,25 @@ pub fn number(tunable: &Tunable, raw: i64) -> Value {
 
 /// Prints rows under a header, each column as wide as its widest cell.
 pub fn table<const N: usize>(header: [&str; N], rows: &[[String; N]]) -> anyhow::Result<()> {
-    let mut width = header.map(|cell| cell.chars().count());
-    for row in rows {
+    // Made fit here and not on its way out, so that columns stay columns and a row stays a line.
+    let rows: Vec<[Cow<'_, str>; N]> = std::iter::once(header.map(Cow::Borrowed))
+        .chain(rows.iter().map(|row| row.each_ref().map(|cell| fit_line(cell))))
+        .collect();
+    let mut width = [0; N];
+    for row in &rows {
         for (width, cell) in width.iter_mut().zip(row) {
             *width = (*width).max(cell.chars().count());
         }
     }
-    let mut out = io::stdout().lock();
-    for row in std::iter::once(&header.map(str::to_owned)).chain(rows) {
-        let cells: Vec<String> = row.iter().zip(width).map(|(cell, width)| format!("{cell:<width$}")).collect();
-        writeln!(out, "{}", cells.join("  ").trim_end())?;
+    let mut text = String::new();
+    for row in &rows {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(width) {
+            push_left(&mut line, cell, width);
+            line.push_str("  ");
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
     }
-    Ok(())
+    Ok(terminal::out().write_all(text.as_bytes())?)
 }

@@ -2,9 +2,9 @@
 
 use super::{bench, lab, output};
 use anyhow::{Context, Result};
+use ccactl_host::{input, outln};
 use ccactl_loader::Loader;
 use serde::Serialize;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -63,7 +63,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if args.json {
         output::json(&Report { kernel, algorithms })?;
     } else {
-        println!("Linux {kernel}");
+        outln!("Linux {kernel}");
         let rows: Vec<[String; 3]> = algorithms
             .into_iter()
             .map(|row| {
@@ -84,7 +84,7 @@ fn in_the_lab(args: &Args) -> Result<ExitCode> {
     let mut files = Vec::new();
     let path = format!("/{OBJECT_IN_GUEST}");
     if let Some(object) = &args.object {
-        let elf = fs::read(object).with_context(|| format!("cannot read {}", object.display()))?;
+        let elf = read_object(object)?;
         files.push((OBJECT_IN_GUEST.to_owned(), elf));
         words.push(&path);
     }
@@ -94,14 +94,22 @@ fn in_the_lab(args: &Args) -> Result<ExitCode> {
     args.lab.call(&words, files, &*bench::interrupt_flag()?)
 }
 
+/// An object takes some hundred kilobytes; it is read as a whole.
+const MAX_OBJECT_BYTES: u64 = 64 << 20;
+
+fn read_object(object: &Path) -> Result<Vec<u8>> {
+    let expected = || format!("{}: expected an object file, found", object.display());
+    input::read(object, MAX_OBJECT_BYTES).with_context(expected)
+}
+
 fn probe_object(loader: &Loader, object: &Path, json: bool) -> Result<ExitCode> {
     let name = object.display().to_string();
-    let elf = fs::read(object).with_context(|| format!("cannot read {name}"))?;
+    let elf = read_object(object)?;
     let kernel_name = loader.probe_object(&name, &elf)?;
     if json {
         output::json(&ObjectReport { object, kernel_name })?;
     } else {
-        println!("{name} ({kernel_name}) loads and registers here");
+        outln!("{name} ({kernel_name}) loads and registers here");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -6,12 +6,13 @@ use ccactl_collector::{
     Drops, Error, EventSet, Every, Output, Phase, Progress, RecordOptions, Recorder, Rotation, Summary, parse_bytes,
     parse_duration, utc_compact,
 };
+use ccactl_host::{errln, name, outln, terminal};
 use ccactl_loader::Paths;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
-use std::io::IsTerminal;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -84,7 +85,7 @@ fn output(args: &Args) -> Result<Output> {
                 let reason = "and --json both want standard output: give only one of them";
                 return Err(Error::Stdout { reason }.into());
             }
-            if std::io::stdout().is_terminal() {
+            if terminal::is_out() {
                 let reason = "would write a binary stream to the terminal: pipe it, or name a file";
                 return Err(Error::Stdout { reason }.into());
             }
@@ -146,7 +147,7 @@ fn progress_text(progress: &Progress) -> String {
 
 #[derive(Serialize)]
 struct Report<'a> {
-    path: Option<&'a Path>,
+    path: Option<Cow<'a, str>>,
     rows: u64,
     flows: u64,
     drops: u64,
@@ -159,7 +160,7 @@ fn print(summary: &Summary, json: bool) -> Result<()> {
     let drops = summary.drops.total();
     if json {
         let result = Report {
-            path: summary.path.as_deref(),
+            path: summary.path.as_deref().map(name::of_path),
             rows: summary.rows,
             flows: summary.flows,
             drops,
@@ -167,30 +168,29 @@ fn print(summary: &Summary, json: bool) -> Result<()> {
             half_closed_samples: summary.has_half_closed_samples,
             duration_us: u64::try_from(summary.duration.as_micros()).unwrap_or(u64::MAX),
         };
-        println!("{}", serde_json::to_string(&result)?);
-        return Ok(());
+        return super::output::json_line(&result);
     }
     let seconds = summary.duration.as_secs_f64();
     let line = format!("{} rows · {} flows · {drops} drops · {seconds:.1} s", summary.rows, summary.flows);
     match &summary.path {
-        Some(path) => println!("{line} · {}", path.display()),
+        Some(path) => outln!("{line} · {}", path.display()),
         // Standard output carries the stream.
-        None => eprintln!("{line}"),
+        None => errln!("{line}"),
     }
     let Drops { ring_full_samples, ring_full_events, no_storage } = summary.drops;
     if ring_full_samples + ring_full_events > 0 {
-        eprintln!(
+        errln!(
             "{ring_full_samples} samples and {ring_full_events} events were dropped because the ring buffer was full: a \
              larger --buffer or a rarer --every helps"
         );
     }
     if !summary.has_half_closed_samples {
-        eprintln!(
+        errln!(
             "this kernel shows no ACKs of sockets that one side has closed: of those there are events and totals only"
         );
     }
     if no_storage > 0 {
-        eprintln!("{no_storage} rows were dropped because the kernel had no memory for the state of a socket");
+        errln!("{no_storage} rows were dropped because the kernel had no memory for the state of a socket");
     }
     Ok(())
 }

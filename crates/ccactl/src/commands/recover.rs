@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use ccactl_collector::{Recovered, recover, recovered_path, streams_in};
+use ccactl_host::{errln, outln};
 use clap::error::ErrorKind;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -39,17 +40,17 @@ pub fn run(args: Args) -> Result<ExitCode> {
         recovered.push(found);
     }
     if args.json {
-        println!("{}", serde_json::to_string(&recovered)?);
+        super::output::json_line(&recovered)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn print(found: &Recovered) {
     let until = found.until.as_ref().map(|until| format!(" · until {until}")).unwrap_or_default();
-    println!("{} rows{until} · {}", found.rows, found.path.display());
+    outln!("{} rows{until} · {}", found.rows, found.path.display());
     if let Some(damage) = &found.damage {
-        eprintln!("{}: damaged: {damage}; recovered is what comes before that", found.stream.display());
+        errln!("{}: damaged: {damage}; recovered is what comes before that", found.stream.display());
     } else if found.truncated {
-        eprintln!("{}: ends in the middle, as what a killed recording leaves; it is kept", found.stream.display());
+        errln!("{}: ends in the middle, as what a killed recording leaves; it is kept", found.stream.display());
     }
 }

@@ -1,5 +1,6 @@
 //! `ccactl report`
 
+use ccactl_host::{errln, terminal};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -85,7 +86,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.html {
         html::write(path, &recordings, &summary, &options, &html::Heading::default())?;
         let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
-        eprintln!("page: {} ({:.1} MB)", path.display(), bytes as f64 / 1e6);
+        errln!("page: {} ({:.1} MB)", path.display(), bytes as f64 / 1e6);
     }
     if let Some(path) = &args.svg {
         write_figure(path, &recordings, &summary, &options)?;
@@ -97,12 +98,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         render::write_parquet(path, &summary)?;
     }
     write_texts(&args, || render::markdown(&summary), || render::csv(&summary))?;
-    print(&match printed {
+    let text = match printed {
         Printed::Json => render::json(&summary),
         Printed::Csv => render::csv(&summary),
         Printed::Markdown => render::markdown(&summary),
         Printed::Table => render::terminal_of_width(&summary, terminal_width()),
-    })?;
+    };
+    print(printed, &text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -111,12 +113,13 @@ fn print_comparison(args: &Args, printed: Printed, a: &Path, b: &Path, options: 
     let (name_a, name_b) = (a.display().to_string(), b.display().to_string());
     let comparison = compare((&name_a, &summary(a)?), (&name_b, &summary(b)?))?;
     write_texts(args, || render::comparison_markdown(&comparison), || render::comparison_csv(&comparison))?;
-    print(&match printed {
+    let text = match printed {
         Printed::Json => render::json(&comparison),
         Printed::Csv => render::comparison_csv(&comparison),
         Printed::Markdown => render::comparison_markdown(&comparison),
         Printed::Table => render::comparison_terminal(&comparison, terminal_width()),
-    })?;
+    };
+    print(printed, &text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -175,7 +178,7 @@ fn write_figure(path: &Path, recordings: &[Recording], summary: &Summary, option
             .exit();
     };
     figure::write(path, recording, of_it, options)?;
-    eprintln!("figure: {}", path.display());
+    errln!("figure: {}", path.display());
     Ok(())
 }
 
@@ -204,13 +207,10 @@ fn write_figures(
     let files = paper::write(folder, &figures, &formats)?;
     for recording in summary.recordings.iter().filter(|recording| recording.flows.len() > paper::MAX_FLOWS) {
         let (drawn, all) = (paper::MAX_FLOWS, recording.flows.len());
-        eprintln!(
-            "figures over time show {drawn} of the {all} flows of {}: those that moved most data",
-            recording.name
-        );
+        errln!("figures over time show {drawn} of the {all} flows of {}: those that moved most data", recording.name);
     }
     let names: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
-    eprintln!("figures: {} files in {}: {}", files.len(), folder.display(), names.join(", "));
+    errln!("figures: {} files in {}: {}", files.len(), folder.display(), names.join(", "));
     Ok(())
 }
 
@@ -233,8 +233,13 @@ fn finish_pipe_before_ctrl_c() -> anyhow::Result<()> {
 }
 
 /// A reader that closes early (`| head`) is no error.
-fn print(text: &str) -> anyhow::Result<()> {
-    match std::io::stdout().write_all(text.as_bytes()) {
+fn print(printed: Printed, text: &str) -> anyhow::Result<()> {
+    let written = match printed {
+        Printed::Table => terminal::out().write_all(text.as_bytes()),
+        Printed::Json => terminal::json_out().write_all(text.as_bytes()),
+        Printed::Csv | Printed::Markdown => terminal::write_data(text),
+    };
+    match written {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error).context("standard output"),
         _ => Ok(()),
     }

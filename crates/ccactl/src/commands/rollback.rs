@@ -3,6 +3,7 @@
 use super::output;
 use super::sockets_view::{self, SwapRow, UnloadRow};
 use anyhow::Result;
+use ccactl_host::outln;
 use ccactl_loader::{Loader, RollbackOutcome};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -45,12 +46,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
     match &outcome {
         RollbackOutcome::Restored(outcome) => sockets_view::print_swap(&loader, outcome)?,
         RollbackOutcome::CanaryReverted(outcome) => {
-            println!("the canary is over");
+            outln!("the canary is over");
             sockets_view::print_swap(&loader, outcome)?;
         }
         RollbackOutcome::Removed(outcome) => {
             let cgroup = loader.mount().display(&loader.mount().locate(&args.cgroup)?);
-            println!("{cgroup}: had no policy before {}, and has none now", outcome.kernel_name);
+            outln!("{cgroup}: had no policy before {}, and has none now", outcome.kernel_name);
             sockets_view::print_counts(&outcome.counts, false)?;
         }
     }

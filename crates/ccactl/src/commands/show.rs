@@ -4,6 +4,7 @@ use super::list::{TunableRow, family_name};
 use super::output;
 use anyhow::Result;
 use ccactl_abi::{Algorithm, Family, TraceValue};
+use ccactl_host::outln;
 use ccactl_loader::pick_algorithm;
 use serde::Serialize;
 use std::process::ExitCode;
@@ -58,19 +59,19 @@ fn page(algorithm: &Algorithm) -> Page {
 }
 
 fn print(algorithm: &Algorithm) -> Result<()> {
-    println!("{} ({}): {}", algorithm.name, family_name(algorithm.family), algorithm.summary);
-    println!("kernel name  {}", algorithm.kernel_name);
-    println!("reference    {}", algorithm.reference);
-    println!("hooks        {}", algorithm.hooks.join(", "));
-    println!("phases       {}", algorithm.modes.join(", "));
+    outln!("{} ({}): {}", algorithm.name, family_name(algorithm.family), algorithm.summary);
+    outln!("kernel name  {}", algorithm.kernel_name);
+    outln!("reference    {}", algorithm.reference);
+    outln!("hooks        {}", algorithm.hooks.join(", "));
+    outln!("phases       {}", algorithm.modes.join(", "));
     for value in [algorithm.v0, algorithm.v1].into_iter().flatten() {
-        println!("trace value  {}: {}", value.name, value.doc);
+        outln!("trace value  {}: {}", value.name, value.doc);
     }
     if algorithm.tunables.is_empty() {
-        println!("\nno tunables");
+        outln!("\nno tunables");
         return Ok(());
     }
-    println!();
+    outln!();
     let rows: Vec<[String; 6]> = algorithm
         .tunables
         .iter()

@@ -2,6 +2,7 @@
 
 use super::output;
 use anyhow::Result;
+use ccactl_host::outln;
 use ccactl_loader::{Counts, Loader, SocketReport, SwapOutcome, UnloadOutcome, Verification};
 use nix::errno::Errno;
 use serde::Serialize;
@@ -119,18 +120,18 @@ pub fn print_swap(loader: &Loader, outcome: &SwapOutcome) -> Result<()> {
     let (name, from) = (&outcome.kernel_name, &outcome.from);
     let would = if outcome.dry_run { "would get" } else { "get" };
     if name == from {
-        println!("{cgroup}: new sockets {would} {name}, as before");
+        outln!("{cgroup}: new sockets {would} {name}, as before");
     } else if outcome.policy_changed {
-        println!("{cgroup}: new sockets {would} {name} instead of {from}");
+        outln!("{cgroup}: new sockets {would} {name} instead of {from}");
     } else {
-        println!("{cgroup}: new sockets go on getting {from}");
+        outln!("{cgroup}: new sockets go on getting {from}");
     }
     if outcome.dry_run || outcome.verification.is_some() {
         print_counts(&outcome.counts, outcome.dry_run)?;
     }
     if let Some(Verification { sockets, verified }) = outcome.verification {
         let (namespaces, ms) = (outcome.namespaces, outcome.iteration.as_secs_f64() * 1e3);
-        println!("read back: {verified} of {sockets} have it; {namespaces} network namespaces, {ms:.1} ms to move");
+        outln!("read back: {verified} of {sockets} have it; {namespaces} network namespaces, {ms:.1} ms to move");
     }
     print_left(&outcome.left)
 }
@@ -168,7 +169,7 @@ fn print_left(left: &[SocketReport]) -> Result<()> {
         .collect();
     output::table(["LOCAL", "REMOTE", "STATE", "NETNS", "HAS", "WHY"], &rows)?;
     if left.len() > LISTED {
-        println!("and {} more; --json lists all of them", left.len() - LISTED);
+        outln!("and {} more; --json lists all of them", left.len() - LISTED);
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use super::output;
 use anyhow::Result;
 use ccactl_host::lock::Holder;
+use ccactl_host::outln;
 use ccactl_loader::{Census, Loader, PolicyCensus, PolicyStatus, State};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -68,23 +69,23 @@ pub fn run(args: Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if rows.is_empty() {
-        println!("no cgroup has a policy");
+        outln!("no cgroup has a policy");
     } else {
         print(&rows, &policies)?;
     }
     for row in &rows {
         for remark in remarks(row, busy.as_ref()) {
-            println!("{remark}");
+            outln!("{remark}");
         }
     }
     for (name, count) in &census.elsewhere {
-        println!("{count} sockets outside of every policy have {name}; it stays registered until the last is closed");
+        outln!("{count} sockets outside of every policy have {name}; it stays registered until the last is closed");
     }
     if census.has_stale_notes {
-        println!("notes on sockets that are closed by now are left in bpffs: `ccactl unload --all` removes them");
+        outln!("notes on sockets that are closed by now are left in bpffs: `ccactl unload --all` removes them");
     }
     if census.noted > 0 {
-        println!(
+        outln!(
             "{} open sockets carry a note that ccactl gave them back what they had; the notes go with the sockets",
             census.noted
         );

@@ -3,6 +3,7 @@
 use super::{bench, output};
 use anyhow::{Context, Result};
 use ccactl_abi::exit;
+use ccactl_host::{errln, out, outln};
 use ccactl_loader::Loader;
 use ccactl_suites::page::{Report, Subject, terminal};
 use ccactl_suites::progress::{Progress, duration_text};
@@ -63,7 +64,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         set: args.set,
         folder: args.output,
     })?;
-    plan.changed.iter().for_each(|change| eprintln!("not as the scenario is written: {change}"));
+    plan.changed.iter().for_each(|change| errln!("not as the scenario is written: {change}"));
     Loader::open()?;
     for cell in &plan.cells {
         args.link.check(&cell.scenario).with_context(|| format!("cell {}", cell.id))?;
@@ -87,8 +88,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if args.json {
         output::json(&report)?;
     } else {
-        print!("{}", terminal(&report));
-        println!("page: {}", folder.path().join("suite.html").display());
+        out!("{}", terminal(&report));
+        outln!("page: {}", folder.path().join("suite.html").display());
     }
     Ok(exit_code(&report, args.strict))
 }
@@ -104,14 +105,14 @@ fn carry_out(
     let pending = runner::pending(folder, &plan.cells)?;
     let finished = plan.cells.len() - pending.len();
     if finished > 0 {
-        eprintln!("{finished} of {} cells are finished in {}", plan.cells.len(), folder.path().display());
+        errln!("{finished} of {} cells are finished in {}", plan.cells.len(), folder.path().display());
     }
     if pending.is_empty() {
         return Ok(Vec::new());
     }
     let jobs = jobs.unwrap_or_else(|| {
         let calibrated = runner::side_by_side(&pending);
-        eprintln!("{}", calibrated.reason);
+        errln!("{}", calibrated.reason);
         calibrated.count
     });
     let program = std::env::current_exe().context("find the ccactl binary for the built-in traffic")?;
@@ -148,7 +149,7 @@ pub fn list(json: bool) -> Result<ExitCode> {
     let (suites, single): (Vec<Listed>, Vec<Listed>) = all.into_iter().partition(|listed| listed.suite);
     let suites: Vec<_> = suites.iter().map(row).collect();
     output::table(["suite", "experiment", "cells", "runs", "--quick", "description"], &suites)?;
-    println!();
+    outln!();
     let rows: Vec<_> = single.iter().map(|s| [s.name.clone(), time(s.full), s.description.clone()]).collect();
     output::table(["scenario", "runs", "description"], &rows)?;
     Ok(ExitCode::SUCCESS)

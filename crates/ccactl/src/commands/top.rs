@@ -5,6 +5,7 @@ use super::output;
 use crate::log::Hold;
 use anyhow::{Context, Result};
 use ccactl_collector::{Every, Output, RecordOptions, parse_duration};
+use ccactl_host::{errln, terminal};
 use ccactl_live::view::{ALGORITHMS, CGROUPS, FLOWS, Key, Snapshot, plain};
 use ccactl_live::{Watch, screen};
 use ccactl_loader::Paths;
@@ -36,7 +37,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    let has_terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
+    let has_terminal = terminal::is_out() && io::stdin().is_terminal();
     if !args.once && !has_terminal {
         return Err(screen::Error::NoTerminal.into());
     }
@@ -95,17 +96,17 @@ fn print(snapshot: &Snapshot) -> Result<()> {
         plain(ALGORITHMS, &algorithms, usize::MAX),
         plain(FLOWS, &flows, usize::MAX),
     ];
-    match io::stdout().write_all(tables.join("\n").as_bytes()) {
+    match terminal::out().write_all(tables.join("\n").as_bytes()) {
         // As in `ccactl top --once | head`: the reader has what it wanted.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
         written => written?,
     }
     let drops = snapshot.status.drops.total();
     if drops > 0 {
-        eprintln!("{drops} rows were lost: a rarer --every helps");
+        errln!("{drops} rows were lost: a rarer --every helps");
     }
     if snapshot.flows_without_room > 0 {
-        eprintln!("{} flows had no room and are in no figure: choose fewer by a filter", snapshot.flows_without_room);
+        errln!("{} flows had no room and are in no figure: choose fewer by a filter", snapshot.flows_without_room);
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use super::output;
 use super::sockets_view::{self, UnloadRow};
 use anyhow::{Context, Result};
+use ccactl_host::outln;
 use ccactl_loader::{Loader, UnloadOptions, UnloadOutcome};
 use std::fs;
 use std::path::PathBuf;
@@ -54,18 +55,18 @@ pub fn run(args: Args) -> Result<ExitCode> {
 
 fn print(loader: &Loader, removed: &[UnloadOutcome]) -> Result<()> {
     if removed.is_empty() {
-        println!("no policy to unload, nothing changed");
+        outln!("no policy to unload, nothing changed");
     }
     for outcome in removed {
         let path = outcome.cgroup.as_ref().map(|path| loader.mount().display(path));
         let cgroup = path.unwrap_or_else(|| format!("cgroup {}, which was removed", outcome.cgroup_id));
         let name = &outcome.kernel_name;
-        println!("{cgroup}: new sockets no longer get {name}");
+        outln!("{cgroup}: new sockets no longer get {name}");
         if outcome.counts.total() > 0 {
             sockets_view::print_counts(&outcome.counts, false)?;
         }
         if outcome.still_in_use {
-            println!("{name} stays registered: another policy or a live socket has it");
+            outln!("{name} stays registered: another policy or a live socket has it");
         }
     }
     Ok(())

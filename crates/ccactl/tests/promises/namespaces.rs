@@ -1,8 +1,7 @@
 //! No command removes a policy whose cgroup exists, wherever it is called from.
 
 use crate::host::{Host, cgroup2};
-use nix::errno::Errno;
-use nix::mount::{MsFlags, mount};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, fork};
@@ -18,7 +17,7 @@ use std::process::{Command, Output, Stdio};
 enum View {
     /// As the host does.
     Same,
-    /// A mount made in the namespace, over the one of the host: in a cgroup namespace it shows a part.
+    /// A mount made in the namespace, in the place of the host's: in a cgroup namespace it shows a part.
     Fresh,
     /// Another file system over the cgroups with policies: their paths are not found.
     Hidden,
@@ -61,11 +60,10 @@ fn enter(place: Place, home: &Path, hidden: &Path) -> io::Result<()> {
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)?;
     match place.view {
         View::Same => {}
-        View::Fresh => match mount(Some("none"), &root, Some("cgroup2"), MsFlags::empty(), None::<&str>) {
-            // The same root is mounted there already.
-            Ok(()) | Err(Errno::EBUSY) => {}
-            Err(errno) => return Err(errno.into()),
-        },
+        View::Fresh => {
+            umount2(&root, MntFlags::MNT_DETACH)?;
+            mount(Some("none"), &root, Some("cgroup2"), MsFlags::empty(), None::<&str>)?;
+        }
         View::Hidden => mount(Some("none"), hidden, Some("tmpfs"), MsFlags::empty(), None::<&str>)?,
         View::Part => mount(Some(home), &root, None::<&str>, MsFlags::MS_BIND, None::<&str>)?,
     }

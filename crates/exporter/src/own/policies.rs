@@ -36,11 +36,18 @@ const GAUGES: [(&str, &str, Count); 6] = [
     ),
 ];
 
+/// One policy.
+struct Counted {
+    pairs: Pairs,
+    census: PolicyCensus,
+    mended: u32,
+}
+
 /// The latest pass.
 #[derive(Default)]
 pub(crate) struct PolicyScan {
     begun: Option<Instant>,
-    policies: Vec<(Pairs, PolicyCensus)>,
+    policies: Vec<Counted>,
     failures: u64,
     is_failing: bool,
 }
@@ -71,8 +78,17 @@ impl PolicyScan {
     /// Puts the latest pass onto the page.
     pub(crate) fn show(&self, page: &mut Page) {
         for (name, help, count) in GAUGES {
-            page.gauge(name, help, self.policies.iter().map(|(pairs, census)| (pairs.clone(), count(census) as f64)));
+            page.gauge(
+                name,
+                help,
+                self.policies.iter().map(|policy| (policy.pairs.clone(), count(&policy.census) as f64)),
+            );
         }
+        page.counter(
+            "ccactl_policy_mended_total",
+            "Times that `ccactl apply --watch` has put a policy back after another hand changed it.",
+            self.policies.iter().map(|policy| (policy.pairs.clone(), f64::from(policy.mended))),
+        );
         page.counter(
             "ccactl_policy_scan_failures_total",
             "Passes over the sockets of the policies that failed; without one the ccactl_policy_ gauges are absent.",
@@ -81,7 +97,7 @@ impl PolicyScan {
     }
 }
 
-fn scan() -> Result<Vec<(Pairs, PolicyCensus)>, ccactl_loader::Error> {
+fn scan() -> Result<Vec<Counted>, ccactl_loader::Error> {
     let loader = Loader::open()?;
     let status = loader.status()?;
     if status.is_empty() {
@@ -92,7 +108,8 @@ fn scan() -> Result<Vec<(Pairs, PolicyCensus)>, ccactl_loader::Error> {
     let counted = |policy: PolicyStatus| {
         let cgroup = loader.mount().display(policy.cgroup.as_ref()?);
         let pairs = vec![pair("cgroup", cgroup), pair("algorithm", policy.kernel_name)];
-        Some((pairs, census.policies.remove(&policy.cgroup_id).unwrap_or_default()))
+        let census = census.policies.remove(&policy.cgroup_id).unwrap_or_default();
+        Some(Counted { pairs, census, mended: policy.mended })
     };
     Ok(status.into_iter().filter_map(counted).collect())
 }

@@ -3,6 +3,7 @@
 use super::theme::Theme;
 use crate::board::{History, Point};
 use crate::view::{FlowRow, InnerValue, bytes, elide, mbit_per_s, millis, percent, seconds, significant};
+use ccactl_host::terminal::fit_line;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
@@ -65,11 +66,11 @@ fn headline(flow: &FlowRow, theme: Theme, point_s: f64, width: u16) -> [Line<'st
     let first = Line::from(vec![
         Span::styled(format!("{} → {}  ", flow.local, flow.remote), Theme::strong()),
         mark,
-        Span::styled(format!("{}{moved}  {state}", flow.kernel_name), Theme::strong()),
+        Span::styled(fit_line(&format!("{}{moved}  {state}", flow.kernel_name)).into_owned(), Theme::strong()),
     ]);
-    let rest = format!("  netns {}  charts: {}/column", flow.netns, seconds(point_s));
+    let rest = format!("  netns {}  charts: {}/column", fit_line(&flow.netns), seconds(point_s));
     let room = usize::from(width).saturating_sub("cgroup ".len() + rest.chars().count());
-    let place = format!("cgroup {}{rest}", elide(&flow.cgroup, room));
+    let place = format!("cgroup {}{rest}", elide(&fit_line(&flow.cgroup), room));
     [first, Line::from(place)]
 }
 

@@ -3,13 +3,14 @@
 use super::app::{App, View, Within};
 use super::theme::Theme;
 use crate::view::{Snapshot, significant};
+use ccactl_host::terminal::fit_line;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 /// Lines above the table; those that must be seen are only there when there is something to say.
 pub(super) fn header(app: &App, snapshot: &Snapshot) -> Vec<Line<'static>> {
     let status = &snapshot.status;
-    let filter = if status.filter.is_empty() { "all of this host".to_owned() } else { status.filter.clone() };
+    let filter = if status.filter.is_empty() { "all of this host".into() } else { fit_line(&status.filter) };
     let how = format!(
         "ccactl top · Linux {} · every {}, over {} s · {filter}",
         status.kernel,
@@ -67,14 +68,14 @@ fn tabs(app: &App) -> Line<'static> {
         }
     }
     match &app.within {
-        Some(Within::Cgroup(path)) => spans.push(Span::raw(format!("  of {path}"))),
-        Some(Within::Algorithm(name)) => spans.push(Span::raw(format!("  with {name}"))),
+        Some(Within::Cgroup(path)) => spans.push(Span::raw(format!("  of {}", fit_line(path)))),
+        Some(Within::Algorithm(name)) => spans.push(Span::raw(format!("  with {}", fit_line(name)))),
         None => {}
     }
     if app.is_typing {
-        spans.push(Span::styled(format!("  filter: {}▏", app.filter), Theme::strong()));
+        spans.push(Span::styled(format!("  filter: {}▏", fit_line(&app.filter)), Theme::strong()));
     } else if !app.filter.is_empty() {
-        spans.push(Span::raw(format!("  filter: {}", app.filter)));
+        spans.push(Span::raw(format!("  filter: {}", fit_line(&app.filter))));
     }
     if app.are_closed_hidden {
         spans.push(Span::raw("  closed hidden"));

@@ -2,6 +2,7 @@
 
 use super::columns::Column;
 use super::format::elide;
+use ccactl_host::terminal::fit_line;
 
 /// A column that has found its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,8 +64,13 @@ pub fn cells<T>(columns: &[Column<T>], fitted: &[Fitted], row: &T) -> Vec<String
 
 fn cell<T>(column: &Column<T>, width: usize, row: &T) -> String {
     let mark = mark_width(column);
-    let text = elide(&(column.cell)(row, width - mark), width - mark);
+    let text = elide(&text(column, row, width - mark), width - mark);
     if column.is_right { format!("{text:>width$}") } else { format!("{:mark$}{text:<1$}", "", width - mark) }
+}
+
+/// What a cell shows, with room for so much. Names are those of others, so it is made fit for a terminal.
+fn text<T>(column: &Column<T>, row: &T, room: usize) -> String {
+    fit_line(&(column.cell)(row, room)).into_owned()
 }
 
 pub(crate) fn mark_width<T>(column: &Column<T>) -> usize {
@@ -90,7 +96,7 @@ fn content_width<T>(column: &Column<T>, rows: &[&T], room: usize) -> usize {
     if column.is_right {
         return column.width;
     }
-    let content = rows.iter().map(|row| (column.cell)(row, room).chars().count()).max().unwrap_or(0);
+    let content = rows.iter().map(|row| text(column, row, room).chars().count()).max().unwrap_or(0);
     content.min(column.max_width)
 }
 
@@ -131,6 +137,13 @@ mod tests {
     #[test]
     fn the_column_that_is_sorted_by_stays() {
         assert_eq!(widths(16, 1), [(0, 10), (1, 5)]);
+    }
+
+    #[test]
+    fn what_a_terminal_must_not_get_is_escaped_before_the_width_is_measured() {
+        let columns = [column("name", 4, 40, 0), column("n", 5, 5, 1)];
+        let fitted = fit(&columns, &[&"/\u{1b}\u{202e}x"], 80, 0);
+        assert_eq!(cells(&columns, &fitted, &"/\u{1b}\u{202e}x")[0], "/\\u{1b}\\u{202e}x");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A document on a terminal: tables that are wider than it are cut between columns of figures, each piece with the names.
 
 use super::document::{Block, Line, Table};
+use ccactl_host::terminal::{fit_line, push_left, push_right};
 
 /// Columns of a terminal that says nothing about its width, of a file and of a pipe.
 pub const DEFAULT_WIDTH: usize = 100;
@@ -15,8 +16,8 @@ const GAP: usize = 2;
 pub fn text(blocks: &[Block], width: usize) -> String {
     let width = width.max(MIN_WIDTH);
     let mut text = String::new();
-    for (i, block) in blocks.iter().enumerate() {
-        match block {
+    for (i, block) in blocks.iter().map(fit_block).enumerate() {
+        match &block {
             Block::Heading(heading) => {
                 if i > 0 {
                     text.push('\n');
@@ -35,6 +36,30 @@ pub fn text(blocks: &[Block], width: usize) -> String {
         }
     }
     text
+}
+
+/// A recording has names from another host. They are made fit before their widths count.
+fn fit_block(block: &Block) -> Block {
+    let fit = |text: &String| fit_line(text).into_owned();
+    let all = |texts: &[String]| texts.iter().map(fit).collect();
+    match block {
+        Block::Heading(heading) => Block::Heading(fit(heading)),
+        Block::Facts(facts) => Block::Facts(all(facts)),
+        Block::Warning(warning) => Block::Warning(fit(warning)),
+        Block::Note(note) => Block::Note(fit(note)),
+        Block::Table(table) => Block::Table(Table {
+            names: all(&table.names),
+            figures: table.figures.iter().map(|(heading, unit)| (fit(heading), fit(unit))).collect(),
+            lines: table.lines.iter().map(|line| fit_table_line(line, &all)).collect(),
+        }),
+    }
+}
+
+fn fit_table_line(line: &Line, all: &impl Fn(&[String]) -> Vec<String>) -> Line {
+    match line {
+        Line::Section(heading) => Line::Section(fit_line(heading).into_owned()),
+        Line::Row(names, figures) => Line::Row(all(names), all(figures)),
+    }
 }
 
 /// Breaks a sentence between words.
@@ -94,10 +119,12 @@ fn piece(table: &Table, name_widths: &[usize], figure_widths: &[usize], range: s
     let line = |names: &[String], figures: &[String]| {
         let mut line = String::new();
         for (name, &width) in names.iter().zip(name_widths) {
-            line.push_str(&format!("{:GAP$}{:<width$}", "", elided(name, width)));
+            push_left(&mut line, "", GAP);
+            push_left(&mut line, &elided(name, width), width);
         }
         for (figure, &width) in figures.iter().zip(figure_widths).skip(range.start).take(range.len()) {
-            line.push_str(&format!("{:GAP$}{figure:>width$}", ""));
+            push_left(&mut line, "", GAP);
+            push_right(&mut line, figure, width);
         }
         format!("{}\n", line.trim_end())
     };
@@ -151,6 +178,26 @@ mod tests {
         assert_eq!(narrow.len(), 2);
         assert!(narrow[1].contains("short") && narrow[1].contains("333") && !narrow[1].contains("22"), "{narrow:?}");
         assert!(narrow.iter().flat_map(|piece| piece.lines()).all(|line| length(line) <= 20), "{narrow:?}");
+    }
+
+    #[test]
+    fn what_a_recording_calls_things_cannot_act_on_the_terminal_or_make_lines() {
+        let name = || "a\u{1b}]0;t\u{7}\n\u{202e}".to_owned();
+        let mut table = Table::new(&[&name()], [(name(), name())]);
+        table.row(vec![name()], vec![name()]);
+        table.lines.push(Line::Section(name()));
+        let blocks = [
+            Block::Heading(name()),
+            Block::Facts(vec![name()]),
+            Block::Warning(name()),
+            Block::Note(name()),
+            Block::Table(table),
+        ];
+        let text = text(&blocks, 200);
+        let expected = "a\\u{1b}]0;t\\u{7}\\u{a}\\u{202e}";
+        assert_eq!(text.matches(expected).count(), 10, "{text}");
+        assert!(!text.chars().any(|c| c != '\n' && ccactl_host::terminal::is_unfit(c)), "{text:?}");
+        assert_eq!(text.lines().filter(|line| !line.is_empty()).count(), 8, "{text}");
     }
 
     #[test]

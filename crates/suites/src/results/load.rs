@@ -2,11 +2,11 @@
 
 use super::{CellResults, Flow, Missed, Part, Rejected, Results, Run, Window};
 use crate::runner::SuiteFolder;
-use crate::{Cell, Error, Result};
+use crate::{Cell, Error, MAX_FILE_BYTES, Result};
+use ccactl_host::input;
 use ccactl_report::{Convergence, Fairness, FlowSummary, Options, Recording, RecordingSummary};
 use ccactl_testbed::bench::{BenchResult, FlowResult, RECORDING_FILE, RunResult};
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -60,7 +60,7 @@ fn load_cell(folder: &Path, cell: &Cell, windows: &[Window]) -> Result<CellResul
 /// When there is none, or it is not one of this version.
 pub fn read(folder: &Path) -> Result<BenchResult> {
     let path = folder.join("result.json");
-    let json = fs::read(&path).map_err(Error::folder(&path, "read it"))?;
+    let json = input::read(&path, MAX_FILE_BYTES).map_err(Error::folder(&path, "read it"))?;
     serde_json::from_slice(&json).map_err(|error| Error::Result { path, reason: error.to_string() })
 }
 

@@ -1,10 +1,10 @@
 //! Whether a cell is finished.
 
 use super::folder::VERSION;
-use crate::{Cell, Error, Result};
+use crate::{Cell, Error, MAX_FILE_BYTES, Result};
+use ccactl_host::input;
 use ccactl_testbed::bench::{Backend, RECORDING_FILE};
 use serde::Deserialize;
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -35,7 +35,7 @@ struct Run {
 /// When there is a result, but not of this cell: it was put there by hand, and nothing of that kind is removed.
 pub fn look(folder: &Path, cell: &Cell, backend: Backend) -> Result<Option<Finished>> {
     let path = folder.join("result.json");
-    let json = match fs::read(&path) {
+    let json = match input::read(&path, MAX_FILE_BYTES) {
         Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(None);
         }
@@ -49,7 +49,7 @@ pub fn look(folder: &Path, cell: &Cell, backend: Backend) -> Result<Option<Finis
     if head.backend != backend {
         return Err(unusable(format!("one of --link {}", head.backend)));
     }
-    let scenario = fs::read_to_string(folder.join("scenario.toml"))
+    let scenario = input::read_text(&folder.join("scenario.toml"), MAX_FILE_BYTES)
         .map_err(|error| unusable(format!("no scenario beside it ({error})")))?;
     if scenario != cell.scenario.to_toml() {
         return Err(unusable("one of another scenario".to_owned()));

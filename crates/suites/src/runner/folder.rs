@@ -5,7 +5,8 @@
 //! run are ever removed.
 
 use super::finished::{self, Finished};
-use crate::{Cell, Error, Result};
+use crate::{Cell, Error, MAX_FILE_BYTES, Result};
+use ccactl_host::input;
 use ccactl_testbed::bench::Backend;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -114,7 +115,7 @@ impl SuiteFolder {
 
     fn read_plan(&self) -> Result<Option<Plan>> {
         let path = self.path.join(PLAN);
-        let text = match fs::read(&path) {
+        let text = match input::read(&path, MAX_FILE_BYTES) {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
             other => other.map_err(Error::folder(&path, "read it"))?,
         };
