@@ -24,8 +24,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempPath;
 
-/// Less the umask.
-const FILE_MODE: u32 = 0o666;
+/// Mode of a file that is made to be handed on; the umask takes from it.
+pub const FILE_MODE: u32 = 0o666;
 /// Of a name that a draft has where the file system has no files without a name.
 const DRAFT_PREFIX: &str = ".ccactl-";
 /// Whoever makes and removes a name faster than this wants us to wait for ever.
@@ -95,14 +95,19 @@ pub fn write(path: &Path, content: &[u8], replace: Replace) -> Result<()> {
     draft.publish()
 }
 
-/// Opens a regular file for reading. Never waits: a FIFO, which opens when somebody writes into it, is refused.
+/// Opens a regular file for reading, whoever owns it. Never waits: a FIFO, which opens when somebody writes into it, is
+/// refused.
 ///
 /// # Errors
-/// [`Error::Unfit`] and [`Error::Io`].
-pub fn open_regular(path: &Path) -> Result<File> {
+/// Those of the system, and what it is instead.
+pub fn open_regular(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
     let found = file.metadata()?;
-    if found.is_file() { Ok(file) } else { Err(unfit(&found)) }
+    if found.is_file() {
+        return Ok(file);
+    }
+    let message = format!("it is {}, not a regular file", describe(&found));
+    Err(io::Error::new(io::ErrorKind::InvalidInput, message))
 }
 
 /// A name in a folder. The folder stays the same, whatever its path leads to later.
@@ -311,6 +316,11 @@ fn is_ours_alone(found: &Metadata) -> bool {
 }
 
 fn unfit(found: &Metadata) -> Error {
+    Error::Unfit { found: describe(found), user: geteuid().as_raw() }
+}
+
+/// What it is, and whose.
+fn describe(found: &Metadata) -> String {
     let kind = found.file_type();
     let what = match () {
         () if kind.is_symlink() => "a symbolic link",
@@ -321,7 +331,7 @@ fn unfit(found: &Metadata) -> Error {
         () if kind.is_file() => "a file",
         () => "a device",
     };
-    Error::Unfit { found: format!("{what} of user {}", found.uid()), user: geteuid().as_raw() }
+    format!("{what} of user {}", found.uid())
 }
 
 #[cfg(test)]
