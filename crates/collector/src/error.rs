@@ -3,9 +3,9 @@
 //! A message holds its cause, so the field is not called `source`: whoever prints the chain would print it twice.
 
 use ccactl_abi::exit;
-use ccactl_host::lock;
+use ccactl_host::{lock, output};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// Result of this crate.
@@ -43,11 +43,13 @@ pub enum Error {
         /// What the system said.
         cause: io::Error,
     },
-    /// The target is neither a file nor absent.
-    #[error("{} is not a regular file: name a file, or -o - for standard output", path.display())]
-    NotAFile {
-        /// The target.
+    /// What stands under the name, or leads to its folder, is not ours.
+    #[error("cannot write {}: {cause}", path.display())]
+    Unfit {
+        /// The target, the stream beside it, or the folder.
         path: PathBuf,
+        /// What it is, and what to do.
+        cause: output::Error,
     },
     /// Standard output is asked for and cannot have the stream.
     #[error("-o - {reason}")]
@@ -181,13 +183,23 @@ pub enum Error {
 }
 
 impl Error {
+    /// A file that cannot be written, or must not be.
+    pub(crate) fn output(path: &Path) -> impl Fn(output::Error) -> Error {
+        let path = path.to_owned();
+        move |cause| match cause {
+            output::Error::Exists => Error::Exists { path: path.clone() },
+            output::Error::Io(cause) => Error::Target { path: path.clone(), cause },
+            cause => Error::Unfit { path: path.clone(), cause },
+        }
+    }
+
     /// Exit code of the binary for this error.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Exists { .. }
             | Error::Leftover { .. }
-            | Error::NotAFile { .. }
+            | Error::Unfit { .. }
             | Error::NotEmpty { .. }
             | Error::Netns { .. }
             | Error::NoProcess { .. }

@@ -4,12 +4,15 @@
 //! that lock, so that a leftover can be told from a recording that runs.
 
 use crate::error::{Error, Result};
+use crate::parquet_file;
+use crate::stream::StreamFile;
+use ccactl_host::output::{FILE_MODE, Place, Replace};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// What the name of that stream has beyond the name of the file.
@@ -18,31 +21,33 @@ pub(crate) const PARTIAL_SUFFIX: &str = ".partial.arrows";
 /// The stream that stands beside `file` while a recording runs.
 #[must_use]
 pub fn partial_path(file: &Path) -> PathBuf {
-    with_suffix(file, PARTIAL_SUFFIX)
-}
-
-pub(crate) fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(file);
-    name.push(suffix);
+    name.push(PARTIAL_SUFFIX);
     name.into()
 }
 
 /// A claimed target. Dropping it removes the stream unless [`Target::keep_stream`] was called.
 pub(crate) struct Target {
     path: PathBuf,
+    place: Place,
+    replace: Replace,
     stream: Flock<File>,
     stream_path: PathBuf,
+    stream_place: Place,
     is_kept: bool,
 }
 
 impl Target {
     /// Takes the lock, so that a second recording to `path` is refused from here on.
     pub(crate) fn claim(path: &Path, force: bool) -> Result<Target> {
-        Target::refuse(path, force)?;
-        let stream_path = partial_path(path);
-        let stream = lock(path, &stream_path)?;
+        let replace = replace(force);
+        let place = Place::at(path).map_err(Error::output(path))?;
+        place.check(replace).map_err(Error::output(path))?;
+        let (stream_path, stream_place) = (partial_path(path), place.with_suffix(PARTIAL_SUFFIX));
+        let stream = lock(path, &stream_path, &stream_place)?;
         // From here on the drop removes the stream, unless it is somebody's data.
-        let mut target = Target { path: path.to_owned(), stream, stream_path, is_kept: true };
+        let mut target =
+            Target { path: path.to_owned(), place, replace, stream, stream_path, stream_place, is_kept: true };
         let failed = |cause| Error::Target { path: target.stream_path.clone(), cause };
         if target.stream.metadata().map_err(failed)?.len() > 0 {
             if !force {
@@ -52,19 +57,8 @@ impl Target {
         }
         target.is_kept = false;
         // A recording that held the lock until now has just made its file.
-        Target::refuse(path, force)?;
+        target.place.check(replace).map_err(Error::output(path))?;
         Ok(target)
-    }
-
-    /// Fails when there is something under this name that must stay.
-    pub(crate) fn refuse(path: &Path, force: bool) -> Result<()> {
-        match fs::metadata(path) {
-            Ok(metadata) if !metadata.is_file() => Err(Error::NotAFile { path: path.to_owned() }),
-            Ok(_) if !force => Err(Error::Exists { path: path.to_owned() }),
-            Ok(_) => Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(cause) => Err(Error::Target { path: path.to_owned(), cause }),
-        }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -90,10 +84,22 @@ impl Target {
         self.path.extension().is_some_and(|extension| extension == "arrows")
     }
 
+    /// Makes the Parquet file of the complete stream; `is_sorted` promises that its rows are in order of `time`.
+    pub(crate) fn convert_stream(
+        &self,
+        metadata: &BTreeMap<String, String>,
+        is_sorted: bool,
+    ) -> std::result::Result<(), String> {
+        let stream = self.stream_file().and_then(|file| StreamFile::read(&self.stream_path, file));
+        let stream = stream.map_err(|error| error.to_string())?;
+        let draft = self.place.draft(self.replace).map_err(|error| error.to_string())?;
+        parquet_file::convert(stream, usize::MAX, draft, metadata, is_sorted)
+    }
+
     /// The stream becomes the file.
     pub(crate) fn rename_stream(&self) -> io::Result<()> {
         self.stream.sync_all()?;
-        fs::rename(&self.stream_path, &self.path)
+        Ok(self.stream_place.rename(&self.stream, &self.place, self.replace)?)
     }
 
     /// The file is complete: the stream has done its duty.
@@ -105,24 +111,25 @@ impl Target {
 impl Drop for Target {
     fn drop(&mut self) {
         if !self.is_kept {
-            let _ = fs::remove_file(&self.stream_path);
+            self.stream_place.remove(&self.stream);
         }
     }
 }
 
-fn lock(path: &Path, stream_path: &Path) -> Result<Flock<File>> {
-    let failed = |cause| Error::Target { path: stream_path.to_owned(), cause };
+pub(crate) fn replace(force: bool) -> Replace {
+    if force { Replace::Ours } else { Replace::Never }
+}
+
+fn lock(path: &Path, stream_path: &Path, stream: &Place) -> Result<Flock<File>> {
     loop {
-        let file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(stream_path).map_err(failed)?;
+        let file = stream.claim(FILE_MODE).map_err(Error::output(stream_path))?;
         let locked = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(locked) => locked,
             Err((_, Errno::EWOULDBLOCK)) => return Err(Error::Busy { path: path.to_owned() }),
-            Err((_, errno)) => return Err(failed(errno.into())),
+            Err((_, errno)) => return Err(Error::Target { path: stream_path.to_owned(), cause: errno.into() }),
         };
         // The holder before us may have removed the file between our open and our lock: then try anew.
-        let ours = locked.metadata().map_err(failed)?;
-        if fs::metadata(stream_path).is_ok_and(|there| there.ino() == ours.ino() && there.dev() == ours.dev()) {
+        if stream.has(&locked) {
             return Ok(locked);
         }
     }

@@ -2,19 +2,19 @@
 
 use crate::flow_order::RowGroup;
 use crate::metadata::ORDER;
-use crate::output::with_suffix;
 use crate::stream::StreamFile;
 use arrow_schema::{Schema, SchemaRef};
 use ccactl_format::layout::{BUNCHED, FLOW, GROWING, JITTERING, ROW_GROUP_ROWS, TIME};
 use ccactl_format::{CHECKSUM_KEY, SEALED_BY, SealedFile, UNSEALED};
+use ccactl_host::output::{Draft, Place, Replace};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::{KeyValue, SortingColumn};
 use parquet::file::properties::WriterProperties;
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Writes `target` from `stream`; nothing is seen under that name until it is complete.
@@ -29,31 +29,22 @@ pub fn convert_stream(
     metadata: &BTreeMap<String, String>,
     is_sorted: bool,
 ) -> std::result::Result<(), String> {
-    convert_rows(stream, target, metadata, is_sorted, usize::MAX)
+    let stream = StreamFile::open(stream).map_err(|e| e.to_string())?;
+    let draft = Place::at(target).and_then(|place| place.draft(Replace::Ours)).map_err(|e| e.to_string())?;
+    convert(stream, usize::MAX, draft, metadata, is_sorted)
 }
 
 /// The same with the first `batches` of the stream.
-pub(crate) fn convert_rows(
-    stream: &Path,
-    target: &Path,
+pub(crate) fn convert(
+    stream: StreamFile,
+    batches: usize,
+    draft: Draft,
     metadata: &BTreeMap<String, String>,
     is_sorted: bool,
-    batches: usize,
 ) -> std::result::Result<(), String> {
-    let temporary = Temporary(with_suffix(target, ".partial.parquet"));
-    let file = File::options().read(true).write(true).create(true).truncate(true).open(&temporary.0);
-    let stream = StreamFile::open(stream).map_err(|e| e.to_string())?;
-    write(stream, batches, file.map_err(|e| e.to_string())?, metadata, is_sorted).map_err(|e| e.to_string())?;
-    fs::rename(&temporary.0, target).map_err(|e| e.to_string())
-}
-
-/// Removes the temporary file when the conversion did not come to its end; after the rename there is none.
-struct Temporary(PathBuf);
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
+    let file = draft.file().try_clone().map_err(|e| e.to_string())?;
+    write(stream, batches, file, metadata, is_sorted).map_err(|e| e.to_string())?;
+    draft.publish().map_err(|e| e.to_string())
 }
 
 fn write(

@@ -9,7 +9,6 @@ use crate::metadata::{self, AtEnd, KnownAlgorithm};
 use crate::options::{Every, Output, RecordOptions, Resolver};
 use crate::output::Target;
 use crate::owner::Owner;
-use crate::parquet_file;
 use crate::probe::{Probe, Ring};
 use crate::rotate::{End, Parts};
 use crate::schema::{self, Context};
@@ -212,7 +211,7 @@ fn make_file(target: Target, metadata: &BTreeMap<String, String>, written: &Writ
     let made = if target.is_stream() {
         target.rename_stream().map_err(|error| error.to_string())
     } else {
-        parquet_file::convert_stream(&stream, &path, metadata, written.is_sorted)
+        target.convert_stream(metadata, written.is_sorted)
     };
     match made {
         Ok(()) => {

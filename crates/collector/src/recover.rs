@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::metadata::{self, SCHEMA_VERSION};
-use crate::output::{PARTIAL_SUFFIX, Target};
+use crate::output::{self, PARTIAL_SUFFIX};
 use crate::parquet_file;
 use crate::schema;
 use crate::stream::StreamFile;
@@ -10,6 +10,7 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{TimestampNanosecondType, UInt64Type};
 use arrow_schema::{DataType, Field, Schema};
+use ccactl_host::output::{Place, open_regular};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use serde::Serialize;
@@ -69,13 +70,18 @@ pub fn streams_in(folder: &Path) -> Result<Vec<PathBuf>> {
 /// # Errors
 /// [`Error`]: a stream that a recording still writes, one that is no recording, a target that is there without `force`.
 pub fn recover(stream: &Path, target: &Path, force: bool) -> Result<Recovered> {
-    let lock = lock(stream)?;
-    Target::refuse(target, force)?;
-    let found = survey(stream)?;
+    // Held to the end.
+    let file = lock(stream)?;
+    let place = Place::at(target).map_err(Error::output(target))?;
+    let draft = place.draft(output::replace(force)).map_err(Error::output(target))?;
+    let found = survey(stream, &file)?;
     let metadata = metadata::recovered(found.metadata.clone(), &found);
-    let made = parquet_file::convert_rows(stream, target, &metadata, found.is_sorted, found.batches);
-    drop(lock);
-    made.map_err(|reason| Error::Recover { path: target.to_owned(), stream: stream.to_owned(), reason })?;
+    let rows = open(stream, &file)?;
+    parquet_file::convert(rows, found.batches, draft, &metadata, found.is_sorted).map_err(|reason| Error::Recover {
+        path: target.to_owned(),
+        stream: stream.to_owned(),
+        reason,
+    })?;
     Ok(Recovered {
         stream: stream.to_owned(),
         path: target.to_owned(),
@@ -89,14 +95,17 @@ pub fn recover(stream: &Path, target: &Path, force: bool) -> Result<Recovered> {
 /// A recorder holds this lock as long as it writes, and a kill releases it.
 fn lock(stream: &Path) -> Result<Flock<File>> {
     let failed = |cause: std::io::Error| Error::NotAStream { path: stream.to_owned(), reason: cause.to_string() };
-    let file = File::open(stream).map_err(failed)?;
-    if !file.metadata().map_err(failed)?.is_file() {
-        return Err(Error::NotAFile { path: stream.to_owned() });
-    }
+    let file = open_regular(stream).map_err(failed)?;
     Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| match errno {
         Errno::EWOULDBLOCK => Error::StillRecorded { path: stream.to_owned() },
         errno => failed(errno.into()),
     })
+}
+
+/// From its beginning: the file that is locked, whatever its path leads to meanwhile.
+fn open(path: &Path, file: &File) -> Result<StreamFile> {
+    let failed = |cause: std::io::Error| Error::NotAStream { path: path.to_owned(), reason: cause.to_string() };
+    StreamFile::read(path, file.try_clone().map_err(failed)?)
 }
 
 /// What the stream has, found by going through it once.
@@ -124,8 +133,8 @@ impl Survey {
     }
 }
 
-fn survey(path: &Path) -> Result<Survey> {
-    let mut stream = StreamFile::open(path)?;
+fn survey(path: &Path, file: &File) -> Result<Survey> {
+    let mut stream = open(path, file)?;
     let mut found = Survey {
         metadata: known_version(path, &stream)?,
         batches: 0,

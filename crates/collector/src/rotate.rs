@@ -8,10 +8,10 @@
 use crate::error::{Error, Result};
 use crate::metadata;
 use crate::output::Target;
-use crate::parquet_file;
 use crate::stream::Sink;
 use crate::units::{parse_bytes, parse_duration};
 use ccactl_abi::layout::{EVENTS, Sample};
+use ccactl_host::output::{self, Folder};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -86,15 +86,16 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Makes the folder and claims the first part in it.
+    /// Makes the folder, with what is missing of the way to it, and claims the first part in it.
     pub(crate) fn claim(folder: &Path, rotation: Rotation) -> Result<Parts> {
-        let failed = |cause| Error::Target { path: folder.to_owned(), cause };
-        fs::create_dir(folder).or_else(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => Ok(()),
-            _ => Err(failed(error)),
+        let not_empty = || Error::NotEmpty { path: folder.to_owned() };
+        let made = Folder::make(folder).map_err(|error| match error {
+            output::Error::Io(cause) if cause.kind() == io::ErrorKind::NotADirectory => not_empty(),
+            error => Error::output(folder)(error),
         })?;
-        if !folder.is_dir() || fs::read_dir(folder).map_err(failed)?.next().is_some() {
-            return Err(Error::NotEmpty { path: folder.to_owned() });
+        let mut names = fs::read_dir(made.reach()).map_err(|cause| Error::Target { path: folder.to_owned(), cause })?;
+        if names.next().is_some() {
+            return Err(not_empty());
         }
         let target = Target::claim(&part_path(folder, 0), false)?;
         Ok(Parts {
@@ -218,7 +219,7 @@ struct Closed {
 impl Closed {
     fn convert(self) -> Result<()> {
         let (path, stream) = (self.target.path().to_owned(), self.target.stream_path().to_owned());
-        match parquet_file::convert_stream(&stream, &path, &self.keys, self.is_sorted) {
+        match self.target.convert_stream(&self.keys, self.is_sorted) {
             Ok(()) => {
                 self.target.remove_stream();
                 Ok(())

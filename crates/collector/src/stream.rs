@@ -9,10 +9,11 @@ use arrow_ipc::reader::read_record_batch;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use ccactl_format::{Frame, Frames, Problem};
+use ccactl_host::output::open_regular;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufReader, Write};
+use std::io::{self, BufReader, Seek, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -107,8 +108,14 @@ impl StreamFile {
     /// # Errors
     /// [`Error::NotAStream`] when there is no complete header.
     pub fn open(path: &Path) -> Result<StreamFile> {
+        let file = open_regular(path);
+        StreamFile::read(path, file.map_err(|e| Error::NotAStream { path: path.to_owned(), reason: e.to_string() })?)
+    }
+
+    /// The same of an open file, from its beginning; `path` is for messages.
+    pub(crate) fn read(path: &Path, mut file: File) -> Result<StreamFile> {
         let error = |reason: String| Error::NotAStream { path: path.to_owned(), reason };
-        let file = File::open(path).map_err(|e| error(e.to_string()))?;
+        file.rewind().map_err(|e| error(e.to_string()))?;
         let mut frames = Frames::new(BufReader::with_capacity(READ_BYTES, file));
         let header = match frames.next() {
             Some(header) => header.map_err(|problem| error(problem.to_string()))?,

@@ -107,8 +107,8 @@ fn an_error_before_the_start_leaves_nothing() {
     };
     assert!(matches!(error(with_output(host.file("missing/x.parquet"))), Error::Target { .. }));
     assert!(matches!(error(with_output("/proc/x.parquet".into())), Error::Target { .. }));
-    assert!(matches!(error(with_output("/dev/null".into())), Error::NotAFile { .. }));
-    assert!(matches!(error(with_output(host.file(""))), Error::NotAFile { .. }));
+    assert!(matches!(error(with_output("/dev/null".into())), Error::Unfit { .. }));
+    assert!(matches!(error(with_output(host.file(""))), Error::Unfit { .. }));
 
     let mut options = host.options("x.parquet");
     options.bpffs = host.file("not-a-bpffs");

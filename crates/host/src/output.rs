@@ -1,1 +1,0 @@
-//! Files that are never written through somebody else's.
