@@ -4,6 +4,7 @@
 #[allow(dead_code, reason = "shared with the tests of load")]
 mod host;
 mod killed;
+#[allow(dead_code, reason = "shared with the promises")]
 mod live;
 
 use ccactl_abi::exit;

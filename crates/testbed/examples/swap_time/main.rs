@@ -1,22 +1,28 @@
-//! How long one swap takes with many live connections: `cargo xtask bench swap`. Prints the Markdown table of
-//! `docs/performance.md`; ends with 6 when the goal is missed.
+//! How long one swap takes with many live connections: `cargo xtask bench swap`. Prints the Markdown tables of
+//! `docs/performance.md`; ends with 6 when a goal is missed.
+
+mod commands;
 
 use ccactl_loader::{LoadRequest, Loader, Paths, SwapRequest};
 use ccactl_testbed::host::cgroup::Cgroup;
 use ccactl_testbed::host::run_id::{PREFIX, RunId};
 use ccactl_testbed::traffic::checked::{CheckedLoad, LoadOptions};
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 const USAGE: &str = "usage: swap_time [--repeats N] [--connections N,…]";
 /// Moved back and forth between these.
 const ALGORITHMS: [&str; 2] = ["cubic", "bbrv2"];
 /// Connections and namespace pairs of each row.
-const ROWS: [(u32, usize); 6] = [(0, 1), (1_000, 1), (10_000, 1), (50_000, 1), (1_000, 10), (10_000, 10)];
+const ROWS: [(u32, usize); 8] =
+    [(0, 1), (500, 1), (1_000, 1), (5_000, 1), (10_000, 1), (50_000, 1), (1_000, 10), (10_000, 10)];
 /// Of the iteration in one row.
 const GOAL: Duration = Duration::from_millis(100);
 const GOAL_ROW: (u32, usize) = (10_000, 1);
+/// Of whole commands over 100 000 sockets.
+const STATUS_GOAL: Duration = Duration::from_secs(1);
+const SWAP_GOAL: Duration = Duration::from_secs(5);
 
 type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
@@ -34,6 +40,10 @@ struct Times {
     iterations: Vec<Duration>,
     calls: Vec<Duration>,
     commands: Vec<Duration>,
+    statuses: Vec<Duration>,
+    /// From the start of the exporter to its first answer, and of later answers.
+    first_scrape: Duration,
+    scrapes: Vec<Duration>,
 }
 
 fn main() -> ExitCode {
@@ -74,6 +84,7 @@ fn run(settings: &Settings) -> Result<bool> {
          |---|---|---|---|---|---|---|---|"
     );
     let mut reached = true;
+    let mut whole = Vec::new();
     for (connections, pairs) in ROWS {
         if !settings.connections.is_empty() && !settings.connections.contains(&connections) {
             continue;
@@ -95,6 +106,23 @@ fn run(settings: &Settings) -> Result<bool> {
             spread(&mut times.commands),
         );
         reached &= (connections, pairs) != GOAL_ROW || iteration < GOAL;
+        reached &= median(&mut times.statuses) <= STATUS_GOAL && median(&mut times.commands) <= SWAP_GOAL;
+        if pairs == 1 && connections > 0 {
+            whole.push(times);
+        }
+    }
+    println!(
+        "\n| idle sockets | `ccactl status` | `ccactl swap` | exporter: start to first scrape | later scrapes |\n|---|---|---|---|---|"
+    );
+    for mut times in whole {
+        println!(
+            "| {} | {} | {} | {:.1} ms | {} |",
+            times.sockets,
+            spread(&mut times.statuses),
+            spread(&mut times.commands),
+            times.first_scrape.as_secs_f64() * 1e3,
+            spread(&mut times.scrapes),
+        );
     }
     Ok(reached)
 }
@@ -138,8 +166,10 @@ fn measure(connections: u32, pairs: usize, repeats: u32) -> Result<Times> {
         (times.sockets, times.namespaces) = (outcome.counts.moved, outcome.namespaces.max(times.namespaces));
     }
     for turn in repeats + 1..=2 * repeats {
-        times.commands.push(command(&program, &loader, &request(turn))?);
+        times.commands.push(commands::swap(&program, &loader, &request(turn))?);
+        times.statuses.push(commands::status(&program, &loader)?);
     }
+    (times.first_scrape, times.scrapes) = commands::scrapes(&program, &loader, repeats)?;
     let faults = load.faults()?;
     loader.unload(cgroup.path())?;
     let faults = [faults, load.finish()?.faults].concat();
@@ -155,18 +185,6 @@ impl Drop for Unload<'_> {
             eprintln!("swap_time: clean-up: {error}");
         }
     }
-}
-
-/// The same from the shell's side: the process, its libraries, the programs that it loads.
-fn command(program: &PathBuf, loader: &Loader, request: &LoadRequest) -> Result<Duration> {
-    let mut command = Command::new(program);
-    let paths = loader.paths();
-    command.env("CCACTL_BPFFS", &paths.bpffs).stdin(Stdio::null()).stdout(Stdio::null());
-    command.args(["swap", &request.algorithm, "--as"]).args(&request.as_name).arg("--cgroup").arg(&request.cgroup);
-    let before = Instant::now();
-    let status = command.status()?;
-    let elapsed = before.elapsed();
-    if status.success() { Ok(elapsed) } else { Err(format!("`ccactl swap` failed: {status}").into()) }
 }
 
 fn median(values: &mut [Duration]) -> Duration {
