@@ -2,9 +2,9 @@
 
 use super::folder::VERSION;
 use crate::{Cell, Error, Result};
+use ccactl_host::output;
 use ccactl_testbed::bench::{Backend, RECORDING_FILE};
 use serde::Deserialize;
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -35,7 +35,7 @@ struct Run {
 /// When there is a result, but not of this cell: it was put there by hand, and nothing of that kind is removed.
 pub fn look(folder: &Path, cell: &Cell, backend: Backend) -> Result<Option<Finished>> {
     let path = folder.join("result.json");
-    let json = match fs::read(&path) {
+    let json = match output::read(&path) {
         Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(None);
         }
@@ -49,9 +49,9 @@ pub fn look(folder: &Path, cell: &Cell, backend: Backend) -> Result<Option<Finis
     if head.backend != backend {
         return Err(unusable(format!("one of --link {}", head.backend)));
     }
-    let scenario = fs::read_to_string(folder.join("scenario.toml"))
+    let scenario = output::read(&folder.join("scenario.toml"))
         .map_err(|error| unusable(format!("no scenario beside it ({error})")))?;
-    if scenario != cell.scenario.to_toml() {
+    if scenario != cell.scenario.to_toml().into_bytes() {
         return Err(unusable("one of another scenario".to_owned()));
     }
     // The page is made from them: better to say so now than after hours of other cells.
