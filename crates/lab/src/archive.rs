@@ -143,7 +143,8 @@ pub fn unpack(source: impl Read, folder: &Path) -> io::Result<()> {
         let path = folder.join(inside(&entry.name)?);
         match entry.mode & KIND_MASK {
             DIRECTORY => fs::create_dir_all(&path)?,
-            FILE => source.copy_to(&mut fs::File::create(&path)?, entry.bytes)?,
+            // Never through a link that somebody has placed into the folder meanwhile.
+            FILE => source.copy_to(&mut fs::File::create_new(&path)?, entry.bytes)?,
             _ => return Err(damaged(format!("{}: neither a file nor a folder", entry.name))),
         }
     }

@@ -7,6 +7,7 @@ use crate::kernel::Origin;
 use crate::lab::{Lab, Task};
 use crate::machine::Clock;
 use ccactl_abi::exit;
+use ccactl_host::output::{self, Replace};
 use ccactl_scenario::Scenario;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -128,7 +129,7 @@ fn take(results: &Path, description: &Description, folder: &Path) -> io::Result<
         let entry = entry?;
         fs::rename(entry.path(), folder.join(entry.file_name()))?;
     }
-    fs::write(folder.join(LAB_FILE), serde_json::to_vec_pretty(description)?)
+    Ok(output::write(&folder.join(LAB_FILE), &serde_json::to_vec_pretty(description)?, Replace::Ours)?)
 }
 
 /// Of a bench below the guest's `/results`.

@@ -20,12 +20,12 @@ pub enum Error {
         remedy: String,
     },
     /// The file cannot be opened or read.
-    #[error("{path}: cannot be read: {source}")]
+    #[error("{path}: cannot be read: {cause}")]
     Io {
         /// As given.
         path: PathBuf,
         /// From the operating system.
-        source: std::io::Error,
+        cause: std::io::Error,
     },
     /// A folder without recordings.
     #[error("{path}: no recording in this folder (looked for *.parquet and *.arrows, {depth} levels deep)")]
@@ -168,12 +168,12 @@ pub enum Error {
         other: String,
     },
     /// The page or table cannot be written.
-    #[error("{path}: cannot be written: {source}")]
+    #[error("{path}: cannot be written: {cause}")]
     Output {
         /// As given.
         path: PathBuf,
         /// From the operating system.
-        source: std::io::Error,
+        cause: std::io::Error,
     },
     /// A figure cannot be turned into pixels.
     #[error("a figure cannot be drawn as PNG: {reason}; try --format svg")]
@@ -210,9 +210,9 @@ impl Error {
     }
 
     /// Adds the path to an error of the operating system.
-    pub(crate) fn io(path: &Path, source: std::io::Error) -> Error {
-        if source.kind() != std::io::ErrorKind::NotFound {
-            return Error::Io { path: path.to_owned(), source };
+    pub(crate) fn io(path: &Path, cause: std::io::Error) -> Error {
+        if cause.kind() != std::io::ErrorKind::NotFound {
+            return Error::Io { path: path.to_owned(), cause };
         }
         let remedy = match partial_of(path) {
             Some(partial) => format!("its recorder was killed: report on {}", partial.display()),

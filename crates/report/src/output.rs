@@ -3,31 +3,19 @@
 use std::io::Write;
 use std::path::Path;
 
+use ccactl_host::output::{self, Replace};
+
 use crate::Error;
 
-/// Writes a file under another name first, so that a full disk leaves nothing half-made behind.
+/// Writes a file as a whole, so that a full disk leaves nothing half-made behind, in the place of one of ours if it is
+/// there. A device or a pipe (`/dev/stdout`) is written to, not replaced.
 ///
 /// # Errors
-/// When the folder or the file cannot be written.
+/// When the folder or the file cannot be written, or is somebody else's.
 pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), Error> {
-    let output = |source| Error::Output { path: path.to_owned(), source };
-    // A device or a pipe (`/dev/stdout`) has to be written to, not replaced.
-    if path.exists() && !path.is_file() {
-        return std::fs::OpenOptions::new()
-            .write(true)
-            .open(path)
-            .and_then(|mut f| f.write_all(content))
-            .map_err(output);
-    }
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = new_file_in(folder).map_err(output)?;
-    file.write_all(content).and_then(|()| file.flush()).map_err(output)?;
-    file.persist(path).map_err(|error| output(error.error))?;
-    Ok(())
-}
-
-fn new_file_in(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
-    use std::os::unix::fs::PermissionsExt;
-    // As a plain `open` would make it: readable by whom the umask allows, not private like a temporary file.
-    tempfile::Builder::new().prefix(".ccactl-").permissions(std::fs::Permissions::from_mode(0o666)).tempfile_in(folder)
+    let written = output::open_stream(path).and_then(|stream| match stream {
+        Some(mut stream) => Ok(stream.write_all(content)?),
+        None => output::write(path, content, Replace::Ours),
+    });
+    written.map_err(|error| Error::Output { path: path.to_owned(), cause: error.into() })
 }

@@ -3,6 +3,7 @@
 use crate::decision::Decision;
 use crate::error::{Error, Result};
 use ccactl_collector::utc_compact;
+use ccactl_host::output::{self, Folder, Replace};
 use std::env;
 use std::fs;
 use std::io;
@@ -25,7 +26,7 @@ pub(crate) struct Evidence {
 impl Evidence {
     /// Names for a canary that starts now; makes the folder.
     pub(crate) fn prepare(dir: &Path, cgroup_id: u64, kernel_name: &str) -> Result<Evidence> {
-        fs::create_dir_all(dir).map_err(|cause| error(dir, cause))?;
+        Folder::make_for_state(dir).map_err(|cause| error(dir, cause.into()))?;
         // Relative paths would mean nothing to a later reader of the decision.
         let dir = dir.canonicalize().map_err(|cause| error(dir, cause))?;
         let stem = free_stem(&dir, &format!("{}-{cgroup_id}-{kernel_name}", utc_compact()));
@@ -37,10 +38,11 @@ impl Evidence {
     pub(crate) fn write(&self, decision: &Decision) -> Result<()> {
         let mut json = serde_json::to_vec_pretty(decision).expect("a decision has only types that JSON knows");
         json.push(b'\n');
-        let partial = self.decision.with_extension("json.partial");
-        fs::write(&partial, json)
-            .and_then(|()| fs::rename(&partial, &self.decision))
-            .map_err(|cause| error(&self.decision, cause))
+        self.write_json(&json)
+    }
+
+    fn write_json(&self, json: &[u8]) -> Result<()> {
+        output::write(&self.decision, json, Replace::Never).map_err(|cause| error(&self.decision, cause.into()))
     }
 
     /// Of a canary that never started, nothing is kept.
@@ -73,6 +75,26 @@ fn error(path: &Path, cause: io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_decision_is_written_through_no_link_and_in_no_place_of_another() {
+        let dir = tempfile::tempdir().unwrap();
+        let victim = dir.path().join("victim");
+        fs::write(&victim, "as it was").unwrap();
+        let evidence = Evidence::prepare(&dir.path().join("evidence"), 1, "x").unwrap();
+        symlink(&victim, evidence.decision.with_extension("json.partial")).unwrap();
+        evidence.write_json(b"{}").unwrap();
+        assert_eq!(fs::read(&evidence.decision).unwrap(), b"{}");
+
+        let second = evidence.write_json(b"another").unwrap_err().to_string();
+        assert!(second.contains("it exists; --evidence names another folder"), "{second}");
+        fs::remove_file(&evidence.decision).unwrap();
+        symlink(&victim, &evidence.decision).unwrap();
+        let refused = evidence.write_json(b"{}").unwrap_err().to_string();
+        assert!(refused.contains("it is a symbolic link"), "{refused}");
+        assert_eq!(fs::read(&victim).unwrap(), b"as it was");
+    }
 
     #[test]
     fn what_a_killed_canary_has_left_is_not_written_over() {

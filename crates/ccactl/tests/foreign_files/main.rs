@@ -7,6 +7,8 @@
 #[path = "../cli_loader/host.rs"]
 mod host;
 
+mod bench;
 mod record;
 mod recover;
+mod report;
 mod room;

@@ -1,6 +1,6 @@
 //! The way to a folder, on which no other user's symbolic link leads us to what is not theirs.
 
-use super::{Error, Result};
+use super::{A_FOLDER, Error, Result, unfit_as};
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open, openat, readlinkat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, mkdirat};
@@ -10,8 +10,10 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::{Component, Path, PathBuf};
 
-/// Less the umask.
-const FOLDER_MODE: Mode = Mode::from_bits_truncate(0o777);
+/// For results, which a user has named and may want to share: the umask takes from it.
+const RESULTS_MODE: Mode = Mode::from_bits_truncate(0o777);
+/// For state that nobody has named: others need not write there, whatever the umask.
+const STATE_MODE: Mode = Mode::from_bits_truncate(0o755);
 /// As many as the kernel follows. They also bound how often others can make us look again.
 const MOST_LINKS: u32 = 40;
 
@@ -25,15 +27,35 @@ impl Folder {
     /// # Errors
     /// [`Error::Led`] and [`Error::Io`].
     pub fn open(path: &Path) -> Result<Folder> {
-        walk(path, Missing::IsAnError)
+        walk(path, None)
     }
 
-    /// Opens one, having made what is missing of it; its mode is up to the umask.
+    /// Opens one for results, having made what is missing of it; its mode is up to the umask.
     ///
     /// # Errors
     /// [`Error::Led`] and [`Error::Io`].
     pub fn make(path: &Path) -> Result<Folder> {
-        walk(path, Missing::IsMade)
+        walk(path, Some(RESULTS_MODE))
+    }
+
+    /// Opens one for state, having made what is missing of it; of what is made, nobody else can write into it.
+    ///
+    /// # Errors
+    /// [`Error::Led`] and [`Error::Io`].
+    pub fn make_for_state(path: &Path) -> Result<Folder> {
+        walk(path, Some(STATE_MODE))
+    }
+
+    /// Fails unless it is ours. For folders in which others than this module write, such as programs that we start.
+    ///
+    /// # Errors
+    /// [`Error::Unfit`] and [`Error::Io`].
+    pub fn require_ours(&self) -> Result<()> {
+        let owner = fstat(&self.0).map_err(io::Error::from)?.st_uid;
+        if owner == geteuid().as_raw() {
+            return Ok(());
+        }
+        Err(unfit_as(format!("one of user {owner}"), A_FOLDER))
     }
 
     /// A path to it that nobody can lead elsewhere. It is of use to this process, and only while the folder is open.
@@ -58,14 +80,8 @@ enum Step {
     },
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Missing {
-    IsAnError,
-    IsMade,
-}
-
-/// The kernel follows links whoever made them, so we go step by step.
-fn walk(path: &Path, missing: Missing) -> Result<Folder> {
+/// The kernel follows links whoever made them, so we go step by step. With a mode, what is missing is made.
+fn walk(path: &Path, mode: Option<Mode>) -> Result<Folder> {
     let mut here = start(path)?;
     let mut steps = Vec::new();
     push(&mut steps, path);
@@ -78,17 +94,17 @@ fn walk(path: &Path, missing: Missing) -> Result<Folder> {
                 continue;
             }
         };
-        match openat(&here, name.as_os_str(), folder_flags(), Mode::empty()) {
-            Ok(next) => here = next,
-            Err(Errno::ENOENT) if missing == Missing::IsMade && !is_led(&steps) && links < MOST_LINKS => {
-                match mkdirat(&here, name.as_os_str(), FOLDER_MODE) {
+        match (openat(&here, name.as_os_str(), folder_flags(), Mode::empty()), mode) {
+            (Ok(next), _) => here = next,
+            (Err(Errno::ENOENT), Some(mode)) if !is_led(&steps) && links < MOST_LINKS => {
+                match mkdirat(&here, name.as_os_str(), mode) {
                     Ok(()) | Err(Errno::EEXIST) => {}
                     Err(errno) => return Err(io::Error::from(errno).into()),
                 }
                 links += 1;
                 steps.push(Step::Into(name));
             }
-            Err(Errno::ENOTDIR | Errno::ELOOP) if links < MOST_LINKS => {
+            (Err(Errno::ENOTDIR | Errno::ELOOP), _) if links < MOST_LINKS => {
                 links += 1;
                 let (target, found) = read_link(&here, &name)?;
                 if found.st_uid != 0 && found.st_uid != geteuid().as_raw() {
@@ -99,7 +115,7 @@ fn walk(path: &Path, missing: Missing) -> Result<Folder> {
                 }
                 push(&mut steps, &target);
             }
-            Err(errno) => return Err(io::Error::from(errno).into()),
+            (Err(errno), _) => return Err(io::Error::from(errno).into()),
         }
     }
     Ok(Folder(here))

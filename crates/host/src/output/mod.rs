@@ -17,7 +17,7 @@ use nix::fcntl::{AT_FDCWD, AtFlags};
 use nix::unistd::{geteuid, linkat};
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -31,6 +31,9 @@ const DRAFT_PREFIX: &str = ".ccactl-";
 /// Whoever makes and removes a name faster than this wants us to wait for ever.
 const ATTEMPTS: u32 = 100;
 
+const A_FILE: &str = "a regular file";
+const A_FOLDER: &str = "a folder";
+
 /// Result of this module.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -40,11 +43,13 @@ pub enum Error {
     /// A file of ours stands there and is to stay.
     #[error("it exists")]
     Exists,
-    /// Something that is not a file of ours stands there.
-    #[error("it is {found}, not a regular file of user {user}; remove it, or choose another name")]
+    /// Something that is not ours stands there.
+    #[error("it is {found}, not {expected} of user {user}; remove it, or choose another name")]
     Unfit {
         /// What it is, and whose.
         found: String,
+        /// What it should be.
+        expected: &'static str,
         /// Whose it should be.
         user: u32,
     },
@@ -106,8 +111,18 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     if found.is_file() {
         return Ok(file);
     }
-    let message = format!("it is {}, not a regular file", describe(&found));
+    let message = format!("it is {}, not {A_FILE}", describe(&found));
     Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+}
+
+/// Reads a regular file whole, and never waits.
+///
+/// # Errors
+/// Those of [`open_regular`].
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    open_regular(path)?.read_to_end(&mut content)?;
+    Ok(content)
 }
 
 /// A name in a folder. The folder stays the same, whatever its path leads to later.
@@ -124,7 +139,7 @@ impl Place {
     /// [`Error::Led`], [`Error::Io`], and [`Error::Unfit`] for a path that can only be a folder.
     pub fn at(path: &Path) -> Result<Place> {
         let Some(name) = path.file_name() else {
-            return Err(Error::Unfit { found: "a folder".to_owned(), user: geteuid().as_raw() });
+            return Err(unfit_as("a folder".to_owned(), A_FILE));
         };
         let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Ok(Place { folder: Arc::new(Folder::open(folder)?), name: name.to_owned() })
@@ -316,7 +331,11 @@ fn is_ours_alone(found: &Metadata) -> bool {
 }
 
 fn unfit(found: &Metadata) -> Error {
-    Error::Unfit { found: describe(found), user: geteuid().as_raw() }
+    unfit_as(describe(found), A_FILE)
+}
+
+fn unfit_as(found: String, expected: &'static str) -> Error {
+    Error::Unfit { found, expected, user: geteuid().as_raw() }
 }
 
 /// What it is, and whose.

@@ -2,8 +2,9 @@ use super::*;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 use std::fs::Permissions;
-use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
+use std::process::Command;
+use std::{env, thread};
 use tempfile::TempDir;
 
 const NOBODY: u32 = 65534;
@@ -131,13 +132,25 @@ fn a_file_of_ours_is_replaced_only_when_that_is_asked_for() {
 }
 
 #[test]
-fn a_file_has_the_mode_that_the_umask_gives() {
-    let (_dir, path) = folder();
+fn files_and_folders_have_the_mode_that_the_umask_gives_but_nobody_else_writes_into_a_folder_for_state() {
+    let (dir, path) = folder();
     write(&path, b"ours", Replace::Never).unwrap();
+    let (results, state) = (dir.path().join("results"), dir.path().join("state"));
+    Folder::make(&results).unwrap();
+    Folder::make_for_state(&state).unwrap();
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let umask = status.lines().find_map(|line| line.strip_prefix("Umask:")).unwrap();
     let umask = u32::from_str_radix(umask.trim(), 8).unwrap();
-    assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o666 & !umask);
+    let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+    assert_eq!([mode(&path), mode(&results), mode(&state)], [0o666, 0o777, 0o755].map(|most| most & !umask));
+    if umask != 0 {
+        // The umask is that of the whole process: this test again, in one without any.
+        let name = thread::current().name().unwrap().to_owned();
+        let script = "umask 000 && exec \"$0\" --exact \"$1\"";
+        let test = Command::new("sh").args(["-c", script]).arg(env::current_exe().unwrap()).arg(name).output().unwrap();
+        assert!(test.status.success(), "{test:?}");
+        assert!(String::from_utf8_lossy(&test.stdout).contains("1 passed"), "{test:?}");
+    }
 }
 
 /// As on a file system that has no files without a name.
@@ -197,7 +210,7 @@ fn a_claimed_file_is_ours_alone() {
 fn a_fifo_and_a_link_of_ours_are_refused_and_nobody_waits() {
     let (dir, path) = folder();
     mkfifo(&path, Mode::from_bits_truncate(0o600)).unwrap();
-    let error = open_regular(&path).unwrap_err().to_string();
+    let error = read(&path).unwrap_err().to_string();
     assert!(error.starts_with("it is a FIFO"), "{error}");
     assert!(matches!(Place::at(&path).unwrap().claim(0o600), Err(Error::Unfit { .. })));
     assert!(matches!(write(&path, b"", Replace::Ours), Err(Error::Unfit { .. })));
@@ -207,7 +220,7 @@ fn a_fifo_and_a_link_of_ours_are_refused_and_nobody_waits() {
     symlink(dir.path().join("file"), &link).unwrap();
     assert!(matches!(write(&link, b"", Replace::Ours), Err(Error::Unfit { .. })));
     assert_eq!(fs::read(&link).unwrap(), b"before");
-    open_regular(&link).unwrap();
+    assert_eq!(read(&link).unwrap(), b"before");
 }
 
 #[test]
@@ -264,6 +277,17 @@ fn another_users_link_leads_only_to_what_is_that_users() {
     write(&way.join("output"), b"ours", Replace::Never).unwrap();
     Folder::make(&way.join("made")).unwrap();
     assert_eq!(names(&theirs), ["made", "output"]);
+}
+
+#[test]
+fn a_folder_of_somebody_else_is_told_where_it_must_be_ours() {
+    let (dir, path) = folder();
+    Folder::make(&path).unwrap().require_ours().unwrap();
+    if is_root() {
+        chown(dir.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+        let error = Folder::open(dir.path()).unwrap().require_ours().unwrap_err().to_string();
+        assert!(error.starts_with("it is one of user 65534, not a folder of user 0;"), "{error}");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use super::mirror::Mirror;
 use super::{Kernel, Origin, PackageId, Request, by_age, image, sha256_of};
 use crate::error::{Error, Result};
 use crate::space;
+use ccactl_host::output::Folder;
 use std::env;
 use std::fs;
 use std::io;
@@ -96,7 +97,11 @@ impl Cache {
     /// Brings the newest release that a request names into the cache.
     fn fetch(&self, request: &Request, is_newest: bool, tell: &mut dyn FnMut(&str)) -> Result<String> {
         let kernels = self.kernels();
-        fs::create_dir_all(&kernels).map_err(Error::cache(&kernels))?;
+        // Apt writes under names that anybody knows.
+        for folder in [&self.folder, &kernels] {
+            let made = Folder::make_for_state(folder).and_then(|folder| folder.require_ours());
+            made.map_err(|error| Error::cache(folder)(error.into()))?;
+        }
         space::require(&kernels, SPACE_FOR_A_KERNEL, "CCACTL_CACHE")?;
         let apt = Apt::prepare(self.folder.join("apt"), &Mirror::of_host(Path::new("/etc/apt")))?;
         let available = apt.releases(is_newest)?;

@@ -6,6 +6,8 @@
 
 use std::path::{Path, PathBuf};
 
+use ccactl_host::output::Folder;
+
 use super::{heat, lines, phases, png};
 use crate::charts::{self, Charts, FlowCharts};
 use crate::{Error, Options, Recording, RecordingSummary, Summary, output};
@@ -74,7 +76,7 @@ fn busiest(mut charts: Charts) -> Charts {
 /// # Errors
 /// When the folder or a file cannot be written.
 pub fn write(folder: &Path, figures: &[Figure], formats: &[Format]) -> Result<Vec<PathBuf>, Error> {
-    std::fs::create_dir_all(folder).map_err(|source| Error::Output { path: folder.to_owned(), source })?;
+    Folder::make(folder).map_err(|error| Error::Output { path: folder.to_owned(), cause: error.into() })?;
     let mut files = Vec::new();
     for figure in figures {
         for format in formats {

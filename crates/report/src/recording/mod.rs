@@ -60,7 +60,7 @@ impl Recording {
     pub fn from_reader(mut reader: impl Read) -> Result<Recording, Error> {
         let name = Path::new("-");
         let spool = NamedTempFile::with_prefix("ccactl-report-")
-            .map_err(|source| Error::Output { path: std::env::temp_dir(), source })?;
+            .map_err(|cause| Error::Output { path: std::env::temp_dir(), cause })?;
         let mut file = spool.as_file();
         std::io::copy(&mut reader, &mut file).and_then(|_| file.flush()).map_err(|source| Error::io(name, source))?;
         Ok(dataset::whole(vec![Part::open(name, Some(Arc::new(spool)))?]))

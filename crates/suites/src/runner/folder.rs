@@ -7,6 +7,7 @@
 use super::finished::{self, Finished};
 use crate::{Cell, Error, MAX_FILE_BYTES, Result};
 use ccactl_host::input;
+use ccactl_host::output::{self, Folder, Place};
 use ccactl_testbed::bench::Backend;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -16,6 +17,8 @@ use std::path::{Path, PathBuf};
 
 const PLAN: &str = "plan.json";
 const LOCK: &str = ".lock";
+/// Whoever can open a file can lock it, and keep us out.
+const LOCK_MODE: u32 = 0o600;
 
 /// Version that results must have to be kept.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -51,8 +54,10 @@ impl SuiteFolder {
         if !path.join(PLAN).exists() {
             refuse_foreign_files(path)?;
         }
-        fs::create_dir_all(path).map_err(Error::folder(path, "make it"))?;
-        let lock = File::create(path.join(LOCK)).map_err(Error::folder(path, "write into it"))?;
+        Folder::make(path).map_err(|error| Error::folder(path, "make it")(error.into()))?;
+        let lock_path = path.join(LOCK);
+        let lock = Place::at(&lock_path).and_then(|place| place.claim(LOCK_MODE));
+        let lock = lock.map_err(|error| Error::folder(&lock_path, "open it")(error.into()))?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(Error::Busy { path: path.to_owned() }),
@@ -181,5 +186,47 @@ fn first_difference(wanted: &str, there: &str) -> (String, String) {
     match lines.find(|(a, b)| a != b) {
         Some((a, b)) => (format!("`{a}`"), format!("`{b}`")),
         None => (format!("{} lines", wanted.lines().count()), format!("{} lines", there.lines().count())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{MetadataExt, symlink};
+
+    fn open(path: &Path) -> Result<SuiteFolder> {
+        SuiteFolder::open(path, "scenario", &[], Backend::Emulator)
+    }
+
+    #[test]
+    fn the_lock_is_ours_alone_and_only_we_can_open_it() {
+        let parent = tempfile::tempdir().unwrap();
+        let (path, victim) = (parent.path().join("suite"), parent.path().join("victim"));
+        let lock = path.join(LOCK);
+        fs::create_dir(&path).unwrap();
+        fs::write(&victim, "as it was").unwrap();
+        symlink(&victim, &lock).unwrap();
+        let error = open(&path).unwrap_err().to_string();
+        assert!(error.contains(".lock: open it: it is a symbolic link of user"), "{error}");
+        fs::remove_file(&lock).unwrap();
+        fs::hard_link(&victim, &lock).unwrap();
+        let error = open(&path).unwrap_err().to_string();
+        assert!(error.contains("a file with several names"), "{error}");
+        assert_eq!(fs::read(&victim).unwrap(), b"as it was");
+        fs::remove_file(&lock).unwrap();
+
+        let held = open(&path).unwrap();
+        assert_eq!(fs::metadata(&lock).unwrap().mode() & 0o7777, LOCK_MODE);
+        assert!(matches!(open(&path), Err(Error::Busy { .. })));
+        drop(held);
+        open(&path).unwrap();
+    }
+
+    #[test]
+    fn a_plan_that_is_a_fifo_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        nix::unistd::mkfifo(&folder.path().join(PLAN), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let error = open(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("it is a FIFO of user"), "{error}");
     }
 }

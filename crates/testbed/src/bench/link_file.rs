@@ -3,10 +3,10 @@
 use crate::emulator::{INTERVAL, Interval, Way};
 use crate::error::{Error, Result};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
+use ccactl_host::output::{Place, Replace};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
-use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,19 +17,19 @@ pub const LINK_FILE: &str = "link.parquet";
 /// Writes it into `folder`; nothing is seen under that name until it is complete. `names` are those of the transmitters.
 pub fn write(folder: &Path, names: &[(String, Way)], rows: &[Interval]) -> Result<()> {
     let path = folder.join(LINK_FILE);
-    let partial = folder.join(format!("{LINK_FILE}.partial"));
-    let written = encode(&partial, names, rows).and_then(|()| std::fs::rename(&partial, &path));
+    let written = encode(&path, names, rows);
     written.map_err(|cause| Error::Output { path, cause })
 }
 
 fn encode(path: &Path, names: &[(String, Way)], rows: &[Interval]) -> io::Result<()> {
+    let draft = Place::at(path)?.draft(Replace::Ours)?;
     let zstd = Compression::ZSTD(ZstdLevel::default());
     let properties = WriterProperties::builder().set_compression(zstd).build();
     let batch = batch(names, rows).map_err(io::Error::other)?;
-    let mut writer = ArrowWriter::try_new(File::create(path)?, batch.schema(), Some(properties))?;
+    let mut writer = ArrowWriter::try_new(draft.file().try_clone()?, batch.schema(), Some(properties))?;
     writer.write(&batch)?;
     writer.close()?;
-    Ok(())
+    Ok(draft.publish()?)
 }
 
 /// The columns of `docs/scenarios.md`.
@@ -67,6 +67,7 @@ fn batch(names: &[(String, Way)], rows: &[Interval]) -> Result<RecordBatch, arro
 mod tests {
     use super::*;
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+    use std::fs::File;
 
     #[test]
     fn every_interval_is_a_row_with_its_link_and_an_idle_one_has_no_delay() {

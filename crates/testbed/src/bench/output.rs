@@ -1,8 +1,9 @@
 //! The folder of a bench.
 
 use crate::error::{Error, Result};
+use ccactl_host::output::{self, Folder, Place, Replace};
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// A folder that was checked before anything started.
@@ -18,13 +19,13 @@ impl OutputDir {
     /// [`Error::Output`] with the reason; nothing is left behind.
     pub fn prepare(path: &Path) -> Result<OutputDir> {
         let fail = |cause| Error::Output { path: path.to_owned(), cause };
-        if ["result.json", "scenario.toml"].iter().any(|name| path.join(name).exists()) {
+        // A link of somebody else that leads nowhere yet would be refused at the end of the bench.
+        if ["result.json", "scenario.toml"].iter().any(|name| path.join(name).symlink_metadata().is_ok()) {
             return Err(fail(io::Error::new(io::ErrorKind::AlreadyExists, "the results of another bench")));
         }
-        fs::create_dir_all(path).map_err(fail)?;
         // Only a write tells: permissions, a read-only mount and quotas look alike.
-        let probe = path.join(".ccactl-probe");
-        fs::write(&probe, b"x").and_then(|()| fs::remove_file(&probe)).map_err(fail)?;
+        let probe = Folder::make(path).and_then(|_| Place::at(&path.join("probe"))?.draft(Replace::Never));
+        probe.map_err(io::Error::from).and_then(|probe| probe.file().write_all(b"x")).map_err(fail)?;
         Ok(OutputDir { path: path.to_owned() })
     }
 
@@ -37,7 +38,8 @@ impl OutputDir {
     /// Makes a sub-folder.
     pub(super) fn subdir(&self, name: &str) -> Result<PathBuf> {
         let path = self.path.join(name);
-        match fs::create_dir(&path) {
+        let made = Place::at(&path).map_err(io::Error::from).and_then(|place| fs::create_dir(place.reach()));
+        match made {
             Ok(()) => Ok(path),
             Err(cause) => Err(Error::Output { path, cause }),
         }
@@ -49,16 +51,14 @@ impl OutputDir {
     /// [`Error::Output`].
     pub fn write(&self, name: &str, content: &[u8]) -> Result<()> {
         let path = self.path.join(name);
-        let partial = self.path.join(format!("{name}.partial"));
-        fs::write(&partial, content)
-            .and_then(|()| fs::rename(&partial, &path))
-            .map_err(|cause| Error::Output { path, cause })
+        output::write(&path, content, Replace::Ours).map_err(|cause| Error::Output { path, cause: cause.into() })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::symlink;
 
     #[test]
     fn a_folder_is_made_and_probed() {
@@ -68,6 +68,33 @@ mod tests {
         output.write("result.json", b"{}").unwrap();
         let names: Vec<_> = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["result.json"], "neither the probe nor a partial file stays");
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_link() {
+        let parent = tempfile::tempdir().unwrap();
+        let (path, victim) = (parent.path().join("bench"), parent.path().join("victim"));
+        fs::create_dir(&path).unwrap();
+        fs::write(&victim, "as it was").unwrap();
+        for name in [".ccactl-probe", "scenario.toml.partial", "link.parquet.partial", "link.parquet"] {
+            symlink(&victim, path.join(name)).unwrap();
+        }
+        let output = OutputDir::prepare(&path).unwrap();
+        output.write("scenario.toml", b"x").unwrap();
+        assert!(super::super::link_file::write(&path, &[], &[]).unwrap_err().to_string().contains("a symbolic link"));
+        symlink(parent.path(), path.join("run-1")).unwrap();
+        output.subdir("run-1").unwrap_err();
+        symlink(&victim, path.join("result.json")).unwrap();
+        assert!(output.write("result.json", b"{}").unwrap_err().to_string().contains("it is a symbolic link"));
+        assert_eq!(fs::read(&victim).unwrap(), b"as it was");
+    }
+
+    #[test]
+    fn a_link_to_nothing_in_the_place_of_results_is_told_before_the_bench() {
+        let folder = tempfile::tempdir().unwrap();
+        symlink("nothing", folder.path().join("result.json")).unwrap();
+        let error = OutputDir::prepare(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("the results of another bench"), "{error}");
     }
 
     #[test]

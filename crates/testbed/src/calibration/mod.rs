@@ -7,6 +7,7 @@ pub use measure::{Plan, measure};
 
 use crate::bench::Limits;
 use crate::error::{Error, Result};
+use ccactl_host::output::{self, Folder, Replace};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -175,15 +176,13 @@ impl Calibration {
     /// When there is no cache folder or it cannot be written.
     pub fn store(&self) -> Result<PathBuf> {
         let path = path().ok_or(NotCalibrated::NoFolder).map_err(|error| Error::Calibration(error.to_string()))?;
-        let write = || -> io::Result<()> {
-            let folder = path.parent().expect("it has a name and a folder");
-            std::fs::create_dir_all(folder)?;
-            let partial = path.with_extension("json.partial");
-            std::fs::write(&partial, serde_json::to_vec_pretty(self)?)?;
-            std::fs::rename(&partial, &path)
-        };
-        write().map_err(Error::system(format!("write calibration {}", path.display())))?;
+        self.store_in(&path).map_err(Error::system(format!("write calibration {}", path.display())))?;
         Ok(path)
+    }
+
+    fn store_in(&self, path: &Path) -> io::Result<()> {
+        Folder::make_for_state(path.parent().expect("it has a name and a folder"))?;
+        Ok(output::write(path, &serde_json::to_vec_pretty(self)?, Replace::Ours)?)
     }
 }
 
@@ -210,6 +209,7 @@ impl Host {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::symlink;
 
     fn point(rate_mbit: u64, base_rtt_ms: u64, parallel: usize, valid: bool) -> Point {
         Point {
@@ -258,7 +258,15 @@ mod tests {
         let this = Host::this();
         let problem = || load_from(&path, &this).unwrap_err().to_string();
         assert!(problem().contains("found no file; run `ccactl bench calibrate`"));
-        std::fs::write(&path, serde_json::to_vec(&calibration()).unwrap()).unwrap();
+        let victim = folder.path().join("victim");
+        std::fs::write(&victim, "as it was").unwrap();
+        symlink(&victim, path.with_extension("json.partial")).unwrap();
+        symlink(&victim, &path).unwrap();
+        let error = calibration().store_in(&path).unwrap_err().to_string();
+        assert!(error.starts_with("it is a symbolic link"), "{error}");
+        std::fs::remove_file(&path).unwrap();
+        calibration().store_in(&path).unwrap();
+        assert_eq!(std::fs::read(&victim).unwrap(), b"as it was");
         assert_eq!(load_from(&path, &this).unwrap(), calibration_dated(&path));
         let other = Host { cpus: this.cpus + 1, ..this.clone() };
         let error = load_from(&path, &other).unwrap_err().to_string();
