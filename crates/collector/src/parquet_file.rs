@@ -1,5 +1,6 @@
 //! From the stream to Parquet. Row groups follow each other in time; within each the rows are sorted by flow.
 
+use crate::deadline::Deadline;
 use crate::flow_order::RowGroup;
 use crate::metadata::ORDER;
 use crate::output::with_suffix;
@@ -29,21 +30,23 @@ pub fn convert_stream(
     metadata: &BTreeMap<String, String>,
     is_sorted: bool,
 ) -> std::result::Result<(), String> {
-    convert_rows(stream, target, metadata, is_sorted, usize::MAX)
+    convert_rows(stream, target, metadata, is_sorted, usize::MAX, &Deadline::default())
 }
 
-/// The same with the first `batches` of the stream.
+/// The same with the first `batches` of the stream, and given up at a deadline.
 pub(crate) fn convert_rows(
     stream: &Path,
     target: &Path,
     metadata: &BTreeMap<String, String>,
     is_sorted: bool,
     batches: usize,
+    deadline: &Deadline,
 ) -> std::result::Result<(), String> {
     let temporary = Temporary(with_suffix(target, ".partial.parquet"));
     let file = File::options().read(true).write(true).create(true).truncate(true).open(&temporary.0);
     let stream = StreamFile::open(stream).map_err(|e| e.to_string())?;
-    write(stream, batches, file.map_err(|e| e.to_string())?, metadata, is_sorted).map_err(|e| e.to_string())?;
+    write(stream, batches, file.map_err(|e| e.to_string())?, metadata, is_sorted, deadline)
+        .map_err(|e| e.to_string())?;
     fs::rename(&temporary.0, target).map_err(|e| e.to_string())
 }
 
@@ -62,6 +65,7 @@ fn write(
     file: File,
     metadata: &BTreeMap<String, String>,
     is_sorted: bool,
+    deadline: &Deadline,
 ) -> std::result::Result<(), Box<dyn std::error::Error>> {
     let sorted_by = [&FLOW[..], if is_sorted { &[TIME] } else { &[] }].concat();
     let mut metadata = metadata.clone();
@@ -73,16 +77,17 @@ fn write(
     let mut writer = ArrowWriter::try_new(SealedFile::new(file), Arc::clone(&schema), Some(properties))?;
     let mut group = RowGroup::new(schema);
     for batch in stream.take(batches) {
+        deadline.check()?;
         let mut batch = batch?;
         while group.rows() + batch.num_rows() >= ROW_GROUP_ROWS {
             let fitting = ROW_GROUP_ROWS - group.rows();
             group.push(&batch.slice(0, fitting))?;
-            write_group(&mut writer, &mut group)?;
+            write_group(&mut writer, &mut group, deadline)?;
             batch = batch.slice(fitting, batch.num_rows() - fitting);
         }
         group.push(&batch)?;
     }
-    write_group(&mut writer, &mut group)?;
+    write_group(&mut writer, &mut group, deadline)?;
     writer.into_inner()?.seal()?;
     Ok(())
 }
@@ -91,8 +96,10 @@ fn write(
 fn write_group<W: Write + Send>(
     writer: &mut ArrowWriter<W>,
     group: &mut RowGroup,
+    deadline: &Deadline,
 ) -> std::result::Result<(), Box<dyn std::error::Error>> {
     for rows in group.drain()? {
+        deadline.check()?;
         writer.write(&rows?)?;
     }
     Ok(())

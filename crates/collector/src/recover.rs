@@ -1,5 +1,6 @@
 //! What a killed recording left becomes a file.
 
+use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::metadata::{self, SCHEMA_VERSION};
 use crate::output::{PARTIAL_SUFFIX, Target};
@@ -73,7 +74,8 @@ pub fn recover(stream: &Path, target: &Path, force: bool) -> Result<Recovered> {
     Target::refuse(target, force)?;
     let found = survey(stream)?;
     let metadata = metadata::recovered(found.metadata.clone(), &found);
-    let made = parquet_file::convert_rows(stream, target, &metadata, found.is_sorted, found.batches);
+    let made =
+        parquet_file::convert_rows(stream, target, &metadata, found.is_sorted, found.batches, &Deadline::default());
     drop(lock);
     made.map_err(|reason| Error::Recover { path: target.to_owned(), stream: stream.to_owned(), reason })?;
     Ok(Recovered {
