@@ -6,6 +6,7 @@ use crate::listen::{Address, Listener};
 use crate::rooms::Limits;
 use crate::server::{self, Recording};
 use ccactl_collector::{Output, RecordOptions, Recorder};
+use ccactl_host::capabilities::Capability;
 use ccactl_host::interrupt;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::sync::{Arc, Mutex};
@@ -21,6 +22,11 @@ const LOOK: Duration = Duration::from_millis(50);
 /// The two ends of a connection, and the changes that are counted. Retransmissions, timeouts and marks are in the
 /// counters of every row, so that they need none of their own.
 const EVENTS: &str = "open,close,ca_state,algorithm";
+
+/// What a pass over the sockets of the policies needs, for each scrape anew: to load an iterator and to enter the network
+/// namespaces of others (CAP_SYS_ADMIN), to find those namespaces and their sockets (CAP_SYS_PTRACE), and to find a cgroup
+/// by its id (CAP_DAC_READ_SEARCH). The recorder itself needs none.
+const NEEDED: &[Capability] = &[Capability::CAP_SYS_ADMIN, Capability::CAP_SYS_PTRACE, Capability::CAP_DAC_READ_SEARCH];
 
 /// The recorder until it is stopped: a client that is still being answered does not keep it.
 type Shared = Arc<Mutex<Option<Recorder>>>;
@@ -87,7 +93,7 @@ async fn interrupted() {
 fn start(record: RecordOptions, exporter: &Exporter) -> Result<Recorder> {
     let events = EVENTS.parse().expect("the names of the events are known");
     let record = RecordOptions { output: Output::Nowhere, events, tap: Some(exporter.tap()), ..record };
-    Ok(Recorder::start(record)?)
+    Ok(Recorder::start_keeping(record, NEEDED)?)
 }
 
 async fn settle_until_the_end_of(recorder: &Shared, exporter: &Arc<Exporter>) {
