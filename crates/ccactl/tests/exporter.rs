@@ -8,16 +8,25 @@ mod host;
 mod text;
 
 use host::{Host, cgroup2, eventually, failed};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 use text::Text;
+
+/// Who waits this long for an answer has none.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A process is in a cgroup with all its threads: while one test has moved it, what the others send would be counted
 /// there.
@@ -39,8 +48,11 @@ struct Running {
 impl Running {
     /// It answers when this returns.
     fn start(host: &Host, args: &[&str]) -> Running {
-        let all = [&["exporter", "--listen", "127.0.0.1:0"], args].concat();
-        let mut process = host.command(&all).stderr(Stdio::piped()).spawn().unwrap();
+        Running::spawn(&mut host.command(&[&["exporter", "--listen", "127.0.0.1:0"], args].concat()))
+    }
+
+    fn spawn(command: &mut Command) -> Running {
+        let mut process = command.stderr(Stdio::piped()).spawn().unwrap();
         let said = BufReader::new(process.stderr.take().unwrap());
         let mut running = Running { process, address: String::new(), said };
         // Before, there may be a warning about what this kernel does not have.
@@ -55,13 +67,21 @@ impl Running {
     }
 
     fn scrape(&self) -> Text {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let text = Text::parse(answer.split_once("\r\n\r\n").unwrap().1);
+        let text = Text::parse(&self.get("/metrics").unwrap());
         text.check();
         text
+    }
+
+    /// The body of a page.
+    fn get(&self, path: &str) -> io::Result<String> {
+        let mut stream = TcpStream::connect(&self.address)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        let (head, body) = answer.split_once("\r\n\r\n").ok_or(io::ErrorKind::UnexpectedEof)?;
+        assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+        Ok(body.to_owned())
     }
 
     fn end(mut self, signal: Signal) -> ExitStatus {
@@ -196,5 +216,147 @@ fn what_cannot_be_served_is_one_line_before_anything_is_attached() {
     for usage in [["--listen", "localhost"], ["--max-series", "0"], ["--cgroup-depth", "0"]] {
         assert_eq!(run(&usage).status.code(), Some(2), "{usage:?}");
     }
+    assert!(!host.bpffs().exists());
+}
+
+/// Clients that connect, send half a header, and connect again as soon as they are left.
+struct Crowd<'a> {
+    address: &'a SocketAddr,
+    most: usize,
+    is_over: AtomicBool,
+    /// How many have been there at the same time.
+    open: AtomicUsize,
+}
+
+impl Crowd<'_> {
+    fn press(&self) {
+        let mut clients: Vec<TcpStream> = Vec::new();
+        let mut next = 0;
+        while !self.is_over.load(Ordering::Relaxed) {
+            if clients.len() < self.most {
+                // A full queue is a success of the crowd, not a failure of the test.
+                if let Ok(mut client) = TcpStream::connect_timeout(self.address, Duration::from_millis(100)) {
+                    let _ = client.write_all(b"GET /met");
+                    client.set_nonblocking(true).unwrap();
+                    clients.push(client);
+                }
+            } else {
+                thread::sleep(Duration::from_micros(100));
+            }
+            next = (next + 1) % clients.len().max(1);
+            let is_left = |client: &TcpStream| {
+                !client.peek(&mut [0]).is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+            };
+            if clients.get(next).is_some_and(is_left) {
+                clients.swap_remove(next);
+            }
+            self.open.fetch_max(clients.len(), Ordering::Relaxed);
+        }
+    }
+}
+
+/// Every page is answered, and within a second, although the crowd is as large as this.
+fn answers_beside(exporter: &Running, most: usize) {
+    let address = exporter.address.parse().unwrap();
+    let crowd = Crowd { address: &address, most, is_over: AtomicBool::new(false), open: AtomicUsize::new(0) };
+    thread::scope(|scope| {
+        scope.spawn(|| crowd.press());
+        let begun = Instant::now();
+        while crowd.open.load(Ordering::Relaxed) < most && begun.elapsed() < PATIENCE {
+            thread::sleep(Duration::from_millis(5));
+        }
+        // The scope waits for the crowd, also when the test fails.
+        let is_there = crowd.open.load(Ordering::Relaxed) >= most;
+        crowd.is_over.store(!is_there, Ordering::Relaxed);
+        assert!(is_there, "{} of {most} clients could connect", crowd.open.load(Ordering::Relaxed));
+        let mut longest = Duration::ZERO;
+        for round in 0..50 {
+            for path in ["/healthz", "/metrics"] {
+                let begun = Instant::now();
+                let answer = exporter.get(path);
+                longest = longest.max(begun.elapsed());
+                crowd.is_over.store(answer.is_err(), Ordering::Relaxed);
+                assert!(answer.is_ok(), "round {round}, {path}: {answer:?}");
+            }
+        }
+        crowd.is_over.store(true, Ordering::Relaxed);
+        eprintln!("beside {most} half-open clients the longest answer took {longest:?}");
+        assert!(longest < Duration::from_secs(1), "{longest:?}");
+    });
+}
+
+#[test]
+fn it_answers_within_a_second_beside_five_thousand_half_open_clients() {
+    let Some(host) = Host::with_root() else { return };
+    let _alone = alone();
+    let (_, most_files) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    setrlimit(Resource::RLIMIT_NOFILE, most_files, most_files).unwrap();
+    assert!(most_files >= 6_000, "this test opens 5 000 connections: let it, by `ulimit -Hn`");
+    answers_beside(&Running::start(&host, &["--port", "1"]), 5_000);
+}
+
+#[test]
+fn so_it_does_where_it_may_open_fewer_files_than_there_are_clients() {
+    let Some(host) = Host::with_root() else { return };
+    let _alone = alone();
+    let mut command = host.command(&["exporter", "--listen", "127.0.0.1:0", "--port", "1"]);
+    // SAFETY: the call is async-signal-safe.
+    unsafe { command.pre_exec(|| Ok(setrlimit(Resource::RLIMIT_NOFILE, 400, 400)?)) };
+    answers_beside(&Running::spawn(&mut command), 800);
+}
+
+/// On a unix socket, once it listens.
+fn on_socket(host: &Host, path: &Path) -> Child {
+    let listen = format!("unix:{}", path.display());
+    let mut command = host.command(&["exporter", "--port", "1", "--listen", &listen]);
+    let mut process = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(process.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    assert_eq!(said.trim(), format!("metrics on {listen}, path /metrics"));
+    process
+}
+
+#[test]
+fn a_unix_socket_is_made_replaced_and_removed_and_nobody_elses_is_touched() {
+    let Some(host) = Host::with_root() else { return };
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("exporter.sock");
+    let refused = |path: &Path, parts: &[&str]| {
+        let listen = format!("unix:{}", path.display());
+        failed(&host.ccactl(&["exporter", "--listen", &listen]), 1, &[&[listen.as_str()], parts].concat());
+    };
+
+    let mut killed = on_socket(&host, &path);
+    let made = fs::symlink_metadata(&path).unwrap();
+    assert_eq!((made.mode() & 0o7777, made.uid()), (0o660, 0));
+    let mut answer = String::new();
+    let mut stream = UnixStream::connect(&path).unwrap();
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("\r\n\r\nok\n"), "{answer}");
+    refused(&path, &["another process listens there"]);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert!(path.exists(), "a kill leaves it");
+
+    let mut second = on_socket(&host, &path);
+    kill(Pid::from_raw(second.id().try_into().unwrap()), Signal::SIGTERM).unwrap();
+    assert!(second.wait().unwrap().success());
+    assert!(!path.exists(), "an end does not");
+
+    fs::write(&path, "precious").unwrap();
+    refused(&path, &["is not a socket"]);
+    assert_eq!(fs::read(&path).unwrap(), b"precious");
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    refused(&link, &["is not a socket"]);
+    let foreign = folder.path().join("foreign.sock");
+    drop(UnixListener::bind(&foreign).unwrap());
+    std::os::unix::fs::chown(&foreign, Some(65534), None).unwrap();
+    refused(&foreign, &["is a socket of user 65534"]);
+    assert!(foreign.exists());
+    refused(&folder.path().join("missing/x.sock"), &["its folder does not exist"]);
+    refused(&folder.path().join("x".repeat(120)), &["SUN_LEN"]);
     assert!(!host.bpffs().exists());
 }

@@ -68,7 +68,7 @@ pub enum Error {
         cause: io::Error,
     },
     /// The Parquet file could not be made; the stream is kept.
-    #[error("cannot write {}: {reason}; the {rows} rows are kept in {}, which `ccactl report` reads", path.display(), stream.display())]
+    #[error("cannot write {}: {reason}; the {rows} rows are kept in {}: `ccactl recover` makes the file of it", path.display(), stream.display())]
     Convert {
         /// The target.
         path: PathBuf,
@@ -140,6 +140,12 @@ pub enum Error {
     Permission {
         /// Names of the missing capabilities.
         missing: String,
+    },
+    /// What was needed for the start alone could not be given up.
+    #[error("{reason}")]
+    Rights {
+        /// What the kernel said.
+        reason: String,
     },
     /// The kernel lacks what the collector needs.
     #[error("this kernel cannot record: {what}; needed are Linux 6.1 or newer with CONFIG_DEBUG_INFO_BTF=y")]
@@ -216,6 +222,7 @@ impl Error {
             | Error::Recover { .. }
             | Error::StillRecorded { .. }
             | Error::Bpf { .. }
+            | Error::Rights { .. }
             | Error::State { .. }
             | Error::Lock(_)
             | Error::TraceMap { .. } => exit::FAILURE,

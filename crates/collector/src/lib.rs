@@ -9,6 +9,7 @@
 
 mod clock;
 mod counts;
+mod deadline;
 mod error;
 mod events;
 mod feed;

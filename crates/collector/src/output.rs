@@ -3,6 +3,7 @@
 //! While it runs, only `FILE.partial.arrows` exists; an exclusive lock on it marks it as in use, and a kill releases
 //! that lock, so that a leftover can be told from a recording that runs.
 
+use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::parquet_file;
 use crate::stream::StreamFile;
@@ -89,11 +90,12 @@ impl Target {
         &self,
         metadata: &BTreeMap<String, String>,
         is_sorted: bool,
+        deadline: &Deadline,
     ) -> std::result::Result<(), String> {
         let stream = self.stream_file().and_then(|file| StreamFile::read(&self.stream_path, file));
         let stream = stream.map_err(|error| error.to_string())?;
         let draft = self.place.draft(self.replace).map_err(|error| error.to_string())?;
-        parquet_file::convert(stream, usize::MAX, draft, metadata, is_sorted)
+        parquet_file::convert(stream, usize::MAX, draft, metadata, is_sorted, deadline)
     }
 
     /// The stream becomes the file.

@@ -1,5 +1,6 @@
 //! From the stream to Parquet. Row groups follow each other in time; within each the rows are sorted by flow.
 
+use crate::deadline::Deadline;
 use crate::flow_order::RowGroup;
 use crate::metadata::ORDER;
 use crate::stream::StreamFile;
@@ -31,19 +32,20 @@ pub fn convert_stream(
 ) -> std::result::Result<(), String> {
     let stream = StreamFile::open(stream).map_err(|e| e.to_string())?;
     let draft = Place::at(target).and_then(|place| place.draft(Replace::Ours)).map_err(|e| e.to_string())?;
-    convert(stream, usize::MAX, draft, metadata, is_sorted)
+    convert(stream, usize::MAX, draft, metadata, is_sorted, &Deadline::default())
 }
 
-/// The same with the first `batches` of the stream.
+/// The same with the first `batches` of the stream, and given up at a deadline.
 pub(crate) fn convert(
     stream: StreamFile,
     batches: usize,
     draft: Draft,
     metadata: &BTreeMap<String, String>,
     is_sorted: bool,
+    deadline: &Deadline,
 ) -> std::result::Result<(), String> {
     let file = draft.file().try_clone().map_err(|e| e.to_string())?;
-    write(stream, batches, file, metadata, is_sorted).map_err(|e| e.to_string())?;
+    write(stream, batches, file, metadata, is_sorted, deadline).map_err(|e| e.to_string())?;
     draft.publish().map_err(|e| e.to_string())
 }
 
@@ -53,6 +55,7 @@ fn write(
     file: File,
     metadata: &BTreeMap<String, String>,
     is_sorted: bool,
+    deadline: &Deadline,
 ) -> std::result::Result<(), Box<dyn std::error::Error>> {
     let sorted_by = [&FLOW[..], if is_sorted { &[TIME] } else { &[] }].concat();
     let mut metadata = metadata.clone();
@@ -64,16 +67,17 @@ fn write(
     let mut writer = ArrowWriter::try_new(SealedFile::new(file), Arc::clone(&schema), Some(properties))?;
     let mut group = RowGroup::new(schema);
     for batch in stream.take(batches) {
+        deadline.check()?;
         let mut batch = batch?;
         while group.rows() + batch.num_rows() >= ROW_GROUP_ROWS {
             let fitting = ROW_GROUP_ROWS - group.rows();
             group.push(&batch.slice(0, fitting))?;
-            write_group(&mut writer, &mut group)?;
+            write_group(&mut writer, &mut group, deadline)?;
             batch = batch.slice(fitting, batch.num_rows() - fitting);
         }
         group.push(&batch)?;
     }
-    write_group(&mut writer, &mut group)?;
+    write_group(&mut writer, &mut group, deadline)?;
     writer.into_inner()?.seal()?;
     Ok(())
 }
@@ -82,8 +86,10 @@ fn write(
 fn write_group<W: Write + Send>(
     writer: &mut ArrowWriter<W>,
     group: &mut RowGroup,
+    deadline: &Deadline,
 ) -> std::result::Result<(), Box<dyn std::error::Error>> {
     for rows in group.drain()? {
+        deadline.check()?;
         writer.write(&rows?)?;
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 use crate::clock::Clock;
 use crate::counts::Drops;
+use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::feed::{Feed, Meter};
 use crate::host;
@@ -87,7 +88,7 @@ pub async fn record(
     stop: watch::Receiver<bool>,
     progress: watch::Sender<Progress>,
 ) -> Result<Summary> {
-    Recording::attach(options)?.run(stop, progress).await
+    Recording::attach(options, &Deadline::default())?.run(stop, progress).await
 }
 
 /// A recording whose programs are attached.
@@ -104,11 +105,12 @@ pub(crate) struct Recording {
     metadata: BTreeMap<String, String>,
     clock: Clock,
     attached: Instant,
+    end_by: Deadline,
 }
 
 impl Recording {
     /// Checks everything that can be wrong, claims the file, and attaches last: an error leaves nothing behind.
-    pub(crate) fn attach(options: RecordOptions) -> Result<Recording> {
+    pub(crate) fn attach(options: RecordOptions, end_by: &Deadline) -> Result<Recording> {
         check(&options)?;
         let owner = options.pid.map(Owner::find).transpose()?;
         let mut target = match &options.output {
@@ -116,7 +118,7 @@ impl Recording {
             Output::Parts { .. } | Output::Stdout | Output::Nowhere => None,
         };
         let mut parts = match &options.output {
-            Output::Parts { folder, rotation } => Some(Parts::claim(folder, *rotation)?),
+            Output::Parts { folder, rotation } => Some(Parts::claim(folder, *rotation, end_by)?),
             Output::File(_) | Output::Stdout | Output::Nowhere => None,
         };
         host::preflight()?;
@@ -145,12 +147,23 @@ impl Recording {
         if let Some(target) = &mut target {
             target.keep_stream();
         }
-        Ok(Recording { probe, ring, presence, target, writer, options, metadata, clock, attached: Instant::now() })
+        Ok(Recording {
+            probe,
+            ring,
+            presence,
+            target,
+            writer,
+            options,
+            metadata,
+            clock,
+            attached: Instant::now(),
+            end_by: end_by.clone(),
+        })
     }
 
     /// Records until told to stop, then makes the file.
     pub(crate) async fn run(self, stop: watch::Receiver<bool>, progress: watch::Sender<Progress>) -> Result<Summary> {
-        let Recording { probe, ring, presence, target, writer, options, metadata, clock, attached } = self;
+        let Recording { probe, ring, presence, target, writer, options, metadata, clock, attached, end_by } = self;
         // SAFETY: the ring owns its map's descriptor, always gives the same one, and closes it only in its own drop.
         let ring = unsafe { AsyncFd::register_with_interest(ring, Interest::READABLE) }
             .map_err(|error| Error::Bpf { doing: "poll the ring buffer", reason: error.to_string() })?;
@@ -189,7 +202,7 @@ impl Recording {
         let metadata = metadata::at_end(metadata, AtEnd { algorithms, duration, rows, rows_by_event, drops });
         let path = match (target, written.parts.take()) {
             (Some(target), _) => {
-                let file = spawn_blocking(move || make_file(target, &metadata, &written));
+                let file = spawn_blocking(move || make_file(target, &metadata, &written, &end_by));
                 Some(file.await.expect("the conversion does not panic")?)
             }
             (None, Some(parts)) => {
@@ -205,13 +218,18 @@ impl Recording {
 }
 
 /// Turns the complete stream into what was asked for.
-fn make_file(target: Target, metadata: &BTreeMap<String, String>, written: &Written) -> Result<PathBuf> {
+fn make_file(
+    target: Target,
+    metadata: &BTreeMap<String, String>,
+    written: &Written,
+    end_by: &Deadline,
+) -> Result<PathBuf> {
     let path = target.path().to_owned();
     let stream = target.stream_path().to_owned();
     let made = if target.is_stream() {
         target.rename_stream().map_err(|error| error.to_string())
     } else {
-        target.convert_stream(metadata, written.is_sorted)
+        target.convert_stream(metadata, written.is_sorted, end_by)
     };
     match made {
         Ok(()) => {

@@ -1,5 +1,6 @@
 //! What a killed recording left becomes a file.
 
+use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::metadata::{self, SCHEMA_VERSION};
 use crate::output::{self, PARTIAL_SUFFIX};
@@ -10,7 +11,8 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{TimestampNanosecondType, UInt64Type};
 use arrow_schema::{DataType, Field, Schema};
-use ccactl_host::output::{Place, open_regular};
+use ccactl_host::input;
+use ccactl_host::output::Place;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use serde::Serialize;
@@ -77,11 +79,8 @@ pub fn recover(stream: &Path, target: &Path, force: bool) -> Result<Recovered> {
     let found = survey(stream, &file)?;
     let metadata = metadata::recovered(found.metadata.clone(), &found);
     let rows = open(stream, &file)?;
-    parquet_file::convert(rows, found.batches, draft, &metadata, found.is_sorted).map_err(|reason| Error::Recover {
-        path: target.to_owned(),
-        stream: stream.to_owned(),
-        reason,
-    })?;
+    parquet_file::convert(rows, found.batches, draft, &metadata, found.is_sorted, &Deadline::default())
+        .map_err(|reason| Error::Recover { path: target.to_owned(), stream: stream.to_owned(), reason })?;
     Ok(Recovered {
         stream: stream.to_owned(),
         path: target.to_owned(),
@@ -95,7 +94,7 @@ pub fn recover(stream: &Path, target: &Path, force: bool) -> Result<Recovered> {
 /// A recorder holds this lock as long as it writes, and a kill releases it.
 fn lock(stream: &Path) -> Result<Flock<File>> {
     let failed = |cause: std::io::Error| Error::NotAStream { path: stream.to_owned(), reason: cause.to_string() };
-    let file = open_regular(stream).map_err(failed)?;
+    let file = input::open(stream).map_err(failed)?;
     Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| match errno {
         Errno::EWOULDBLOCK => Error::StillRecorded { path: stream.to_owned() },
         errno => failed(errno.into()),

@@ -5,6 +5,7 @@
 //! for it. When [`MOST_WAITING`] streams wait, the part that is being written is not closed but grows until one of them is
 //! done.
 
+use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::metadata;
 use crate::output::Target;
@@ -87,7 +88,7 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// Makes the folder, with what is missing of the way to it, and claims the first part in it.
-    pub(crate) fn claim(folder: &Path, rotation: Rotation) -> Result<Parts> {
+    pub(crate) fn claim(folder: &Path, rotation: Rotation, deadline: &Deadline) -> Result<Parts> {
         let not_empty = || Error::NotEmpty { path: folder.to_owned() };
         let made = Folder::make(folder).map_err(|error| match error {
             output::Error::Io(cause) if cause.kind() == io::ErrorKind::NotADirectory => not_empty(),
@@ -110,7 +111,7 @@ impl Parts {
             lost_before: 0,
             lost: 0,
             last_us: 0,
-            converter: Converter::start(folder)?,
+            converter: Converter::new(deadline.clone()),
         })
     }
 
@@ -168,7 +169,7 @@ impl Parts {
         let keys = metadata::at_end_of_part(self.keys(), &self.counts);
         let closed =
             Closed { target: std::mem::replace(&mut self.target, next), keys, is_sorted, rows: self.counts.rows };
-        self.converter.take(closed);
+        self.converter.take(closed)?;
         self.number += 1;
         self.counts = PartCounts::default();
         self.began_us = self.last_us;
@@ -191,7 +192,7 @@ impl Parts {
         }
         keys.insert("ccactl.parts".to_owned(), (self.number + 1).to_string());
         let last = Closed { target: self.target, keys, is_sorted: end.is_sorted, rows: self.counts.rows };
-        self.converter.take(last);
+        self.converter.take(last)?;
         self.converter.finish()?;
         Ok(self.folder)
     }
@@ -217,9 +218,9 @@ struct Closed {
 }
 
 impl Closed {
-    fn convert(self) -> Result<()> {
+    fn convert(self, deadline: &Deadline) -> Result<()> {
         let (path, stream) = (self.target.path().to_owned(), self.target.stream_path().to_owned());
-        match self.target.convert_stream(&self.keys, self.is_sorted) {
+        match self.target.convert_stream(&self.keys, self.is_sorted, deadline) {
             Ok(()) => {
                 self.target.remove_stream();
                 Ok(())
@@ -233,14 +234,19 @@ impl Closed {
 struct Converter {
     queue: Option<mpsc::Sender<Closed>>,
     waiting: Arc<AtomicUsize>,
+    deadline: Deadline,
     thread: Option<JoinHandle<Result<()>>>,
 }
 
 impl Converter {
-    fn start(folder: &Path) -> Result<Converter> {
+    fn new(deadline: Deadline) -> Converter {
+        Converter { queue: None, waiting: Arc::default(), deadline, thread: None }
+    }
+
+    /// With the first part, as a recorder has given up its rights by then.
+    fn start(&mut self, folder: &Path) -> Result<mpsc::Sender<Closed>> {
         let (queue, closed) = mpsc::channel::<Closed>();
-        let waiting = Arc::new(AtomicUsize::new(0));
-        let left = Arc::clone(&waiting);
+        let (left, deadline) = (Arc::clone(&self.waiting), self.deadline.clone());
         let work = move || {
             // SAFETY: a number in, a number out; 0 is the calling thread.
             if unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICE) } != 0 {
@@ -249,7 +255,7 @@ impl Converter {
             let mut first_error = Ok(());
             for part in closed {
                 // What cannot be converted stays as a stream, and the next part may be more lucky.
-                if let Err(error) = part.convert() {
+                if let Err(error) = part.convert(&deadline) {
                     tracing::warn!("{error}");
                     first_error = first_error.and(Err(error));
                 }
@@ -261,17 +267,23 @@ impl Converter {
             .name("ccactl-convert".to_owned())
             .spawn(work)
             .map_err(|cause| Error::Target { path: folder.to_owned(), cause })?;
-        Ok(Converter { queue: Some(queue), waiting, thread: Some(thread) })
+        self.thread = Some(thread);
+        Ok(queue)
     }
 
     fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    fn take(&self, part: Closed) {
+    fn take(&mut self, part: Closed) -> Result<()> {
+        let queue = match self.queue.take() {
+            Some(queue) => queue,
+            None => self.start(part.target.path())?,
+        };
         self.waiting.fetch_add(1, Ordering::Relaxed);
-        let queue = self.queue.as_ref().expect("it is there until the end");
         queue.send(part).expect("the thread takes parts until its queue is closed");
+        self.queue = Some(queue);
+        Ok(())
     }
 
     fn finish(mut self) -> Result<()> {

@@ -9,7 +9,7 @@ use arrow_ipc::reader::read_record_batch;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use ccactl_format::{Frame, Frames, Problem};
-use ccactl_host::output::open_regular;
+use ccactl_host::input;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::collections::HashMap;
 use std::fs::File;
@@ -108,7 +108,7 @@ impl StreamFile {
     /// # Errors
     /// [`Error::NotAStream`] when there is no complete header.
     pub fn open(path: &Path) -> Result<StreamFile> {
-        let file = open_regular(path);
+        let file = input::open(path);
         StreamFile::read(path, file.map_err(|e| Error::NotAStream { path: path.to_owned(), reason: e.to_string() })?)
     }
 

@@ -1,16 +1,20 @@
 //! A recording on a thread of its own: the ring is emptied in time whatever the caller's threads are busy with.
 
+use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::options::RecordOptions;
 use crate::recorder::{Progress, Recording, Summary};
+use ccactl_host::capabilities::{self, Capability};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
+use std::time::Instant;
 use tokio::sync::watch;
 
 /// A running recording. Dropping it ends the recording without waiting for its file.
 pub struct Recorder {
     stop: watch::Sender<bool>,
     progress: watch::Receiver<Progress>,
+    deadline: Deadline,
     thread: JoinHandle<Result<Summary>>,
 }
 
@@ -20,13 +24,33 @@ impl Recorder {
     /// # Errors
     /// [`Error`], with nothing left behind.
     pub fn start(options: RecordOptions) -> Result<Recorder> {
+        Recorder::start_then(options, || Ok(()))
+    }
+
+    /// The same; then the recorder's threads and the caller give up all rights but these, for a process that does nothing
+    /// else. To be called before it has other threads.
+    ///
+    /// # Errors
+    /// [`Error`], with nothing left behind.
+    pub fn start_keeping(options: RecordOptions, needed: &'static [Capability]) -> Result<Recorder> {
+        let give_up = || capabilities::keep_only(needed).map_err(|error| Error::Rights { reason: error.to_string() });
+        let recorder = Recorder::start_then(options, give_up)?;
+        give_up()?;
+        Ok(recorder)
+    }
+
+    /// `then` runs on the recorder's thread when the programs are attached, before that thread starts others.
+    fn start_then(options: RecordOptions, then: impl FnOnce() -> Result<()> + Send + 'static) -> Result<Recorder> {
         let (stop, stop_receiver) = watch::channel(false);
         let (progress_sender, progress) = watch::channel(Progress::default());
         let (attached_sender, attached) = mpsc::sync_channel(1);
+        let deadline = Deadline::default();
+        let until = deadline.clone();
         let work = move || {
             let failed = |error: std::io::Error| Error::Bpf { doing: "start a runtime", reason: error.to_string() };
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
-            let recording = Recording::attach(options)?;
+            let recording = Recording::attach(options, &until)?;
+            then()?;
             // The receiver waits for this or for our end.
             let _ = attached_sender.send(());
             runtime.block_on(recording.run(stop_receiver, progress_sender))
@@ -36,7 +60,7 @@ impl Recorder {
             .spawn(work)
             .map_err(|error| Error::Bpf { doing: "start a thread", reason: error.to_string() })?;
         match attached.recv() {
-            Ok(()) => Ok(Recorder { stop, progress, thread }),
+            Ok(()) => Ok(Recorder { stop, progress, deadline, thread }),
             // The thread has ended without attaching: its result is the error.
             Err(mpsc::RecvError) => Err(join(thread).expect_err("only an error ends a recorder before it is attached")),
         }
@@ -57,6 +81,13 @@ impl Recorder {
     /// Asks the recording to end; [`Recorder::wait`] gives its result.
     pub fn request_stop(&self) {
         self.stop.send_replace(true);
+    }
+
+    /// Asks it to end by then, even if there is no time to make the file: the rows stay in their stream, and
+    /// [`Recorder::wait`] says so by [`Error::Convert`].
+    pub fn request_stop_by(&self, end: Instant) {
+        self.deadline.set(end);
+        self.request_stop();
     }
 
     /// Waits until the recording has ended and its file is made.

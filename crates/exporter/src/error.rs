@@ -1,8 +1,9 @@
 //! Why the exporter did not start, or did not go on.
 
+use crate::listen::Address;
 use ccactl_abi::exit;
 use std::io;
-use std::net::SocketAddr;
+use std::path::PathBuf;
 use thiserror::Error;
 
 /// Result of this crate.
@@ -12,12 +13,22 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, Error)]
 pub enum Error {
     /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {}; --listen names another address or port", reason(cause))]
+    #[error("cannot listen on {address}: {}; --listen names another address or port", reason(address, cause))]
     Listen {
         /// As asked.
-        address: SocketAddr,
+        address: Address,
         /// What the system said.
         cause: io::Error,
+    },
+    /// There is something else in the place of the unix socket.
+    #[error("cannot listen on unix:{}: it {found}; {remedy}", path.display())]
+    Socket {
+        /// As asked.
+        path: PathBuf,
+        /// What is there.
+        found: String,
+        /// What to do.
+        remedy: String,
     },
     /// The HTTP server cannot run.
     #[error("the exporter cannot {doing}: {cause}")]
@@ -44,7 +55,7 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Listen { cause, .. } if cause.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,
-            Error::Listen { .. } | Error::Server { .. } => exit::FAILURE,
+            Error::Listen { .. } | Error::Socket { .. } | Error::Server { .. } => exit::FAILURE,
             Error::BpfStats { cause } if cause.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,
             Error::BpfStats { .. } => exit::KERNEL,
             Error::Recorder(error) => error.exit_code(),
@@ -52,12 +63,13 @@ impl Error {
     }
 }
 
-/// What the three usual reasons mean; the system's own words for the others.
-fn reason(cause: &io::Error) -> String {
-    match cause.kind() {
-        io::ErrorKind::AddrInUse => "another process listens there".to_owned(),
-        io::ErrorKind::AddrNotAvailable => "no interface of this host has that address".to_owned(),
-        io::ErrorKind::PermissionDenied => "ports below 1024 need CAP_NET_BIND_SERVICE".to_owned(),
+/// What the usual reasons mean; the system's own words for the others.
+fn reason(address: &Address, cause: &io::Error) -> String {
+    match (address, cause.kind()) {
+        (_, io::ErrorKind::AddrInUse) => "another process listens there".to_owned(),
+        (Address::Tcp(_), io::ErrorKind::AddrNotAvailable) => "no interface of this host has that address".to_owned(),
+        (Address::Tcp(_), io::ErrorKind::PermissionDenied) => "ports below 1024 need CAP_NET_BIND_SERVICE".to_owned(),
+        (Address::Unix(_), io::ErrorKind::NotFound) => "its folder does not exist".to_owned(),
         _ => cause.to_string(),
     }
 }

@@ -71,7 +71,7 @@ impl Exporter {
         let shown = Shown {
             ledger: Ledger::new(Arc::clone(&buckets), options.max_label_sets),
             labeller: Labeller::new(options.cgroup_depth),
-            policies: PolicyScan::default(),
+            policies: PolicyScan::new(),
             evicted: 0,
         };
         let sockets = Arc::new(Mutex::new(Sockets::new(buckets, only.and_then(name_bytes), MAX_SOCKETS)));

@@ -6,13 +6,15 @@ mod text;
 use bytemuck::Zeroable;
 use ccactl_abi::layout::{EVENT_CLOSE, EVENT_OPEN, EVENT_SAMPLE, Sample, name_bytes};
 use ccactl_collector::{Drops, Progress, Tap};
-use ccactl_exporter::server::{listen, serve};
-use ccactl_exporter::{Exporter, Options};
-use std::io::{Read, Write};
+use ccactl_exporter::listen::Listener;
+use ccactl_exporter::server::{Recording, serve};
+use ccactl_exporter::{Address, Exporter, Limits, Options};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use text::Text;
@@ -28,6 +30,16 @@ struct Served {
 
 impl Served {
     fn start(options: Options) -> Served {
+        Served::within(Limits::default(), options)
+    }
+
+    fn within(limits: Limits, options: Options) -> Served {
+        let drops = Drops { ring_full_samples: 3, ..Drops::default() };
+        let progress = Progress { rows: 17, drops, ..Progress::default() };
+        Served::recording(limits, options, Arc::new(move || Some(progress)))
+    }
+
+    fn recording(limits: Limits, options: Options, recording: Recording) -> Served {
         let exporter = Arc::new(Exporter::new(options, None).unwrap());
         let tap = exporter.tap();
         let (end, ended) = watch::channel(false);
@@ -35,11 +47,10 @@ impl Served {
         let thread = thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
-                let listener = listen(([127, 0, 0, 1], 0).into()).await.unwrap();
-                address_sender.send(listener.local_addr().unwrap()).unwrap();
-                let drops = Drops { ring_full_samples: 3, ..Drops::default() };
-                let progress = Progress { rows: 17, drops, ..Progress::default() };
-                serve(listener, exporter, Arc::new(move || Some(progress)), ended).await.unwrap();
+                let listener = Listener::bind(&Address::Tcp(([127, 0, 0, 1], 0).into())).unwrap();
+                let Address::Tcp(address) = listener.address().unwrap() else { unreachable!("a port was asked for") };
+                address_sender.send(address).unwrap();
+                serve(listener, exporter, recording, limits, ended).await;
             });
         });
         Served { address: address.recv().unwrap(), tap, end, thread }
@@ -198,21 +209,9 @@ fn histograms_are_whole_and_counters_never_go_back_under_load() {
 #[test]
 fn clients_that_do_not_read_keep_neither_the_rows_nor_other_scrapes_nor_the_end() {
     let served = Served::start(Options { max_label_sets: 1_000, ..Options::default() });
-    // Enough text to fill the buffers of both sockets.
-    for number in 0..1_000 {
-        let algorithm = name_bytes(&format!("a{number}")).unwrap();
-        (served.tap)(&connection(number).map(|row| Sample { algorithm, ..row }));
-    }
-    let slow: Vec<TcpStream> = (0..4)
-        .map(|_| {
-            let mut stream = TcpStream::connect(served.address).unwrap();
-            stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
-            stream.read_exact(&mut [0; 100]).unwrap();
-            stream
-        })
-        .collect();
-    let half_a_request = TcpStream::connect(served.address).unwrap();
-    (&half_a_request).write_all(b"GET /met").unwrap();
+    served.fill();
+    let slow: Vec<TcpStream> = (0..4).map(|_| served.read_slowly()).collect();
+    let _half_a_request = served.connect("GET /met");
     (served.tap)(&connection(5_000).map(|row| Sample { algorithm: name_bytes("a1").unwrap(), ..row }));
     let labels = LABELS.replace("f_bbrv2", "a1");
     assert_eq!(served.scrape().value(&format!("ccactl_tcp_connections_closed_total{labels}")), 2.0);
@@ -222,11 +221,162 @@ fn clients_that_do_not_read_keep_neither_the_rows_nor_other_scrapes_nor_the_end(
     drop(slow);
 }
 
+/// Beyond all patience of the server.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Beyond all patience of a test.
+const EVER: Duration = Duration::from_secs(3600);
+
+/// Whether the server closes this connection, whatever it says before.
+fn is_closed(mut stream: &TcpStream) -> bool {
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    match stream.read_to_end(&mut Vec::new()) {
+        Ok(_) => true,
+        Err(error) => error.kind() == ErrorKind::ConnectionReset,
+    }
+}
+
+/// Whether nothing has come of it yet.
+fn is_open(mut stream: &TcpStream) -> bool {
+    stream.set_nonblocking(true).unwrap();
+    stream.read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+}
+
+impl Served {
+    fn connect(&self, said: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.write_all(said.as_bytes()).unwrap();
+        stream
+    }
+
+    /// A client that reads the beginning of a page and no more.
+    fn read_slowly(&self) -> TcpStream {
+        let mut stream = self.connect("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+        stream.read_exact(&mut [0; 100]).unwrap();
+        stream
+    }
+
+    /// Enough text to fill the buffers of both sockets.
+    fn fill(&self) {
+        for number in 0..1_000 {
+            let algorithm = name_bytes(&format!("a{number}")).unwrap();
+            (self.tap)(&connection(number).map(|row| Sample { algorithm, ..row }));
+        }
+    }
+}
+
+#[test]
+fn a_client_that_never_completes_its_header_is_left() {
+    let limits = Limits { header: Duration::from_millis(200), ..Limits::default() };
+    let served = Served::within(limits, Options::default());
+    let half = served.connect("GET /met");
+    assert!(is_closed(&served.connect("")), "a client that says nothing");
+    assert!(is_closed(&half), "a client with half a header");
+    served.stop();
+}
+
+#[test]
+fn of_silent_clients_the_newest_stay_and_who_asks_is_answered() {
+    let limits = Limits { header: EVER, silent: 3, ..Limits::default() };
+    let served = Served::within(limits, Options::default());
+    let silent: Vec<TcpStream> = (0..10).map(|_| served.connect("GET /met")).collect();
+    assert!(silent[..7].iter().all(is_closed));
+    assert!(silent[7..].iter().all(is_open));
+    assert_eq!(served.get("/healthz").2, "ok\n");
+    assert!(!served.scrape().families().collect::<Vec<_>>().is_empty());
+    served.stop();
+}
+
+#[test]
+fn an_endless_header_is_refused_before_it_takes_much_memory() {
+    let served = Served::within(Limits { header: EVER, ..Limits::default() }, Options::default());
+    let client = served.connect("GET /metrics HTTP/1.1\r\nHost: x\r\nCookie: ");
+    (&client).write_all(&[b'a'; 20_000]).unwrap();
+    assert!(is_closed(&client));
+    served.stop();
+}
+
+#[test]
+fn a_body_is_not_waited_for() {
+    let served = Served::within(Limits { header: EVER, answer: EVER, ..Limits::default() }, Options::default());
+    for (method, expected) in [("POST", "HTTP/1.1 405 "), ("GET", "HTTP/1.1 200 ")] {
+        let request = format!("{method} /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nslow");
+        let mut client = served.connect(&request);
+        client.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut answer = [0; 13];
+        client.read_exact(&mut answer).unwrap();
+        assert_eq!(String::from_utf8_lossy(&answer), expected);
+        assert!(is_closed(&client));
+    }
+    served.stop();
+}
+
+#[test]
+fn of_clients_that_do_not_read_the_newest_stay() {
+    let options = Options { max_label_sets: 1_000, ..Options::default() };
+    let served = Served::within(Limits { answer: EVER, asking: 2, ..Limits::default() }, options);
+    served.fill();
+    let slow: Vec<TcpStream> = (0..5).map(|_| served.read_slowly()).collect();
+    // Whole pages do not fit into the buffers: what comes ends early.
+    let is_cut = |mut stream: &TcpStream| {
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut rest = Vec::new();
+        stream.read_to_end(&mut rest).is_err_and(|error| error.kind() == ErrorKind::ConnectionReset)
+            || !rest.ends_with(b"\n")
+    };
+    assert!(slow[..3].iter().all(is_cut));
+    assert_eq!(served.scrape().value("ccactl_exporter_label_sets"), 1_000.0);
+    served.stop();
+}
+
+#[test]
+fn an_answer_that_takes_too_long_is_given_up() {
+    let (allow, allowed) = channel::<()>();
+    let allowed = Mutex::new(allowed);
+    let recording = move || {
+        allowed.lock().unwrap().recv().unwrap();
+        Some(Progress::default())
+    };
+    let limits = Limits { answer: Duration::from_millis(200), ..Limits::default() };
+    let served = Served::recording(limits, Options::default(), Arc::new(recording));
+    assert!(is_closed(&served.connect("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")));
+    allow.send(()).unwrap();
+    served.stop();
+}
+
+/// The page is being made until the test allows it to be finished.
+#[test]
+fn healthz_does_not_wait_for_a_scrape_and_scrapes_are_made_one_at_a_time() {
+    let (allow, allowed) = channel::<()>();
+    let (begin, begun) = channel();
+    let (at_work, together) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
+    let most = Arc::clone(&together);
+    let allowed = Mutex::new(allowed);
+    let recording = move || {
+        most.fetch_max(at_work.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        begin.send(()).unwrap();
+        allowed.lock().unwrap().recv().unwrap();
+        at_work.fetch_sub(1, Ordering::SeqCst);
+        Some(Progress::default())
+    };
+    let served = Served::recording(Limits::default(), Options::default(), Arc::new(recording));
+    thread::scope(|scope| {
+        let scrapes: Vec<_> = (0..3).map(|_| scope.spawn(|| served.get("/metrics").0)).collect();
+        begun.recv().unwrap();
+        assert_eq!(served.get("/healthz").2, "ok\n");
+        (0..3).for_each(|_| allow.send(()).unwrap());
+        for scrape in scrapes {
+            assert_eq!(scrape.join().unwrap(), "HTTP/1.1 200 OK");
+        }
+    });
+    assert_eq!(together.load(Ordering::SeqCst), 1);
+    served.stop();
+}
+
 #[test]
 fn an_address_in_use_is_one_clear_error() {
     let served = Served::start(Options::default());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let error = runtime.block_on(listen(served.address)).unwrap_err();
+    let error = runtime.block_on(async { Listener::bind(&Address::Tcp(served.address)) }).unwrap_err();
     assert_eq!(
         error.to_string(),
         format!(

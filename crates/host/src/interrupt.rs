@@ -21,6 +21,18 @@ pub fn on_signals() -> io::Result<Arc<AtomicBool>> {
     Ok(Arc::clone(&REQUESTED))
 }
 
+/// The same; a second signal ends the process at once with this exit code, for a command whose end may take its time.
+///
+/// # Errors
+/// When a handler cannot be installed.
+pub fn on_first_signal(exit_code: u8) -> io::Result<Arc<AtomicBool>> {
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        // Before the flag is set by the same signal.
+        flag::register_conditional_shutdown(signal, exit_code.into(), Arc::clone(&REQUESTED))?;
+    }
+    on_signals()
+}
+
 /// Whether one of the signals has come: to the flag, or to a thread that blocks them and reads them later, as the
 /// service of `apply --watch` and `run` do.
 #[must_use]

@@ -22,7 +22,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Attaches. Of `options` the filters, `every`, the buffer and `resolve` are used; `filter` says the filters to people.
+    /// Attaches, and gives up all rights: the process does nothing else. Of `options` the filters, `every`, the buffer and `resolve` are used; `filter` says the filters to people.
     ///
     /// # Errors
     /// Those of the recorder.
@@ -40,7 +40,8 @@ impl Watch {
             ..Status::default()
         };
         let labels = Labels::new(Names::of_this_host(), Arc::clone(&options.resolve));
-        Ok(Watch { recorder: Recorder::start(options)?, board, labels, status })
+        // Names of cgroups, namespaces and algorithms are there for everybody to read, or are our own.
+        Ok(Watch { recorder: Recorder::start_keeping(options, &[])?, board, labels, status })
     }
 
     /// How it looks now.

@@ -3,18 +3,17 @@
 use super::filters::Filters;
 use anyhow::{Context, Result};
 use ccactl_collector::{Every, Output, RecordOptions, parse_bytes, parse_duration};
-use ccactl_exporter::{Bounds, Buckets, Options};
+use ccactl_exporter::{Address, Bounds, Buckets, Options};
 use ccactl_host::errln;
 use ccactl_loader::Paths;
-use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Address and port to answer scrapes on, such as `[::]:9097` for every address of the host
-    #[arg(long, default_value = "127.0.0.1:9097", value_name = "ADDR:PORT", value_parser = address)]
-    listen: SocketAddr,
+    /// Address and port to answer scrapes on, such as `[::]:9097` for every address of the host, or unix:PATH
+    #[arg(long, default_value = "127.0.0.1:9097", value_name = "ADDR:PORT|unix:PATH")]
+    listen: Address,
     #[command(flatten)]
     filters: Filters,
     /// How often a socket is looked at while it delivers data, which is one value in the histograms: ack, rtt, 100ms
@@ -59,13 +58,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if let Err(error) = ccactl_loader::mount_bpffs_if_missing(&Paths::from_env()) {
         tracing::debug!("{error}");
     }
-    let on_ready = |address| errln!("metrics on http://{address}/metrics");
-    ccactl_exporter::run(args.listen, record, options, on_ready)?;
+    let on_ready = |address: &Address| match address {
+        Address::Tcp(address) => errln!("metrics on http://{address}/metrics"),
+        Address::Unix(_) => errln!("metrics on {address}, path /metrics"),
+    };
+    ccactl_exporter::run(&args.listen, record, options, on_ready)?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| "expected an IP address and a port, such as 127.0.0.1:9097 or [::1]:9097".to_owned())
 }
 
 fn label_sets(text: &str) -> Result<usize, String> {

@@ -34,14 +34,18 @@ impl Filters {
         options.netns = self.netns.as_deref().map(netns_inode).transpose()?;
         options.port = self.port;
         options.pid = self.pid;
-        options.loaded = loaded_algorithms();
+        // Opened once: what it needs to be opened is given up when the recorder runs, and reading what is registered needs
+        // nothing.
+        let loader = Loader::open();
+        if let Err(error) = &loader {
+            tracing::warn!("the recording does not know the loaded algorithms: {error}");
+        }
+        let loaded = move || loader.as_ref().map(loaded_algorithms).unwrap_or_default();
+        options.loaded = loaded();
         options.algorithm = self.algorithm.as_deref().map(|name| kernel_name(name, &options.loaded)).transpose()?;
         // An algorithm may be loaded under another name while the recording runs.
-        options.resolve = Arc::new(|name| {
-            loaded_algorithms()
-                .into_iter()
-                .find(|known| known.kernel_name == name)
-                .or_else(|| KnownAlgorithm::from_registry(name))
+        options.resolve = Arc::new(move |name| {
+            loaded().into_iter().find(|known| known.kernel_name == name).or_else(|| KnownAlgorithm::from_registry(name))
         });
         Ok(())
     }
@@ -79,8 +83,8 @@ fn kernel_name(name: &str, loaded: &[KnownAlgorithm]) -> Result<String> {
 }
 
 /// The registered algorithms, with the values of their tunables. Without them a recording is poorer, not wrong.
-fn loaded_algorithms() -> Vec<KnownAlgorithm> {
-    let registered = Loader::open().and_then(|loader| loader.registered()).unwrap_or_else(|error| {
+fn loaded_algorithms(loader: &Loader) -> Vec<KnownAlgorithm> {
+    let registered = loader.registered().unwrap_or_else(|error| {
         tracing::warn!("the recording does not know the loaded algorithms: {error}");
         Vec::new()
     });

@@ -6,19 +6,24 @@ use ccactl_collector::{
     Drops, Error, EventSet, Every, Output, Phase, Progress, RecordOptions, Recorder, Rotation, Summary, parse_bytes,
     parse_duration, utc_compact,
 };
-use ccactl_host::{errln, name, outln, terminal};
+use ccactl_host::capabilities::Capability;
+use ccactl_host::{errln, interrupt, name, outln, terminal};
 use ccactl_loader::Paths;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::SIGTERM;
 use signal_hook::flag;
 use std::borrow::Cow;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// After SIGTERM. Every command ends within 2 s of it; the rest of them is for detaching and for what is not ours.
+const TIME_FOR_THE_FILE: Duration = Duration::from_secs(1);
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -52,29 +57,43 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    let is_stopped = stop_on_signals()?;
+    let signals = Signals::register().context("cannot handle signals")?;
     let output = output(&args)?;
+    let needed = needed_rights(&output);
     let options = options(&args, output)?;
     // Without root, the recorder's own complaint says what is missing.
     if let Err(error) = ccactl_loader::mount_bpffs_if_missing(&Paths::from_env()) {
         tracing::debug!("{error}");
     }
-    let recorder = Recorder::start(options)?;
-    let summary = follow(recorder, &is_stopped)?;
+    let recorder = Recorder::start_keeping(options, needed)?;
+    let summary = follow(recorder, &signals)?;
     print(&summary, args.json)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// The first signal ends the recording, a second one while the file is being made ends ccactl.
-fn stop_on_signals() -> Result<Arc<AtomicBool>> {
-    let is_stopped = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        let interrupted = i32::from(ccactl_abi::exit::INTERRUPTED);
-        flag::register_conditional_shutdown(signal, interrupted, Arc::clone(&is_stopped))
-            .and_then(|_| flag::register(signal, Arc::clone(&is_stopped)))
-            .context("cannot handle signals")?;
+struct Signals {
+    is_stopped: Arc<AtomicBool>,
+    /// By SIGTERM, whose sender waits: a service manager, or a host that is going down.
+    is_terminated: Arc<AtomicBool>,
+}
+
+impl Signals {
+    fn register() -> io::Result<Signals> {
+        let is_terminated = Arc::new(AtomicBool::new(false));
+        let is_stopped = interrupt::on_first_signal(ccactl_abi::exit::INTERRUPTED)?;
+        flag::register(SIGTERM, Arc::clone(&is_terminated))?;
+        Ok(Signals { is_stopped, is_terminated })
     }
-    Ok(is_stopped)
+}
+
+/// Reading the ring and the counts, detaching, and removing our own pins need no rights. Files may be in a folder of another
+/// user, as in `sudo ccactl record -o ~/x.parquet`, and are made and renamed there until the end.
+fn needed_rights(output: &Output) -> &'static [Capability] {
+    match output {
+        Output::File(_) | Output::Parts { .. } => &[Capability::CAP_DAC_OVERRIDE],
+        Output::Stdout | Output::Nowhere => &[],
+    }
 }
 
 fn output(args: &Args) -> Result<Output> {
@@ -114,14 +133,18 @@ fn options(args: &Args, output: Output) -> Result<RecordOptions> {
 }
 
 /// Shows the progress until the recording has ended by itself or by a signal.
-fn follow(recorder: Recorder, is_stopped: &AtomicBool) -> Result<Summary> {
+fn follow(recorder: Recorder, signals: &Signals) -> Result<Summary> {
     let style = ProgressStyle::with_template("{spinner} {msg}").expect("the template is valid");
     // On standard error, and silent when that is not a terminal.
     let line = ProgressBar::new_spinner().with_style(style);
     let mut has_asked = false;
     while !recorder.is_finished() {
-        if is_stopped.load(Ordering::Relaxed) && !has_asked {
-            recorder.request_stop();
+        if signals.is_stopped.load(Ordering::Relaxed) && !has_asked {
+            if signals.is_terminated.load(Ordering::Relaxed) {
+                recorder.request_stop_by(Instant::now() + TIME_FOR_THE_FILE);
+            } else {
+                recorder.request_stop();
+            }
             has_asked = true;
         }
         line.set_message(progress_text(&recorder.progress()));

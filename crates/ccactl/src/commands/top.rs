@@ -5,15 +5,12 @@ use super::output;
 use crate::log::Hold;
 use anyhow::{Context, Result};
 use ccactl_collector::{Every, Output, RecordOptions, parse_duration};
-use ccactl_host::{errln, terminal};
+use ccactl_host::{errln, interrupt, terminal};
 use ccactl_live::view::{ALGORITHMS, CGROUPS, FLOWS, Key, Snapshot, plain};
 use ccactl_live::{Watch, screen};
 use ccactl_loader::Paths;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::flag;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -41,7 +38,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if !args.once && !has_terminal {
         return Err(screen::Error::NoTerminal.into());
     }
-    let is_stopped = stop_on_signals()?;
+    // A signal ends the loop, which gives the terminal back.
+    let is_stopped = interrupt::on_signals().context("cannot handle signals")?;
     let mut options = RecordOptions::new(Output::Nowhere);
     args.filters.apply(&mut options)?;
     options.every = args.every;
@@ -56,15 +54,6 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let _messages_wait = Hold::begin();
     screen::run(watch, args.interval, &is_stopped)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// A signal ends the loop, which gives the terminal back.
-fn stop_on_signals() -> Result<Arc<AtomicBool>> {
-    let is_stopped = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        flag::register(signal, Arc::clone(&is_stopped)).context("cannot handle signals")?;
-    }
-    Ok(is_stopped)
 }
 
 /// One interval that begins when the sockets that are open have been seen.

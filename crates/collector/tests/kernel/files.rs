@@ -3,7 +3,7 @@
 use crate::host::host;
 use crate::recording::Recording;
 use crate::traffic::{Plan, Traffic};
-use ccactl_collector::{Error, Output, RecordOptions, Recorder, partial_path};
+use ccactl_collector::{Error, Output, RecordOptions, Recorder, Rotation, partial_path, recover};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -136,6 +136,32 @@ fn a_full_disk_ends_the_recording_with_its_rows_readable() {
     assert!(error.to_string().contains("No space left on device"), "{error}");
     assert!(!disk.0.join("x.parquet").exists() && !disk.0.join("x.parquet.partial.parquet").exists());
     assert!(!host.bpffs().exists());
+}
+
+#[test]
+fn a_recording_that_has_no_time_for_its_file_leaves_its_rows_in_the_stream() {
+    let Some(host) = host("deadline") else { return };
+    for rotation in [None, Some(Rotation::Time(Duration::from_secs(3600)))] {
+        let folder = host.file(if rotation.is_some() { "parts" } else { "file" });
+        fs::create_dir(&folder).unwrap();
+        let mut options = host.options("x.parquet");
+        options.output = match rotation {
+            Some(rotation) => Output::Parts { folder: folder.clone(), rotation },
+            None => Output::File(folder.join("x.parquet")),
+        };
+        let traffic = Traffic::start(&host.cgroup, Plan::Bulk { bytes: 1_000_000 });
+        let recorder = Recorder::start(options).unwrap();
+        traffic.run();
+        recorder.request_stop_by(Instant::now());
+        let error = recorder.wait().unwrap_err();
+        let Error::Convert { path, stream, rows, .. } = &error else { panic!("{error}") };
+        assert!(error.to_string().contains("`ccactl recover`"), "{error}");
+        let left: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(left, std::slice::from_ref(stream));
+        let recovered = recover(stream, path, false).unwrap();
+        assert!(recovered.rows == *rows && *rows > 0 && !recovered.truncated, "{recovered:?}, {rows} rows");
+        assert!(!host.bpffs().exists());
+    }
 }
 
 /// A small disk.

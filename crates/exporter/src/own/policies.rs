@@ -44,8 +44,9 @@ struct Counted {
 }
 
 /// The latest pass.
-#[derive(Default)]
 pub(crate) struct PolicyScan {
+    /// Opened once: what it asks for before anything else is given up when the exporter runs.
+    loader: Result<Loader, ccactl_loader::Error>,
     begun: Option<Instant>,
     policies: Vec<Counted>,
     failures: u64,
@@ -53,13 +54,19 @@ pub(crate) struct PolicyScan {
 }
 
 impl PolicyScan {
+    /// None yet.
+    pub(crate) fn new() -> PolicyScan {
+        PolicyScan { loader: Loader::open(), begun: None, policies: Vec::new(), failures: 0, is_failing: false }
+    }
+
     /// Makes a pass when the latest one is too old.
     pub(crate) fn refresh(&mut self, now: Instant) {
         if self.begun.is_some_and(|begun| now - begun < INTERVAL) {
             return;
         }
         self.begun = Some(now);
-        match scan() {
+        let counted = self.loader.as_ref().map_err(ToString::to_string);
+        match counted.and_then(|loader| scan(loader).map_err(|error| error.to_string())) {
             Ok(policies) => {
                 self.policies = policies;
                 self.is_failing = false;
@@ -97,8 +104,7 @@ impl PolicyScan {
     }
 }
 
-fn scan() -> Result<Vec<Counted>, ccactl_loader::Error> {
-    let loader = Loader::open()?;
+fn scan(loader: &Loader) -> Result<Vec<Counted>, ccactl_loader::Error> {
     let status = loader.status()?;
     if status.is_empty() {
         return Ok(Vec::new());

@@ -17,7 +17,7 @@ use nix::fcntl::{AT_FDCWD, AtFlags};
 use nix::unistd::{geteuid, linkat};
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -98,31 +98,6 @@ pub fn write(path: &Path, content: &[u8], replace: Replace) -> Result<()> {
     let draft = Place::at(path)?.draft(replace)?;
     draft.file().write_all(content)?;
     draft.publish()
-}
-
-/// Opens a regular file for reading, whoever owns it. Never waits: a FIFO, which opens when somebody writes into it, is
-/// refused.
-///
-/// # Errors
-/// Those of the system, and what it is instead.
-pub fn open_regular(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
-    let found = file.metadata()?;
-    if found.is_file() {
-        return Ok(file);
-    }
-    let message = format!("it is {}, not {A_FILE}", describe(&found));
-    Err(io::Error::new(io::ErrorKind::InvalidInput, message))
-}
-
-/// Reads a regular file whole, and never waits.
-///
-/// # Errors
-/// Those of [`open_regular`].
-pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut content = Vec::new();
-    open_regular(path)?.read_to_end(&mut content)?;
-    Ok(content)
 }
 
 /// A name in a folder. The folder stays the same, whatever its path leads to later.

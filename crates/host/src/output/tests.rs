@@ -210,8 +210,6 @@ fn a_claimed_file_is_ours_alone() {
 fn a_fifo_and_a_link_of_ours_are_refused_and_nobody_waits() {
     let (dir, path) = folder();
     mkfifo(&path, Mode::from_bits_truncate(0o600)).unwrap();
-    let error = read(&path).unwrap_err().to_string();
-    assert!(error.starts_with("it is a FIFO"), "{error}");
     assert!(matches!(Place::at(&path).unwrap().claim(0o600), Err(Error::Unfit { .. })));
     assert!(matches!(write(&path, b"", Replace::Ours), Err(Error::Unfit { .. })));
 
@@ -220,7 +218,6 @@ fn a_fifo_and_a_link_of_ours_are_refused_and_nobody_waits() {
     symlink(dir.path().join("file"), &link).unwrap();
     assert!(matches!(write(&link, b"", Replace::Ours), Err(Error::Unfit { .. })));
     assert_eq!(fs::read(&link).unwrap(), b"before");
-    assert_eq!(read(&link).unwrap(), b"before");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ccactl_format::{Problem, Verdict, verify};
-use ccactl_host::output::open_regular;
+use ccactl_host::input;
 use polars::prelude::*;
 use tempfile::NamedTempFile;
 
@@ -47,7 +47,7 @@ pub enum Layout {
 impl Part {
     pub fn open(path: &Path, spool: Option<Arc<NamedTempFile>>) -> Result<Part, Error> {
         let on_disk = spool.as_ref().map_or(path, |s| s.path());
-        let mut file = open_regular(on_disk).map_err(|source| Error::io(path, source))?;
+        let mut file = input::open(on_disk).map_err(|source| Error::io(path, source))?;
         let kind = detect::kind(path, &mut file)?;
         let header = guarded(|| match kind {
             Kind::Parquet => parquet_header(path, file),
