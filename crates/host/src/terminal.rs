@@ -182,7 +182,6 @@ pub fn write_data(text: &str) -> io::Result<()> {
 }
 
 /// Standard error to the byte, for a log that has made its texts fit and may colour them.
-#[must_use]
 pub fn log_err() -> StderrLock<'static> {
     io::stderr().lock()
 }

@@ -10,3 +10,4 @@ mod lifecycle;
 mod missing;
 mod run;
 mod service;
+mod terminal;
