@@ -28,6 +28,8 @@ struct Row {
     attached_since: String,
     state: &'static str,
     canary: Option<CanaryRow>,
+    /// How often `apply --watch` has put it back.
+    mended: u32,
     sockets: SocketsRow,
 }
 
@@ -149,6 +151,7 @@ fn row(loader: &Loader, status: &PolicyStatus, census: &Census) -> Row {
             since: canary.since.clone(),
             watched: canary.is_watched,
         }),
+        mended: status.mended,
         sockets: census.policies.get(&status.cgroup_id).map(sockets).unwrap_or_default(),
     }
 }

@@ -3,6 +3,7 @@
 mod apply;
 mod apply_live;
 mod canary;
+mod drift;
 mod fleet;
 mod host;
 mod input;
