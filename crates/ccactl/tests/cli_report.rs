@@ -164,3 +164,31 @@ fn an_output_that_cannot_be_written_is_code_1_and_leaves_nothing() {
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
+
+/// A recording comes from somebody else's host; whoever made it chose the names in it.
+#[test]
+fn what_a_recording_calls_things_cannot_act_on_the_terminal() {
+    const NASTY: &str = "x\u{1b}]0;title\u{7}\u{9b}2J\u{202e}\u{2066}\r\ny";
+    let long: &'static str = Box::leak("l".repeat(70_000).into_boxed_str());
+    let folder = TempDir::new().unwrap();
+    let recording = path(&folder, &format!("{NASTY}.parquet"));
+    let row = |flow: u64, i: u64| {
+        let row = Row::at(flow, i * 1000).bytes(i * 1250, i * 1250).rtt(20_000, i as u32);
+        let algorithm = [NASTY, "cubic", long][flow as usize % 3];
+        Row { algorithm, trace_mode: Some(NASTY), previous: (i == 100).then_some(long), ..row }
+    };
+    let rows = (1..=300).flat_map(|i| [row(3, i), row(4, i), row(5, i)]);
+    Fixture::new(rows.collect()).parquet(Path::new(&recording));
+    let is_unfit = |c: char| c != '\n' && ccactl_host::terminal::is_unfit(c);
+    for args in [&[recording.as_str()][..], &["--compare", &recording, &recording], &[&recording, "--json"]] {
+        let output = run(args);
+        assert!(output.status.success(), "{args:?}: {}", text(&output.stderr).escape_debug());
+        let printed = text(&output.stdout);
+        assert!(!printed.contains(is_unfit), "{args:?}");
+        assert!(printed.contains("\\u{1b}]0;title") || printed.contains("\\u001b]0;title"), "{args:?}");
+    }
+    // Those who ask for data get the name itself.
+    let json: serde_json::Value = serde_json::from_str(&text(&run(&[&recording, "--json"]).stdout)).unwrap();
+    assert!(json.to_string().contains(&serde_json::to_string(NASTY).unwrap()[1..20]), "the name is in it");
+    assert!(text(&run(&[&recording, "--csv", "-"]).stdout).contains("x\u{1b}]0;title\u{7}\u{9b}2J\u{202e}"));
+}

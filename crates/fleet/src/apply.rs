@@ -4,6 +4,7 @@ use crate::error::one_line;
 use crate::file::Entry;
 use crate::plan::{Action, Plan, Step};
 use ccactl_abi::exit;
+use ccactl_host::interrupt;
 use ccactl_loader::{Change, Counts, Loader, State, SwapOutcome, SwapRequest, UnloadOutcome};
 
 /// What came of one step.
@@ -37,6 +38,8 @@ pub enum Done {
     Left,
     /// The kernel name stands for other code; the message says what to do.
     Conflict(String),
+    /// Not begun, for a signal asked for the end.
+    Interrupted,
     /// The loader failed; the cgroup is as it was.
     Failed(ccactl_loader::Error),
 }
@@ -58,6 +61,7 @@ impl Done {
             Self::Pruned => "pruned",
             Self::Left => "left",
             Self::Conflict(_) => "conflict",
+            Self::Interrupted => "interrupted",
             Self::Failed(_) => "failed",
         }
     }
@@ -68,6 +72,7 @@ impl Done {
         match self {
             Self::Conflict(message) => Some(message.clone()),
             Self::Failed(error) => Some(one_line(error)),
+            Self::Interrupted => Some("not begun: a signal came before; the same command again does it".to_owned()),
             _ => None,
         }
     }
@@ -75,7 +80,24 @@ impl Done {
     /// Whether the step changed something on the host.
     #[must_use]
     pub fn changed(&self) -> bool {
-        !matches!(self, Self::Unchanged | Self::Waiting | Self::Left | Self::Conflict(_) | Self::Failed(_))
+        !matches!(
+            self,
+            Self::Unchanged | Self::Waiting | Self::Left | Self::Conflict(_) | Self::Interrupted | Self::Failed(_)
+        )
+    }
+
+    /// Whether the cgroup is as the file says now.
+    #[must_use]
+    pub fn is_in_force(&self) -> bool {
+        matches!(
+            self,
+            Self::Unchanged
+                | Self::Loaded { .. }
+                | Self::Switched { .. }
+                | Self::Repaired
+                | Self::Enforcement
+                | Self::Moved
+        )
     }
 
     /// Exit code of the binary for this step (`ccactl_abi::exit`). A cgroup that does not exist is a failure: unless
@@ -85,6 +107,7 @@ impl Done {
         match self {
             Self::Waiting => exit::FAILURE,
             Self::Conflict(_) => exit::USAGE,
+            Self::Interrupted => exit::INTERRUPTED,
             Self::Failed(error) => error.exit_code(),
             _ => exit::OK,
         }
@@ -170,18 +193,7 @@ impl Report {
     /// Number of cgroups of the file that are as it says now.
     #[must_use]
     pub fn in_force(&self) -> usize {
-        let in_force = |done: &Done| {
-            matches!(
-                done,
-                Done::Unchanged
-                    | Done::Loaded { .. }
-                    | Done::Switched { .. }
-                    | Done::Repaired
-                    | Done::Enforcement
-                    | Done::Moved
-            )
-        };
-        self.rows.iter().filter(|row| in_force(&row.done)).count()
+        self.rows.iter().filter(|row| row.done.is_in_force()).count()
     }
 
     /// Number of cgroups of the file that do not exist yet.
@@ -205,11 +217,16 @@ impl Report {
     }
 }
 
-/// Carries out a plan: every step in the plan's order, whatever became of those before it.
+/// Carries out a plan: every step in the plan's order, whatever became of those before it. Once a signal asks for the
+/// end, no other step is begun.
 #[must_use]
 pub fn apply(loader: &Loader, plan: &Plan) -> Report {
     let mut rows: Vec<Row> = plan.steps.iter().map(untouched).collect();
     for &index in &plan.order {
+        if interrupt::is_requested() {
+            rows[index].done = Done::Interrupted;
+            continue;
+        }
         (rows[index].done, rows[index].live) = match carry_out(loader, &plan.steps[index]) {
             Ok((done, live)) => (done, live),
             Err(error) => (Done::Failed(error), None),

@@ -27,12 +27,20 @@ impl Observed {
     /// A pin that cannot be read, an iterator that the kernel refuses, a native algorithm that the kernel does not have.
     pub fn of(loader: &Loader, file: &PolicyFile) -> Result<Self> {
         file.check_natives()?;
+        let to_move = loader.census()?.policies.into_iter().map(|(id, census)| (id, census.counts.moved)).collect();
+        Ok(Self { to_move, ..Self::without_sockets(loader, file)? })
+    }
+
+    /// Looks at the policies alone: a look at every socket takes seconds where there are many.
+    ///
+    /// # Errors
+    /// A pin that cannot be read.
+    pub fn without_sockets(loader: &Loader, file: &PolicyFile) -> Result<Self> {
         let missing = file.entries.iter().map(|entry| &entry.cgroup).filter(|cgroup| !cgroup.exists()).cloned();
-        let to_move = loader.census()?.policies.into_iter().map(|(id, census)| (id, census.counts.moved));
         Ok(Self {
             missing: missing.collect(),
             policies: loader.status()?,
-            to_move: to_move.collect(),
+            to_move: BTreeMap::new(),
             mount: loader.mount().clone(),
         })
     }

@@ -135,6 +135,7 @@ impl Plan {
         let others =
             others.filter(|policy| policy.cgroup.as_ref().is_none_or(|path| !in_file.contains(path.as_path())));
         steps.extend(others.map(|now| unlisted(now, observed, prune)));
+        refuse_what_has_no_room(&mut steps);
         let (order, conflicts) = order::of(&steps, observed);
         for (index, message) in conflicts {
             steps[index].action = Action::Conflict { message };
@@ -146,6 +147,23 @@ impl Plan {
     #[must_use]
     pub fn in_force(&self) -> bool {
         self.steps.iter().all(|step| matches!(step.action, Action::Keep | Action::Leave))
+    }
+}
+
+/// Policies that the kernel's map holds (`CCA_MAX_POLICIES` of `bpf/include/policy.bpf.h`).
+const MAX_POLICIES: usize = 4096;
+
+/// The last ones of the file go without. What is pruned makes room for the next apply only, as it goes last.
+fn refuse_what_has_no_room(steps: &mut [Step]) {
+    let stays = |step: &&Step| step.now.is_some() && step.action != Action::Clear;
+    let room = MAX_POLICIES.saturating_sub(steps.iter().filter(stays).count());
+    let first = |step: &&mut Step| matches!(step.action, Action::Load | Action::Create);
+    for step in steps.iter_mut().filter(first).skip(room) {
+        let message = format!(
+            "the kernel's map holds {MAX_POLICIES} policies, and those before it in the file and on the host are as many: \
+             take some back, or give their common ancestor one policy"
+        );
+        step.action = Action::Conflict { message };
     }
 }
 
@@ -258,6 +276,27 @@ mod tests {
         assert!(host.plan(&format!("{text}live = false\n")).in_force());
         let none = Host::new().policy("/a", "reno", &[], "x").still_to_move(0);
         assert!(none.plan(text).in_force());
+    }
+
+    #[test]
+    fn what_the_map_has_no_room_for_is_refused_with_the_reason() {
+        let table = |i: usize| format!("[cgroup.\"/{i}\"]\nalgorithm = \"native:cubic\"\n");
+        let text: String = (0..MAX_POLICIES + 2).map(table).collect();
+        let host = Host::new().policy("/other", "native:reno", &[], "").policy("/7", "native:reno", &[], "");
+        let plan = host.removed("native:reno", "").plan(&text);
+        // The one beside the file stays, and so does that of /7, which has room already.
+        assert_eq!((plan.steps[7].action.label(), plan.steps[MAX_POLICIES - 2].action.label()), ("switch", "load"));
+        for step in &plan.steps[MAX_POLICIES - 1..MAX_POLICIES + 2] {
+            let Action::Conflict { message } = &step.action else { panic!("{step:?}") };
+            assert!(message.contains("4096 policies"), "{message}");
+        }
+        assert_eq!(plan.order.len(), MAX_POLICIES - 1 + 1, "with the removed one, which is cleared");
+    }
+
+    #[test]
+    fn the_room_is_that_of_the_map() {
+        let header = include_str!("../../../bpf/include/policy.bpf.h");
+        assert!(header.contains(&format!("#define CCA_MAX_POLICIES {MAX_POLICIES}\n")));
     }
 
     #[test]

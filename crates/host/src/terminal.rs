@@ -21,6 +21,22 @@ pub fn is_unfit(c: char) -> bool {
         | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// Whether a text has such a character. A report may be large, so bytes with which none of them begins are passed over.
+fn has_unfit(text: &str) -> bool {
+    let begins = |byte: &u8| matches!(byte, 0..=8 | 0xb..=0x1f | 0x7f | 0xc2 | 0xd8 | 0xe2);
+    let mut at = 0;
+    while let Some(next) = text.as_bytes()[at..].iter().position(begins) {
+        at += next;
+        // Each of these bytes begins a character, so this is its boundary.
+        let Some(c) = text[at..].chars().next() else { break };
+        if is_unfit(c) {
+            return true;
+        }
+        at += c.len_utf8();
+    }
+    false
+}
+
 /// A text with each such character written as `\u{1b}`.
 #[must_use]
 pub fn fit(text: &str) -> Cow<'_, str> {
@@ -126,7 +142,7 @@ fn push_bytes(bytes: &[u8], fit: &mut String) {
 
 impl<W: Write> Write for Fit<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let is_fit = || str::from_utf8(bytes).is_ok_and(|text| !text.contains(is_unfit));
+        let is_fit = || str::from_utf8(bytes).is_ok_and(|text| !has_unfit(text));
         if self.begun.is_empty() && is_fit() {
             self.inner.write_all(bytes)?;
             return Ok(bytes.len());
@@ -182,7 +198,6 @@ pub fn write_data(text: &str) -> io::Result<()> {
 }
 
 /// Standard error to the byte, for a log that has made its texts fit and may colour them.
-#[must_use]
 pub fn log_err() -> StderrLock<'static> {
     io::stderr().lock()
 }
@@ -269,6 +284,9 @@ mod tests {
         promised.extend([0x61c, 0x200e, 0x200f]);
         promised.extend((0x202a..=0x202e).chain(0x2066..=0x2069));
         assert_eq!(unfit, promised);
+        for c in (0..=0x10_ffff).filter_map(char::from_u32) {
+            assert_eq!(has_unfit(&format!("aé–{c}€b")), is_unfit(c), "{c:?}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use crate::cgroup::{self, Life};
 use crate::error::Result;
 use crate::lease;
 use crate::loader::Loader;
+use crate::names;
 use crate::policy::{self, Policies};
 use crate::struct_ops;
 use crate::time::rfc3339;
@@ -147,7 +148,9 @@ impl Loader {
             Some(loaded) => Algorithm::by_name(name_str(&loaded.algorithm)),
             None => Algorithm::by_kernel_name(&kernel_name),
         };
-        let ours = self.paths.algorithm(&kernel_name).exists() || row.is_some();
+        // Without its pins, ours looks like one of the kernel's own that the kernel does not have.
+        let is_known = || names::registered().is_ok_and(|names| names.contains(&kernel_name));
+        let ours = self.paths.algorithm(&kernel_name).exists() || row.is_some() || !is_known();
         let state = if *life == Life::Removed {
             State::CgroupRemoved
         } else if !policy::is_attached(&self.paths, id)? {

@@ -3,7 +3,8 @@
 use super::output;
 use anyhow::Result;
 use ccactl_abi::exit;
-use ccactl_fleet::watch::{self, End, Event};
+use ccactl_collector::parse_duration;
+use ccactl_fleet::watch::{self, Drift, End, Event, Options, Outcome};
 use ccactl_fleet::{Observed, Plan, PolicyFile, Report, apply, one_line};
 use ccactl_host::terminal;
 use ccactl_loader::{Counts, Loader, Paths, cgroup::Mount};
@@ -11,6 +12,7 @@ use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -20,12 +22,54 @@ pub struct Args {
     /// Stay, and apply again when a cgroup of the file appears or the file changes; SIGHUP reads it again
     #[arg(long)]
     watch: bool,
+    /// With --watch: look this often whether another hand has changed what was in force, and put it back
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = interval, requires = "watch")]
+    every: Duration,
+    /// With --watch: tell what another hand has changed, and leave it so
+    #[arg(long, requires = "watch")]
+    leave_drift: bool,
     /// Take back the policies that are not in the file
     #[arg(long)]
     prune: bool,
-    /// Print JSON; with --watch one line per apply that changed something
+    /// Print JSON; with --watch one line per apply that changed something, and per look that found drift
     #[arg(long)]
     json: bool,
+}
+
+/// Shorter than this, the looks themselves would be the load.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
+
+fn interval(text: &str) -> Result<Duration, String> {
+    match parse_duration(text) {
+        Ok(interval) if interval < SHORTEST_INTERVAL => Err("expected at least 100ms".to_owned()),
+        Ok(interval) => Ok(interval),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[derive(Serialize)]
+struct Found<'a> {
+    drift: Vec<DriftRow<'a>>,
+}
+
+#[derive(Serialize)]
+struct DriftRow<'a> {
+    cgroup: &'a str,
+    /// What was in the place of what the file says.
+    found: &'a str,
+    /// What the file says; null when it has no such policy.
+    wanted: Option<&'a str>,
+    result: &'static str,
+    /// Why it could not be put back, and what to do.
+    problem: Option<&'a str>,
+    /// How often this policy was put back so far.
+    mended: u32,
+}
+
+#[derive(Serialize)]
+struct CanaryReverted<'a> {
+    cgroup: &'a str,
+    canary_reverted: &'a str,
 }
 
 #[derive(Serialize)]
@@ -64,7 +108,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
 
 fn keep_in_force(loader: &Loader, args: &Args) -> Result<ExitCode> {
     let mut first = true;
-    let end = watch::keep_in_force(loader, &args.file, args.prune, &mut |event| {
+    let options = Options { prune: args.prune, every: args.every, leave_drift: args.leave_drift };
+    let end = watch::keep_in_force(loader, &args.file, &options, &mut |event| {
         let told = tell(&event, first, args.json);
         first = false;
         // A reader that went away does not end the service.
@@ -84,11 +129,45 @@ fn tell(event: &Event<'_>, first: bool, json: bool) -> Result<()> {
         Event::Applied(report) if !first && !report.changed() && report.failed() == 0 => Ok(()),
         Event::Applied(report) if json => output::json_line(&applied(report)),
         Event::Applied(report) => print(report),
+        Event::Drift(drift) if json => output::json_line(&Found { drift: drift.iter().map(drift_row).collect() }),
+        Event::Drift(drift) => {
+            let mut out = terminal::out();
+            drift.iter().try_for_each(|drift| writeln!(out, "{}", drift_line(drift)))?;
+            Ok(())
+        }
+        Event::CanaryReverted { cgroup, canary } if json => {
+            output::json_line(&CanaryReverted { cgroup, canary_reverted: canary })
+        }
+        Event::CanaryReverted { cgroup, canary } => {
+            Ok(writeln!(terminal::out(), "{cgroup}: the canary of {canary} had lost its watcher and was taken back")?)
+        }
         Event::BadFile(error) => {
             Ok(writeln!(terminal::err(), "ccactl: {error}; what the file said before stays in force")?)
         }
         Event::Failed(error) => Ok(writeln!(terminal::err(), "ccactl: {}; SIGHUP tries again", one_line(*error))?),
     }
+}
+
+fn drift_line(drift: &Drift) -> String {
+    let Drift { cgroup, found, wanted, outcome, mended } = drift;
+    let wanted = wanted.as_deref().unwrap_or("no policy");
+    let result = match outcome {
+        Outcome::PutBack { .. } if *mended > 1 => format!("put back {wanted}, {mended} times so far"),
+        Outcome::PutBack { .. } => format!("put back {wanted}"),
+        Outcome::Left => format!("left it, instead of {wanted} (--leave-drift); SIGHUP puts it back"),
+        Outcome::Failed(problem) => format!("{wanted} could not be put back: {problem}"),
+    };
+    format!("{cgroup}: found {found}: {result}")
+}
+
+fn drift_row(drift: &Drift) -> DriftRow<'_> {
+    let (result, problem) = match &drift.outcome {
+        Outcome::PutBack { .. } => ("put-back", None),
+        Outcome::Left => ("left", None),
+        Outcome::Failed(problem) => ("failed", Some(problem.as_str())),
+    };
+    let Drift { cgroup, found, wanted, mended, .. } = drift;
+    DriftRow { cgroup, found, wanted: wanted.as_deref(), result, problem, mended: *mended }
 }
 
 /// A failure is the caller's to tell: a service goes on when the journal goes away.

@@ -2,9 +2,10 @@
 
 use super::{bench, lab, output};
 use anyhow::{Context, Result};
-use ccactl_host::{input, outln};
+use ccactl_host::{input, name, outln};
 use ccactl_loader::Loader;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -21,7 +22,7 @@ pub struct Args {
 
 #[derive(Serialize)]
 struct ObjectReport<'a> {
-    object: &'a Path,
+    object: Cow<'a, str>,
     kernel_name: String,
 }
 
@@ -103,13 +104,13 @@ fn read_object(object: &Path) -> Result<Vec<u8>> {
 }
 
 fn probe_object(loader: &Loader, object: &Path, json: bool) -> Result<ExitCode> {
-    let name = object.display().to_string();
+    let shown = object.display().to_string();
     let elf = read_object(object)?;
-    let kernel_name = loader.probe_object(&name, &elf)?;
+    let kernel_name = loader.probe_object(&shown, &elf)?;
     if json {
-        output::json(&ObjectReport { object, kernel_name })?;
+        output::json(&ObjectReport { object: name::of_path(object), kernel_name })?;
     } else {
-        outln!("{name} ({kernel_name}) loads and registers here");
+        outln!("{shown} ({kernel_name}) loads and registers here");
     }
     Ok(ExitCode::SUCCESS)
 }

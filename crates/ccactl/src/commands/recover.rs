@@ -2,8 +2,10 @@
 
 use anyhow::Result;
 use ccactl_collector::{Recovered, recover, recovered_path, streams_in};
-use ccactl_host::{errln, outln};
+use ccactl_host::{errln, name, outln};
 use clap::error::ErrorKind;
+use serde::Serialize;
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -24,6 +26,30 @@ pub struct Args {
     json: bool,
 }
 
+/// What was recovered, with paths as JSON can have them.
+#[derive(Serialize)]
+struct Row<'a> {
+    stream: Cow<'a, str>,
+    path: Cow<'a, str>,
+    rows: u64,
+    until: Option<&'a str>,
+    truncated: bool,
+    damage: Option<&'a str>,
+}
+
+impl<'a> Row<'a> {
+    fn of(found: &'a Recovered) -> Self {
+        Self {
+            stream: name::of_path(&found.stream),
+            path: name::of_path(&found.path),
+            rows: found.rows,
+            until: found.until.as_deref(),
+            truncated: found.truncated,
+            damage: found.damage.as_deref(),
+        }
+    }
+}
+
 pub fn run(args: Args) -> Result<ExitCode> {
     let streams = if args.source.is_dir() { streams_in(&args.source)? } else { vec![args.source.clone()] };
     if args.output.is_some() && args.source.is_dir() {
@@ -40,7 +66,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         recovered.push(found);
     }
     if args.json {
-        super::output::json_line(&recovered)?;
+        super::output::json_line(&recovered.iter().map(Row::of).collect::<Vec<_>>())?;
     }
     Ok(ExitCode::SUCCESS)
 }

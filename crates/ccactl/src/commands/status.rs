@@ -29,6 +29,8 @@ struct Row {
     attached_since: String,
     state: &'static str,
     canary: Option<CanaryRow>,
+    /// How often `apply --watch` has put it back.
+    mended: u32,
     sockets: SocketsRow,
 }
 
@@ -156,6 +158,7 @@ fn row(loader: &Loader, status: &PolicyStatus, census: &Census) -> Row {
             watched: canary.is_watched,
             lease_s: canary.lease_left.map(|left| left.as_secs_f64()),
         }),
+        mended: status.mended,
         sockets: census.policies.get(&status.cgroup_id).map(sockets).unwrap_or_default(),
     }
 }

@@ -1,6 +1,7 @@
 //! What can be said without a look at the kernel; runs without root.
 
 use crate::host::{Host, failed};
+use std::fs;
 
 #[test]
 fn list_json_is_an_array_of_objects_with_the_promised_members() {
@@ -75,4 +76,50 @@ fn a_bad_name_is_refused() {
     failed(&named("f_bbrv2"), 2, &["kernel name of f-bbrv2"]);
     failed(&named("Reno"), 2, &["character", "a-z 0-9"]);
     failed(&host.ccactl(&["load", "native:reno", "--cgroup", "/x", "--as", "y"]), 2, &["native:reno", "--as"]);
+}
+
+/// A file of ours with a name of ours.
+fn policy_file(host: &Host, text: &str) -> String {
+    let path = host.run.path().join("policy.toml");
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_policy_file_that_is_no_regular_file_is_refused_at_once() {
+    let host = Host::new();
+    let fifo = host.run.path().join("fifo");
+    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let fifo = fifo.to_str().unwrap();
+    // Nobody writes into the pipe: a reader that waits would not end.
+    for args in [&["diff", fifo][..], &["apply", fifo], &["apply", "--watch", fifo]] {
+        failed(&host.ccactl(args), 2, &["fifo", "expected a policy file", "a pipe, not a regular file"]);
+    }
+    failed(&host.ccactl(&["diff", "/dev/zero"]), 2, &["/dev/zero", "a device, not a regular file"]);
+    failed(&host.ccactl(&["bench", fifo]), 2, &["fifo", "expected a scenario file", "a pipe, not a regular file"]);
+    failed(&host.ccactl(&["probe", "/dev/zero"]), 1, &["/dev/zero", "expected an object file", "a device"]);
+}
+
+#[test]
+fn a_cgroup_of_70_000_characters_is_refused_on_its_line() {
+    let host = Host::new();
+    let file = policy_file(&host, &format!("\n[cgroup.\"/{}\"]\nalgorithm = \"reno\"\n", "x".repeat(70_000)));
+    failed(
+        &host.ccactl(&["diff", &file]),
+        2,
+        &["policy.toml:2: cgroup.\"/xxx", "a name of 70000 bytes", "at most 255"],
+    );
+}
+
+#[test]
+fn ten_thousand_tables_are_compared_with_the_host() {
+    let Some(host) = Host::with_root() else { return };
+    let cgroup = host.cgroup();
+    let table = |i: u32| format!("[cgroup.\"{cgroup}/{i}\"]\nalgorithm = \"native:reno\"\n");
+    let file = policy_file(&host, &(0..10_000).map(table).collect::<String>());
+    let output = host.ccactl(&["diff", &file]);
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.lines().filter(|line| line.ends_with("wait")).count(), 10_000);
+    assert!(text.contains(&format!("{cgroup}/9999: no such cgroup")));
 }

@@ -3,6 +3,7 @@
 mod apply;
 mod apply_live;
 mod canary;
+mod drift;
 mod fleet;
 mod host;
 mod input;
@@ -10,3 +11,4 @@ mod lifecycle;
 mod missing;
 mod run;
 mod service;
+mod terminal;
