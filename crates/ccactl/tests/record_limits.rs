@@ -134,7 +134,7 @@ fn a_disk_that_fills_up_costs_what_comes_after_and_nothing_else() {
             _ => (target.clone(), target.clone()),
         };
         assert_eq!(rows_in(&report), rows, "{told}");
-        let half_done = |name: &String| name.ends_with(".partial.parquet");
+        let half_done = |name: &String| name.starts_with(".ccactl-");
         assert!(!names_in(&folder).iter().any(half_done), "{:?}", names_in(&folder));
     }
 }

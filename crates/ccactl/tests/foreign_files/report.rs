@@ -1,6 +1,5 @@
 //! `ccactl report`: every file that it writes.
 
-#[allow(dead_code, reason = "shared with the tests of the report")]
 #[path = "../../../report/tests/common/mod.rs"]
 mod common;
 
@@ -9,7 +8,7 @@ use crate::room::{ACCESSES, Access, NOBODY, OBSTACLES, Obstacle, Room, State, as
 use common::{Fixture, Row};
 use std::fs;
 use std::os::unix::fs::{chown, lchown, symlink};
-use std::process::{Output, Stdio};
+use std::process::Output;
 
 /// Option and name of each file.
 const FILES: [(&str, &str); 5] =
@@ -25,7 +24,7 @@ fn report(host: &Host, room: &Room, option: &str, name: &str) -> Output {
     if option == "--figures" {
         args.extend(["--format", "svg"]);
     }
-    end_of(&mut host.command(&args).stdin(Stdio::null()), room)
+    end_of(&mut host.command(&args), room)
 }
 
 #[test]

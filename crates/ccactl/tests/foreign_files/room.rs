@@ -46,9 +46,23 @@ pub enum Access {
 
 pub const ACCESSES: [Access; 3] = [Access::Sticky, Access::Open, Access::Theirs];
 
-/// What can be told of a name without following it.
+/// What can be told of a name without following it; none where nothing stands.
 #[derive(Debug, PartialEq, Eq)]
-pub struct State(Option<(u64, u32, u32, u64, Vec<u8>, Option<PathBuf>, Vec<OsString>)>);
+pub struct State(Option<Found>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Found {
+    ino: u64,
+    mode: u32,
+    owner: u32,
+    links: u64,
+    /// Of a file.
+    content: Vec<u8>,
+    /// Of a symbolic link.
+    target: Option<PathBuf>,
+    /// In a folder.
+    names: Vec<OsString>,
+}
 
 impl State {
     pub fn of(path: &Path) -> State {
@@ -56,7 +70,8 @@ impl State {
         let content = if found.is_file() { fs::read(path).unwrap() } else { Vec::new() };
         let names = fs::read_dir(path).into_iter().flatten().map(|entry| entry.unwrap().file_name()).collect();
         let target = fs::read_link(path).ok();
-        State(Some((found.ino(), found.mode(), found.uid(), found.nlink(), content, target, names)))
+        let (ino, mode, owner, links) = (found.ino(), found.mode(), found.uid(), found.nlink());
+        State(Some(Found { ino, mode, owner, links, content, target, names }))
     }
 }
 

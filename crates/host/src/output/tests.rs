@@ -70,12 +70,15 @@ impl Obstacle {
     }
 }
 
+/// A way to write under a name.
+type Way = fn(&Path) -> Result<()>;
+
 #[test]
 fn what_somebody_else_has_put_there_is_left_alone_by_every_way_to_write() {
     if !is_root() {
         return;
     }
-    let ways: [(&str, fn(&Path) -> Result<()>); 3] = [
+    let ways: [(&str, Way); 3] = [
         ("a new file", |path| write(path, b"ours", Replace::Never)),
         ("in place of ours", |path| write(path, b"ours", Replace::Ours)),
         ("claimed", |path| Place::at(path)?.claim(0o600).map(drop)),
