@@ -2,24 +2,19 @@
 //! somebody records. `docs/architecture.md`, "State on the host", has the rules.
 
 use crate::error::{Error, Result};
+use ccactl_host::capabilities::{self, Capability};
 use ccactl_host::state::{Presence, TRACE_MAP};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
-use std::fs;
 use std::io;
 use std::path::Path;
 
 /// Refuses early and by name what would otherwise be a bare EPERM or ENOENT of a BPF call.
 pub(crate) fn preflight() -> Result<()> {
-    const CAP_SYS_ADMIN: u32 = 21;
-    const CAP_PERFMON: u32 = 38;
-    const CAP_BPF: u32 = 39;
-    let effective = effective_capabilities();
-    let has = |capability: u32| effective & 1 << capability != 0;
-    let missing: Vec<&str> = [(CAP_BPF, "CAP_BPF"), (CAP_PERFMON, "CAP_PERFMON")]
-        .into_iter()
-        .filter(|&(capability, _)| !has(capability) && !has(CAP_SYS_ADMIN))
-        .map(|(_, name)| name)
-        .collect();
+    let missing = |needed: &[Capability]| capabilities::missing(Path::new("/proc/self/status"), needed);
+    // Where /proc does not say, nothing is there for us.
+    let is_all_powerful = missing(&[Capability::CAP_SYS_ADMIN]).is_ok_and(|missing| missing.is_empty());
+    let needed = [Capability::CAP_BPF, Capability::CAP_PERFMON];
+    let missing = if is_all_powerful { Vec::new() } else { missing(&needed).unwrap_or_default() };
     if !missing.is_empty() {
         return Err(Error::Permission { missing: missing.join(" and ") });
     }
@@ -27,13 +22,6 @@ pub(crate) fn preflight() -> Result<()> {
         return Err(Error::Kernel { what: "/sys/kernel/btf/vmlinux is missing".to_owned() });
     }
     Ok(())
-}
-
-/// The effective capability set as bits; empty when /proc does not say.
-fn effective_capabilities() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let bits = status.lines().find_map(|line| line.strip_prefix("CapEff:")).unwrap_or_default();
-    u64::from_str_radix(bits.trim(), 16).unwrap_or(0)
 }
 
 /// Announces a recorder and runs `load` with the path of the trace map's pin. No other process has to wait for that, and

@@ -7,6 +7,7 @@ use crate::history::{self, History};
 use crate::loader::Loader;
 use crate::migrate::{Migrator, Pass, Scope};
 use crate::names;
+use crate::netns::Namespaces;
 use crate::object;
 use crate::policy::Policies;
 use crate::request::Choice;
@@ -84,6 +85,11 @@ impl Loader {
     /// Brings the live sockets of a cgroup to its policy as it stands, and reads each of them back.
     pub(crate) fn reconcile(&self, id: u64, level: u32, cgroup: Option<&Path>) -> Result<Reconciled> {
         let migrator = Migrator::load(&self.paths, Scope::Policy { id, level }, cgroup)?;
+        if !Namespaces::is_host_seen() {
+            tracing::warn!(
+                "in a pid namespace of its own: sockets in network namespaces of other processes are out of reach"
+            );
+        }
         let mut result = Reconciled::default();
         let mut sockets: HashMap<u64, Socket> = HashMap::new();
         for number in 0..PASSES {

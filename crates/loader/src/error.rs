@@ -68,7 +68,7 @@ pub enum Error {
     NameTaken { kernel_name: String, bpffs: PathBuf },
 
     #[error("missing {}: run as root, for example with sudo", capabilities.join(", "))]
-    MissingCapabilities { capabilities: Vec<&'static str> },
+    MissingCapabilities { capabilities: Vec<String> },
     #[error("no kernel type information at {}: expected a kernel built with CONFIG_DEBUG_INFO_BTF=y", path.display())]
     NoBtf { path: PathBuf },
     #[error(

@@ -39,6 +39,13 @@ impl Namespaces {
         namespaces
     }
 
+    /// Whether the processes of the whole host are seen, through which namespaces are found (`PROC_PID_INIT_INO` of
+    /// include/linux/proc_ns.h).
+    pub(crate) fn is_host_seen() -> bool {
+        const INITIAL_PID_NAMESPACE: u64 = 0xEFFF_FFFC;
+        fs::metadata("/proc/self/ns/pid").is_ok_and(|meta| meta.ino() == INITIAL_PID_NAMESPACE)
+    }
+
     pub(crate) fn contains(&self, inode: u32) -> bool {
         self.0.contains_key(&u64::from(inode))
     }

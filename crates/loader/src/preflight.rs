@@ -3,15 +3,15 @@
 use crate::error::{Error, Result};
 use crate::libbpf_log;
 use crate::paths::Paths;
+use ccactl_host::capabilities::{self, Capability};
 use libbpf_rs::btf::types::{FuncProto, Struct};
 use libbpf_rs::{Btf, ReferencesType};
-use std::fs;
 
-/// Capabilities that the loader uses, by bit (include/uapi/linux/capability.h).
-const CAPABILITIES: &[(u32, &str)] = &[
-    (12, "CAP_NET_ADMIN"), // attach to cgroups, register congestion control
-    (21, "CAP_SYS_ADMIN"), // mount bpffs, look BPF objects up by id
-    (39, "CAP_BPF"),       // load programs and maps
+/// Capabilities that the loader uses.
+const CAPABILITIES: [Capability; 3] = [
+    Capability::CAP_NET_ADMIN, // attach to cgroups, register congestion control
+    Capability::CAP_SYS_ADMIN, // mount bpffs, look BPF objects up by id
+    Capability::CAP_BPF,       // load programs and maps
 ];
 
 /// Facts about the running kernel, from its type information rather than from its version: distributions backport.
@@ -31,14 +31,8 @@ pub(crate) fn check(paths: &Paths) -> Result<Kernel> {
 
 fn check_capabilities(paths: &Paths) -> Result<()> {
     let path = &paths.proc_status;
-    let status = fs::read_to_string(path).map_err(Error::io(format!("cannot read {}", path.display())))?;
-    let effective = status
-        .lines()
-        .find_map(|line| line.strip_prefix("CapEff:"))
-        .and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok())
-        .unwrap_or(0);
-    let capabilities: Vec<_> =
-        CAPABILITIES.iter().filter(|(bit, _)| effective & (1 << bit) == 0).map(|(_, name)| *name).collect();
+    let capabilities =
+        capabilities::missing(path, &CAPABILITIES).map_err(Error::io(format!("cannot read {}", path.display())))?;
     if capabilities.is_empty() { Ok(()) } else { Err(Error::MissingCapabilities { capabilities }) }
 }
 
@@ -68,6 +62,7 @@ fn cong_control_args(btf: &Btf<'_>) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn paths(dir: &tempfile::TempDir, cap_eff: &str) -> Paths {
         let proc_status = dir.path().join("status");

@@ -14,7 +14,7 @@ use serde::Serialize;
 use signal_hook::consts::SIGTERM;
 use signal_hook::flag;
 use std::borrow::Cow;
-use std::io::{self, IsTerminal};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -260,7 +260,13 @@ mod tests {
     fn a_canary_that_is_watched_is_left_to_its_watcher() {
         let mut plan = in_force().enforced().plan(FILE);
         let canary = |is_watched| {
-            Some(ccactl_loader::CanaryStatus { kernel_name: "y".into(), share: 0.1, since: String::new(), is_watched })
+            Some(ccactl_loader::CanaryStatus {
+                kernel_name: "y".into(),
+                share: 0.1,
+                since: String::new(),
+                is_watched,
+                lease_left: None,
+            })
         };
         plan.steps[0].now.as_mut().unwrap().canary = canary(true);
         assert_eq!(texts(&settled(), &plan), [""; 0]);

@@ -214,13 +214,13 @@ impl Service<'_> {
     fn look(&mut self, tell: Tell<'_>) -> Result<()> {
         self.looked = Instant::now();
         // What another ccactl has half done is no drift; what it has done in the end, the next look finds.
-        if self.loader.is_busy() {
+        if self.loader.busy().is_some() {
             return Ok(());
         }
         let observed = Observed::without_sockets(self.loader, &self.file)?;
         let plan = Plan::new(&self.file, &observed, self.options.prune);
         let found = self.ledger.drift(&plan, &id_of);
-        if self.loader.is_busy() {
+        if self.loader.busy().is_some() {
             return Ok(());
         }
         self.ledger.learn(&observed.policies);

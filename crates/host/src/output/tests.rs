@@ -2,6 +2,7 @@ use super::*;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 use std::fs::Permissions;
+use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
 use std::process::Command;
 use std::{env, thread};
@@ -14,7 +15,7 @@ fn is_root() -> bool {
     let is_root = geteuid().is_root();
     assert!(is_root || std::env::var("CI").as_deref() != Ok("true"), "these tests need root");
     if !is_root {
-        eprintln!("not run: these tests need root");
+        crate::errln!("not run: these tests need root");
     }
     is_root
 }

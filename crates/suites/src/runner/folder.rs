@@ -7,7 +7,7 @@
 use super::finished::{self, Finished};
 use crate::{Cell, Error, MAX_FILE_BYTES, Result};
 use ccactl_host::input;
-use ccactl_host::output::{self, Folder, Place};
+use ccactl_host::output::{Folder, Place};
 use ccactl_testbed::bench::Backend;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
