@@ -25,14 +25,6 @@ impl Drop for Running {
     }
 }
 
-fn is_installed(tool: &str) -> bool {
-    let found = Command::new(tool).arg("-h").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
-    if !found {
-        eprintln!("not run: {tool} is not installed");
-    }
-    found
-}
-
 fn openssl(args: &[&str], input: &str) -> Output {
     let mut openssl = Command::new("openssl")
         .args(args)
@@ -63,11 +55,9 @@ fn get(folder: &Path, port: u16, page: &str, args: &[&str]) -> (String, String) 
 }
 
 #[test]
+#[ignore = "needs nginx, whose package starts a server: run it by hand, with openssl and curl"]
 fn the_documented_proxy_asks_for_a_password_over_tls() {
     let Some(host) = Host::with_root() else { return };
-    if !["nginx", "openssl", "curl"].map(is_installed).into_iter().all(|is_there| is_there) {
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).display().to_string();
     let subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];
