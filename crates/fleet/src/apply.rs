@@ -330,7 +330,8 @@ mod tests {
 
     #[test]
     fn the_worst_step_gives_the_exit_code() {
-        let missing = || Done::Failed(ccactl_loader::Error::MissingCapabilities { capabilities: vec!["CAP_BPF".into()] });
+        let missing =
+            || Done::Failed(ccactl_loader::Error::MissingCapabilities { capabilities: vec!["CAP_BPF".into()] });
         assert_eq!(code_of(vec![]), exit::OK);
         assert_eq!(code_of(vec![Done::Unchanged, Done::Left, Done::Pruned]), exit::OK);
         assert_eq!(code_of(vec![Done::Waiting, Done::Unchanged]), exit::FAILURE);
