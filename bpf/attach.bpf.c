@@ -101,7 +101,8 @@ static __always_inline void apply_policy(struct bpf_sock_ops *ctx, u32 op)
 	in_canary = cca_in_canary(&nearest, bpf_get_socket_cookie(ctx));
 	if (op == BPF_SOCK_OPS_NEEDS_ECN) {
 		/* Not where a route fixes another algorithm. And never back to 0: another program may have asked. */
-		if (cca_choice_needs_ecn(policy, in_canary) && !BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_dst_locked))
+		if (cca_choice_needs_ecn(policy, in_canary) &&
+		    !BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_dst_locked))
 			ctx->reply = 1;
 	} else if (op == BPF_SOCK_OPS_TCP_LISTEN_CB) {
 		set_algorithm(ctx, sk, tp, mark, current, policy->kernel_name);

@@ -149,7 +149,7 @@ struct cca_policy {
 	unsigned int level;                /* depth of the cgroup: the nearest policy wins */
 	unsigned int flags;                /* enum cca_policy_flags */
 	unsigned int canary_share;         /* of CCA_CANARY_ALL */
-	unsigned int mended;               /* times that apply --watch has put it back; nothing in the kernel reads it */
+	unsigned int mended; /* times that apply --watch has put it back; nothing in the kernel reads it */
 };
 
 #define CCA_CANARY_ALL 65536

@@ -8,8 +8,8 @@
 
 #include "socket.bpf.h"
 
-#define SOL_TCP          6
-#define TCP_CONGESTION   13
+#define SOL_TCP        6
+#define TCP_CONGESTION 13
 
 /* Not preallocated: an update then replaces the element, and no program reads half of two policies. */
 struct {
@@ -29,7 +29,8 @@ struct {
 	__type(value, struct cca_mark);
 } marks SEC(".maps");
 
-/* Until when the watcher of a canary answers for it (CLOCK_BOOTTIME); it renews this as long as it lives. Key: cgroup id. */
+/* Until when the watcher of a canary answers for it (CLOCK_BOOTTIME); it renews this as long as it lives. Key: cgroup
+ * id. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, CCA_MAX_POLICIES);
@@ -99,9 +100,9 @@ static __always_inline void cca_find_nearest(struct sock *sk, struct cca_nearest
 }
 
 /*
- * Whether a socket belongs to the share of a canary that somebody watches. Cookies are handed out one after the other, so
- * the golden ratio spreads any run of them evenly; the same socket stays on the same side whenever it is asked. Without a
- * watcher all sockets belong to the baseline.
+ * Whether a socket belongs to the share of a canary that somebody watches. Cookies are handed out one after the other,
+ * so the golden ratio spreads any run of them evenly; the same socket stays on the same side whenever it is asked.
+ * Without a watcher all sockets belong to the baseline.
  */
 static __always_inline int cca_in_canary(const struct cca_nearest *nearest, u64 cookie)
 {
