@@ -165,6 +165,16 @@ pub(crate) fn shared_map(paths: &Paths, pin: &Path) -> Result<Option<MapHandle>>
     Ok(None)
 }
 
+/// Whether somebody has removed such a pin.
+pub(crate) fn has_lost_pins(paths: &Paths) -> Result<bool> {
+    for pin in shared_maps(paths) {
+        if !pin.exists() && shared_map(paths, &pin)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Puts back the pins of shared maps that somebody has removed while programs use them: the policies themselves, and the
 /// notes that tell our choices from those of applications.
 pub(crate) fn restore_pins(paths: &Paths) -> Result<()> {

@@ -40,6 +40,14 @@ impl Loader {
         self.prepare(&lock, Except::Nothing)
     }
 
+    /// Whether somebody has removed pins that [`Loader::mend`] can put back.
+    ///
+    /// # Errors
+    /// A pin that cannot be read.
+    pub fn has_lost_pins(&self) -> Result<bool> {
+        policy::has_lost_pins(&self.paths)
+    }
+
     /// Completes or undoes what killed processes left half done:
     ///
     /// - sockets on their way to a policy are brought there,

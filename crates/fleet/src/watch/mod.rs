@@ -225,7 +225,7 @@ impl Service<'_> {
         }
         self.ledger.learn(&observed.policies);
         self.ledger.forget_cured(&plan, &found);
-        self.end_lost_canaries(&observed.policies, tell)?;
+        self.mend_what_was_left(&observed.policies, tell)?;
         if self.ledger.news(&plan, &found).is_empty() {
             return Ok(());
         }
@@ -236,14 +236,14 @@ impl Service<'_> {
         self.round(Cause::Drift, tell)
     }
 
-    /// Takes back canaries that nobody watches any more, as every change of a policy does.
-    fn end_lost_canaries(&self, policies: &[PolicyStatus], tell: Tell<'_>) -> Result<()> {
+    /// Takes back canaries that nobody watches any more, and puts back the pins of maps, as every change of a policy does.
+    fn mend_what_was_left(&self, policies: &[PolicyStatus], tell: Tell<'_>) -> Result<()> {
         let lost = |policy: &PolicyStatus| {
             let canary = policy.canary.as_ref().filter(|canary| !canary.is_watched)?;
             Some((self.loader.mount().display(policy.cgroup.as_ref()?), canary.kernel_name.clone()))
         };
         let lost: Vec<(String, String)> = policies.iter().filter_map(lost).collect();
-        if lost.is_empty() {
+        if lost.is_empty() && !self.loader.has_lost_pins()? {
             return Ok(());
         }
         self.loader.mend()?;
