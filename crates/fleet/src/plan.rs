@@ -4,6 +4,7 @@ use crate::code::Code;
 use crate::file::{Entry, PolicyFile};
 use crate::observed::Observed;
 use crate::order;
+use ccactl_abi::layout;
 use ccactl_loader::{PolicyStatus, State};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -150,8 +151,8 @@ impl Plan {
     }
 }
 
-/// Policies that the kernel's map holds (`CCA_MAX_POLICIES` of `bpf/include/policy.bpf.h`).
-const MAX_POLICIES: usize = 4096;
+/// Policies that the kernel's map holds.
+const MAX_POLICIES: usize = layout::MAX_POLICIES as usize;
 
 /// The last ones of the file go without. What is pruned makes room for the next apply only, as it goes last.
 fn refuse_what_has_no_room(steps: &mut [Step]) {
@@ -295,8 +296,8 @@ mod tests {
 
     #[test]
     fn the_room_is_that_of_the_map() {
-        let header = include_str!("../../../bpf/include/policy.bpf.h");
-        assert!(header.contains(&format!("#define CCA_MAX_POLICIES {MAX_POLICIES}\n")));
+        let header = include_str!("../../../bpf/include/ccactl_abi.h");
+        assert!(header.contains(&format!("#define CCA_MAX_POLICIES {MAX_POLICIES} ")));
     }
 
     #[test]

@@ -79,8 +79,8 @@ fn a_stream_that_is_a_fifo_is_refused_and_not_waited_for() {
     let Some(host) = Host::with_root() else { return };
     let room = Room::new(Access::Open);
     room.put(Obstacle::Fifo, STREAM);
-    failed(&recover(&host, &room, &[]), 2, &[STREAM, "FIFO of user 65534"]);
+    failed(&recover(&host, &room, &[]), 2, &[STREAM, "a pipe, not a regular file"]);
     // The folder of a recording in parts.
     let output = end_of(&mut host.command(&["recover", "."]), &room);
-    failed(&output, 2, &[STREAM, "FIFO of user 65534"]);
+    failed(&output, 2, &[STREAM, "a pipe, not a regular file"]);
 }

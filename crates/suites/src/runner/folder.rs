@@ -227,6 +227,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         nix::unistd::mkfifo(&folder.path().join(PLAN), nix::sys::stat::Mode::S_IRWXU).unwrap();
         let error = open(folder.path()).unwrap_err().to_string();
-        assert!(error.contains("it is a FIFO of user"), "{error}");
+        assert!(error.contains("a pipe, not a regular file"), "{error}");
     }
 }
