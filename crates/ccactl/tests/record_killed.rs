@@ -142,6 +142,7 @@ impl Drop for Recorder {
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = fs::remove_file(self.bpffs.join("cca_trace_map"));
+        let _ = fs::remove_dir(self.bpffs.join("recorders"));
         let _ = fs::remove_dir(&self.bpffs);
     }
 }

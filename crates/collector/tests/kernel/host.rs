@@ -61,6 +61,7 @@ impl Drop for Host {
     fn drop(&mut self) {
         // The recorders have removed it; after a failure they may not have come to that.
         let _ = fs::remove_file(self.trace_map());
+        let _ = fs::remove_dir(self.bpffs.join("recorders"));
         let _ = fs::remove_dir(&self.bpffs);
     }
 }
