@@ -119,10 +119,20 @@ fn holder_in(locks: &str, dev: u64, ino: u64) -> Option<u32> {
 /// # Errors
 /// [`Error::Io`], and [`Error::Foreign`] when it is another user's.
 pub fn ensure_private(path: &Path) -> Result<(), Error> {
-    match DirBuilder::new().mode(OWNER_ONLY).create(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(Error::io("make", path)(error)),
-        _ => {}
+    loop {
+        match DirBuilder::new().mode(OWNER_ONLY).create(path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(Error::io("make", path)(error)),
+            _ => {}
+        }
+        match close_to_others(path) {
+            // Its last holder has removed it since.
+            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+            done => return done,
+        }
     }
+}
+
+fn close_to_others(path: &Path) -> Result<(), Error> {
     // Not `metadata`, which follows a link that somebody else has placed there.
     let found = fs::symlink_metadata(path).map_err(Error::io("look at", path))?;
     if !found.is_dir() {

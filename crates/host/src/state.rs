@@ -10,6 +10,7 @@
 
 use crate::lock::{Error, FolderLock, Holder, Share, ensure_private};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -63,7 +64,7 @@ impl Change {
     fn remove_with(&self, recorders: &FolderLock) -> Result<(), Error> {
         let pin = self.0.path().join(TRACE_MAP);
         match fs::remove_file(&pin) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(Error::Io { action: "remove", path: pin, source: error });
             }
             _ => {}
@@ -95,9 +96,14 @@ impl Presence {
     /// # Errors
     /// [`Error`]. The wait is for somebody who removes the map at this moment.
     pub fn announce(folder: &Path) -> Result<Self, Error> {
-        ensure_private(folder)?;
-        let announced = FolderLock::wait(&folder.join(RECORDERS), Share::WithOthers)?;
-        Ok(Self { folder: folder.to_owned(), announced: Some(announced) })
+        loop {
+            ensure_private(folder)?;
+            match FolderLock::wait(&folder.join(RECORDERS), Share::WithOthers) {
+                // A change that left nothing has removed the folder since.
+                Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+                announced => return Ok(Self { folder: folder.to_owned(), announced: Some(announced?) }),
+            }
+        }
     }
 
     fn is_map_alone(&self) -> bool {
@@ -183,6 +189,18 @@ mod tests {
         assert!(folder.join(TRACE_MAP).exists());
         drop(change);
         drop(recording);
+        assert!(!folder.exists());
+    }
+    #[test]
+    fn changes_and_recorders_that_begin_and_end_at_once_do_not_meet_a_removed_folder() {
+        const ROUNDS: usize = 2000;
+        let (_dir, folder) = folder();
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| (0..ROUNDS).for_each(|_| drop(Change::wait(&folder).unwrap())));
+                scope.spawn(|| (0..ROUNDS).for_each(|_| drop(Presence::announce(&folder).unwrap())));
+            }
+        });
         assert!(!folder.exists());
     }
 }
