@@ -11,10 +11,11 @@ use std::path::Path;
 /// Refuses early and by name what would otherwise be a bare EPERM or ENOENT of a BPF call.
 pub(crate) fn preflight() -> Result<()> {
     let missing = |needed: &[Capability]| capabilities::missing(Path::new("/proc/self/status"), needed);
-    // Where /proc does not say, nothing is there for us.
-    let is_all_powerful = missing(&[Capability::CAP_SYS_ADMIN]).is_ok_and(|missing| missing.is_empty());
     let needed = [Capability::CAP_BPF, Capability::CAP_PERFMON];
-    let missing = if is_all_powerful { Vec::new() } else { missing(&needed).unwrap_or_default() };
+    let lacks = |needed: &[Capability]| {
+        missing(needed).map_err(|error| Error::Kernel { what: format!("/proc/self/status cannot be read: {error}") })
+    };
+    let missing = if lacks(&[Capability::CAP_SYS_ADMIN])?.is_empty() { Vec::new() } else { lacks(&needed)? };
     if !missing.is_empty() {
         return Err(Error::Permission { missing: missing.join(" and ") });
     }

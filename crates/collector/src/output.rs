@@ -7,15 +7,18 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::parquet_file;
 use crate::stream::StreamFile;
-use ccactl_host::output::{FILE_MODE, Place, Replace};
+use ccactl_host::output::{Place, Replace, file_mode};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+/// Nobody else may open the stream while it is one: who can open it can lock it, and so keep it from being recovered.
+const STREAM_MODE: u32 = 0o600;
 /// What the name of that stream has beyond the name of the file.
 pub(crate) const PARTIAL_SUFFIX: &str = ".partial.arrows";
 
@@ -100,6 +103,7 @@ impl Target {
 
     /// The stream becomes the file.
     pub(crate) fn rename_stream(&self) -> io::Result<()> {
+        self.stream.set_permissions(Permissions::from_mode(file_mode()))?;
         self.stream.sync_all()?;
         Ok(self.stream_place.rename(&self.stream, &self.place, self.replace)?)
     }
@@ -123,15 +127,18 @@ pub(crate) fn replace(force: bool) -> Replace {
 }
 
 fn lock(path: &Path, stream_path: &Path, stream: &Place) -> Result<Flock<File>> {
+    let failed = |cause| Error::Target { path: stream_path.to_owned(), cause };
     loop {
-        let file = stream.claim(FILE_MODE).map_err(Error::output(stream_path))?;
+        let file = stream.claim(STREAM_MODE).map_err(Error::output(stream_path))?;
         let locked = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(locked) => locked,
             Err((_, Errno::EWOULDBLOCK)) => return Err(Error::Busy { path: path.to_owned() }),
-            Err((_, errno)) => return Err(Error::Target { path: stream_path.to_owned(), cause: errno.into() }),
+            Err((_, errno)) => return Err(failed(errno.into())),
         };
         // The holder before us may have removed the file between our open and our lock: then try anew.
         if stream.has(&locked) {
+            // An earlier ccactl may have made it.
+            locked.set_permissions(Permissions::from_mode(STREAM_MODE)).map_err(failed)?;
             return Ok(locked);
         }
     }

@@ -1,12 +1,15 @@
 //! Where scrapes are answered: a TCP port or a unix socket.
 
 use crate::error::{Error, Result};
+use nix::errno::Errno;
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
 use nix::sys::stat::{Mode, umask};
 use nix::unistd::geteuid;
 use std::fmt;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net;
 use std::path::{Path, PathBuf};
@@ -131,12 +134,23 @@ fn make_way(path: &Path) -> Result<()> {
         let found = format!("is a socket of user {}, expected one of user {own}", there.uid());
         return refused(&found, "have its owner remove it, or name another path");
     }
-    match net::UnixStream::connect(path) {
-        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-            fs::remove_file(path).or_else(|error| refused(&format!("is left over and stays: {error}"), "remove it"))
-        }
-        _ => refused("is in use: another process listens there", "end that process, or name another path"),
+    let is_the_same = |now: Metadata| (now.dev(), now.ino()) == (there.dev(), there.ino());
+    // Another exporter that starts at this moment may have taken its place.
+    if try_connect(path).is_err_and(|errno| errno == Errno::ECONNREFUSED)
+        && fs::symlink_metadata(path).is_ok_and(is_the_same)
+    {
+        return fs::remove_file(path)
+            .or_else(|error| refused(&format!("is left over and stays: {error}"), "remove it"));
     }
+    refused("is in use: another process listens there", "end that process, or name another path")
+}
+
+/// Does not wait: a listener that is stopped accepts nobody, and is one all the same.
+fn try_connect(path: &Path) -> nix::Result<OwnedFd> {
+    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+    let client = socket(AddressFamily::Unix, SockType::Stream, flags, None)?;
+    connect(client.as_raw_fd(), &UnixAddr::new(path)?)?;
+    Ok(client)
 }
 
 /// The name of a listening socket, removed in the end.
@@ -167,6 +181,21 @@ impl Drop for SocketFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_socket_of_a_listener_that_accepts_nobody_is_in_use() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.sock");
+        let listener = net::UnixListener::bind(&path).unwrap();
+        // Its queue is full: who connects now waits.
+        let clients: Vec<_> = std::iter::from_fn(|| try_connect(&path).ok()).collect();
+        assert!(clients.len() > 1);
+        let error = make_way(&path).unwrap_err().to_string();
+        assert!(error.contains("another process listens there"), "{error}");
+        drop((listener, clients));
+        make_way(&path).unwrap();
+        assert!(!path.exists());
+    }
 
     #[test]
     fn an_address_is_a_port_or_a_path() {

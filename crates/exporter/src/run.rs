@@ -23,9 +23,9 @@ const LOOK: Duration = Duration::from_millis(50);
 /// counters of every row, so that they need none of their own.
 const EVENTS: &str = "open,close,ca_state,algorithm";
 
-/// What a pass over the sockets of the policies needs, for each scrape anew: to load an iterator and to enter the network
-/// namespaces of others (CAP_SYS_ADMIN), to find those namespaces and their sockets (CAP_SYS_PTRACE), and to find a cgroup
-/// by its id (CAP_DAC_READ_SEARCH). The recorder itself needs none.
+/// What a pass over the sockets of the policies needs, for each scrape anew. CAP_SYS_ADMIN loads an iterator and enters the
+/// network namespaces of others, CAP_SYS_PTRACE finds those, CAP_DAC_READ_SEARCH finds a cgroup by its id. The recorder
+/// itself needs none.
 const NEEDED: &[Capability] = &[Capability::CAP_SYS_ADMIN, Capability::CAP_SYS_PTRACE, Capability::CAP_DAC_READ_SEARCH];
 
 /// The recorder until it is stopped: a client that is still being answered does not keep it.

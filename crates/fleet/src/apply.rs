@@ -4,7 +4,7 @@ use crate::error::one_line;
 use crate::file::Entry;
 use crate::plan::{Action, Plan, Step};
 use ccactl_abi::exit;
-use ccactl_host::interrupt;
+use ccactl_host::{interrupt, lock};
 use ccactl_loader::{Change, Counts, Loader, State, SwapOutcome, SwapRequest, UnloadOutcome};
 
 /// What came of one step.
@@ -229,6 +229,7 @@ pub fn apply(loader: &Loader, plan: &Plan) -> Report {
         }
         (rows[index].done, rows[index].live) = match carry_out(loader, &plan.steps[index]) {
             Ok((done, live)) => (done, live),
+            Err(ccactl_loader::Error::Lock(lock::Error::Interrupted { .. })) => (Done::Interrupted, None),
             Err(error) => (Done::Failed(error), None),
         };
     }

@@ -19,8 +19,7 @@ use std::path::{Path, PathBuf};
 
 /// A file is read as a whole. This is room for some 50 000 tables, and the kernel's map holds 4096 policies.
 const MAX_FILE_BYTES: u64 = 4 << 20;
-/// The kernel's limits (`limits.h`): of one name, and of a path without its final NUL.
-const NAME_MAX: usize = 255;
+/// The kernel's limit of a path (`limits.h`) without its final NUL.
 const PATH_MAX: usize = 4095;
 
 /// What a policy file says, checked as far as that goes without a look at the kernel.
@@ -135,13 +134,7 @@ fn entry(name: &str, table: &Table<'_, '_>, mount: &Mount) -> Result<Entry, File
 
 /// Refuses a path that no cgroup can have.
 fn possible(cgroup: &Path) -> Result<(), String> {
-    let longest = cgroup.components().map(|component| component.as_os_str().len()).max().unwrap_or(0);
     let length = cgroup.as_os_str().as_bytes().len();
-    if longest > NAME_MAX {
-        return Err(format!(
-            "a name of {longest} bytes, and the kernel takes names of at most {NAME_MAX}: no cgroup can be called so"
-        ));
-    }
     if length > PATH_MAX {
         return Err(format!(
             "a path of {length} bytes with the mount point, and the kernel takes paths of at most {PATH_MAX}: no cgroup \

@@ -191,10 +191,14 @@ fn listed(entry: &Entry, now: Option<&PolicyStatus>, observed: &Observed) -> Ste
 }
 
 fn unlisted(now: &PolicyStatus, observed: &Observed, prune: bool) -> Step {
-    let (cgroup, action) = match &now.cgroup {
-        None => (format!("(id {})", now.cgroup_id), Action::Clear),
-        Some(path) => (observed.mount.display(path), if prune { Action::Prune } else { Action::Leave }),
+    let cgroup = now.cgroup.as_deref().map(|path| observed.mount.display(path));
+    let action = match (&cgroup, now.state) {
+        (_, State::CgroupRemoved) => Action::Clear,
+        (Some(_), _) if prune => Action::Prune,
+        // Without a path nobody can say whether the file has this cgroup. It exists, so the policy stays.
+        _ => Action::Leave,
     };
+    let cgroup = cgroup.unwrap_or_else(|| format!("(id {})", now.cgroup_id));
     Step { cgroup, entry: None, now: Some(now.clone()), action }
 }
 
@@ -266,6 +270,14 @@ mod tests {
         let plan = host.plan("[cgroup.\"/a\"]\nalgorithm = \"reno\"\nas = \"x\"\n");
         assert_eq!(plan.steps.iter().map(|step| step.action.label()).collect::<Vec<_>>(), ["load", "clear"]);
         assert_eq!(plan.order, [1, 0]);
+    }
+
+    #[test]
+    fn the_policy_of_a_cgroup_that_is_out_of_sight_stays_even_when_others_are_pruned() {
+        let host = Host::new().out_of_sight("reno", "x");
+        for plan in [host.plan("[cgroup]\n"), host.plan_with_prune("[cgroup]\n")] {
+            assert_eq!((plan.steps[0].action.label(), &plan.order[..]), (Action::Leave.label(), &[][..]));
+        }
     }
 
     #[test]

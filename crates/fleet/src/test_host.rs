@@ -39,6 +39,11 @@ impl Host {
         self.with(None, algorithm, &[], name, State::CgroupRemoved)
     }
 
+    /// Its cgroup exists where this process does not see it.
+    pub(crate) fn out_of_sight(self, algorithm: &str, name: &str) -> Self {
+        self.with(None, algorithm, &[], name, State::Active)
+    }
+
     pub(crate) fn missing(mut self, cgroup: &str) -> Self {
         self.observed.missing.insert(directory(cgroup));
         self

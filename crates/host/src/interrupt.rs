@@ -1,5 +1,5 @@
 //! Whether this process is asked to end. Whatever waits looks here several times a second, so that every command ends
-//! within two seconds of SIGTERM or SIGINT.
+//! within two seconds of SIGTERM.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;

@@ -12,6 +12,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,6 +22,18 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// After this long, a person wants to know whom we are waiting for.
 const SILENCE: Duration = Duration::from_secs(1);
 const RETRY: Duration = Duration::from_millis(5);
+/// Whoever is asked to end may have something to take back first, and the holder may be about to let go. All waits of the
+/// process together last a second then.
+static AFTER_SIGNAL: Retries = Retries(AtomicU32::new(200));
+
+/// So many looks are left.
+struct Retries(AtomicU32);
+
+impl Retries {
+    fn take(&self) -> bool {
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
+    }
+}
 
 /// Why a lock was not taken, or a folder not made.
 #[derive(Debug, thiserror::Error)]
@@ -58,8 +71,8 @@ pub enum Error {
         /// Time waited.
         seconds: u64,
     },
-    /// A signal came while we waited.
-    #[error("ended by a signal while {holder} held {}; nothing was changed", path.display())]
+    /// A signal came while we waited, or before.
+    #[error("ended by a signal while {holder} held {}", path.display())]
     Interrupted {
         /// The folder.
         path: PathBuf,
@@ -176,7 +189,7 @@ impl FolderLock {
                 Attempt::Gone => continue,
                 Attempt::Busy(folder) => folder,
             };
-            if interrupt::is_requested() {
+            if interrupt::is_requested() && !AFTER_SIGNAL.take() {
                 return Err(Error::Interrupted { path: path.to_owned(), holder: Holder::of(&busy) });
             }
             if start.elapsed() >= patience {
@@ -203,12 +216,14 @@ impl FolderLock {
     }
 
     /// Who holds it exclusively, if anybody. Looking keeps nobody from taking it for longer than a moment.
-    #[must_use]
-    pub fn holder(path: &Path) -> Option<Holder> {
-        match Self::attempt(path, Share::WithOthers) {
-            Ok(Attempt::Busy(folder)) => Some(Holder::of(&folder)),
-            _ => None,
-        }
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn holder(path: &Path) -> Result<Option<Holder>, Error> {
+        Ok(match Self::attempt(path, Share::WithOthers)? {
+            Attempt::Busy(folder) => Some(Holder::of(&folder)),
+            Attempt::Gone | Attempt::Locked(_) => None,
+        })
     }
 
     fn attempt(path: &Path, share: Share) -> Result<Attempt, Error> {
@@ -290,9 +305,9 @@ mod tests {
         let error = wait_briefly(&path).unwrap_err();
         assert!(matches!(&error, Error::Held { .. }));
         assert!(error.to_string().contains(&format!("process {}", std::process::id())), "{error}");
-        assert!(FolderLock::holder(&path).is_some());
+        assert!(FolderLock::holder(&path).unwrap().is_some());
         drop(first);
-        assert!(FolderLock::holder(&path).is_none());
+        assert!(FolderLock::holder(&path).unwrap().is_none());
         wait_briefly(&path).unwrap();
     }
 
@@ -301,7 +316,7 @@ mod tests {
         let (_dir, path) = folder();
         let first = FolderLock::wait(&path, Share::WithOthers).unwrap();
         let second = FolderLock::wait(&path, Share::WithOthers).unwrap();
-        assert!(FolderLock::holder(&path).is_none());
+        assert!(FolderLock::holder(&path).unwrap().is_none());
         assert!(FolderLock::try_now(&path, Share::Alone).unwrap().is_none());
         assert!(first.into_alone().is_none());
         assert!(second.into_alone().is_some());

@@ -41,8 +41,10 @@ impl Change {
     }
 
     /// Who is changing something now, if anybody.
-    #[must_use]
-    pub fn holder(folder: &Path) -> Option<Holder> {
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn holder(folder: &Path) -> Result<Option<Holder>, Error> {
         FolderLock::holder(folder)
     }
 
@@ -147,7 +149,7 @@ mod tests {
     fn a_change_that_makes_nothing_leaves_nothing() {
         let (_dir, folder) = folder();
         let change = Change::wait(&folder).unwrap();
-        assert!(folder.exists() && Change::holder(&folder).is_some());
+        assert!(folder.exists() && Change::holder(&folder).unwrap().is_some());
         drop(change);
         assert!(!folder.exists());
     }

@@ -55,13 +55,14 @@ impl Loader {
         }
         self.ensure_registered(&choice, request.load.replace)?;
         fault::point("registered");
-        policy::ensure_attached(&self.paths, target.id, &target.path)?;
+        policy::ensure_leased(&self.paths, target.id, &target.path)?;
         let watch = self.watch(&target, &choice)?;
-        let lease = Lease::begin(&self.paths, target.id, lease)?;
+        let since = unix_ns();
+        let lease = Lease::begin(&self.paths, target.id, since, lease)?;
         let mut policy = without_canary(&target.before);
         policy.canary_name = name;
         policy.canary_share = canary_share;
-        policy.canary_unix_ns = unix_ns();
+        policy.canary_unix_ns = since;
         policy.flags |= if self.wants_ecn(&choice)? { POLICY_CANARY_ECN } else { 0 };
         policy.flags |= if request.load.enforce { POLICY_ENFORCE } else { 0 };
 

@@ -60,7 +60,7 @@ impl Loader {
             && census.noted == 0
             && census.elsewhere.is_empty()
             && self.paths.marks().exists()
-            && Change::holder(&self.paths.bpffs).is_none();
+            && Change::holder(&self.paths.bpffs)?.is_none();
         census.policies = by_policy.into_iter().map(|(id, sockets)| (id, PolicyCensus::of(&sockets))).collect();
         Ok(census)
     }

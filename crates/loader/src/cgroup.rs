@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use nix::errno::Errno;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
@@ -111,8 +112,8 @@ impl Mount {
         for component in relative.components() {
             match component {
                 Component::Normal(name) if name.len() > NAME_MAX => {
-                    let name = name.to_string_lossy().into_owned();
-                    return Err(Error::CgroupName { length: name.len(), name });
+                    let length = name.len();
+                    return Err(Error::CgroupName { length, name: name.to_string_lossy().into_owned() });
                 }
                 Component::Normal(name) => path.push(name),
                 Component::RootDir | Component::CurDir => {}
@@ -178,11 +179,32 @@ impl Mount {
         ccactl_host::name::of_path(&shown).into_owned()
     }
 
-    /// Whether the cgroup with this id exists, and where: asked of the kernel, whatever this process can see.
+    /// Whether the cgroup with this id exists, and where.
     #[must_use]
     pub fn life(&self, id: u64) -> Life {
-        let Ok(mount) = File::open(&self.path) else { return Life::Unknown };
-        match open_by_id(&mount, id) {
+        self.lives(&[id]).pop().map_or(Life::Unknown, |(_, life)| life)
+    }
+
+    /// The same of several, in their order: asked of the kernel, whatever this process can see. Who may not ask looks for
+    /// them in the mount; what is not found there may exist all the same.
+    #[must_use]
+    pub fn lives(&self, ids: &[u64]) -> Vec<(u64, Life)> {
+        let mount = File::open(&self.path);
+        let ask = |id: u64| mount.as_ref().map_or(Life::Unknown, |mount| self.ask(mount, id));
+        let mut lives: Vec<(u64, Life)> = ids.iter().map(|id| (*id, ask(*id))).collect();
+        let unknown: HashSet<u64> =
+            lives.iter().filter(|(_, life)| *life == Life::Unknown).map(|(id, _)| *id).collect();
+        let mut found = self.walk(&unknown);
+        for (id, life) in &mut lives {
+            if let Some(path) = found.remove(id) {
+                *life = Life::At(path);
+            }
+        }
+        lives
+    }
+
+    fn ask(&self, mount: &File, id: u64) -> Life {
+        match open_by_id(mount, id) {
             Ok(cgroup) => {
                 let path = fs::read_link(format!("/proc/self/fd/{}", cgroup.as_raw_fd())).unwrap_or_default();
                 // Outside of the mount the path is that of something else.
@@ -200,16 +222,12 @@ impl Mount {
     /// Paths of all cgroups with one of these ids.
     #[must_use]
     pub fn find_ids(&self, ids: &[u64]) -> Vec<(u64, PathBuf)> {
-        let lives: Vec<(u64, Life)> = ids.iter().map(|id| (*id, self.life(*id))).collect();
-        if lives.iter().any(|(_, life)| *life == Life::Unknown) {
-            return self.walk(ids);
-        }
-        lives.into_iter().filter_map(|(id, life)| Some((id, life.path()?.to_owned()))).collect()
+        self.lives(ids).into_iter().filter_map(|(id, life)| Some((id, life.path()?.to_owned()))).collect()
     }
 
-    /// The same for those who may not ask the kernel.
-    fn walk(&self, ids: &[u64]) -> Vec<(u64, PathBuf)> {
-        let mut found = Vec::new();
+    /// Those of these cgroups that the mount shows.
+    fn walk(&self, ids: &HashSet<u64>) -> HashMap<u64, PathBuf> {
+        let mut found = HashMap::new();
         let mut pending = vec![self.path.clone()];
         while let Some(folder) = pending.pop() {
             if found.len() == ids.len() {
@@ -223,7 +241,7 @@ impl Mount {
                 }
                 let path = entry.path();
                 if let Some(id) = id(&path).ok().filter(|id| ids.contains(id)) {
-                    found.push((id, path.clone()));
+                    found.insert(id, path.clone());
                 }
                 pending.push(path);
             }

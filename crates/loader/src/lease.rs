@@ -3,9 +3,9 @@
 
 use crate::error::{Error, Result};
 use crate::paths::Paths;
-use crate::policy;
+use crate::policy::{self, Policies};
 use ccactl_abi::layout::MAX_POLICIES;
-use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
+use libbpf_rs::{ErrorKind, MapCore, MapFlags, MapHandle, MapType};
 use nix::time::{ClockId, clock_gettime};
 use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -15,7 +15,7 @@ use std::time::Duration;
 /// A renewal may be late by three of its intervals.
 const RENEWALS: u32 = 4;
 
-/// A lease that a thread of this process renews until it is dropped.
+/// A lease that a thread of this process renews until it is dropped, or the cgroup has another canary.
 #[derive(Debug)]
 pub(crate) struct Lease {
     stop: Option<Sender<()>>,
@@ -23,19 +23,32 @@ pub(crate) struct Lease {
 }
 
 impl Lease {
-    pub(crate) fn begin(paths: &Paths, id: u64, length: Duration) -> Result<Self> {
+    /// `since_unix_ns`: when the canary began, which is in its policy as soon as there is one.
+    pub(crate) fn begin(paths: &Paths, id: u64, since_unix_ns: u64, length: Duration) -> Result<Self> {
         let leases = Leases::ensure(paths)?;
         leases.renew(id, length, MapFlags::ANY)?;
         let (stop, stopped) = mpsc::channel::<()>();
+        let paths = paths.clone();
+        // This process may have been stopped while somebody ended our canary and began another one there.
+        let is_anothers = move || {
+            let policy = Policies::open(&paths).and_then(|policies| policies.map_or(Ok(None), |all| all.get(id)));
+            matches!(policy, Ok(Some(policy)) if policy.canary_name[0] != 0 && policy.canary_unix_ns != since_unix_ns)
+        };
         let renew = move || {
             while stopped.recv_timeout(length / RENEWALS) == Err(RecvTimeoutError::Timeout) {
-                // Somebody else has ended the canary, and what comes next there is not ours.
-                if let Err(error) = leases.renew(id, length, MapFlags::EXIST) {
-                    tracing::debug!("{error}");
+                if is_anothers() {
                     return;
                 }
+                match leases.renew(id, length, MapFlags::EXIST) {
+                    Ok(()) => {}
+                    // Somebody has ended the canary.
+                    Err(Error::Bpf { source, .. }) if source.kind() == ErrorKind::NotFound => return,
+                    Err(error) => tracing::warn!("{error}"),
+                }
             }
-            leases.end(id);
+            if !is_anothers() {
+                leases.end(id);
+            }
         };
         let renewer = thread::Builder::new()
             .name("ccactl-lease".to_owned())

@@ -8,7 +8,7 @@ use ccactl_abi::layout::Policy;
 
 impl Loader {
     /// Writes the number into the policies of these cgroups, by id. A cgroup without a policy is passed over, and so is one
-    /// with a canary: whoever watches that may write the policy at the same time.
+    /// with a canary: its promotion writes the policy as it was when the canary began.
     ///
     /// # Errors
     /// The lock, or a policy that cannot be read or written.

@@ -9,6 +9,7 @@ use ccactl_abi::objects::ATTACH;
 use ccactl_host::lock;
 use libbpf_rs::query::{LinkTypeInfo, ProgInfoIter, ProgInfoQueryOptions};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, OpenObject};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -92,7 +93,20 @@ pub(crate) fn ensure_attached(paths: &Paths, id: u64, cgroup: &Path) -> Result<b
     if is_attached(paths, id)? {
         return Ok(false);
     }
-    detach(paths, id)?;
+    attach(paths, id, cgroup)?;
+    Ok(true)
+}
+
+/// The same for a canary: a program that an earlier ccactl has attached does not look at leases, so ours takes its place.
+pub(crate) fn ensure_leased(paths: &Paths, id: u64, cgroup: &Path) -> Result<()> {
+    let leases = paths.leases();
+    if is_attached(paths, id)? && map_of_programs([link_path(paths, id)].into_iter(), name_of(&leases)).is_some() {
+        return Ok(());
+    }
+    attach(paths, id, cgroup)
+}
+
+fn attach(paths: &Paths, id: u64, cgroup: &Path) -> Result<()> {
     let mut object = object::open("attach", ATTACH)?;
     object::set_rodata(&mut object, "attach", "policy_cgroup_id", id.cast_signed())?;
     pin_shared_maps(&mut object, paths)?;
@@ -102,11 +116,12 @@ pub(crate) fn ensure_attached(paths: &Paths, id: u64, cgroup: &Path) -> Result<b
     let what = format!("cannot attach to the cgroup {}", cgroup.display());
     let directory = File::open(cgroup).map_err(Error::io(what.clone()))?;
     let mut link = program.attach_cgroup(directory.as_raw_fd()).map_err(Error::bpf(what))?;
+    // Only now: a cgroup has several programs, and new sockets shall not be without one.
+    detach(paths, id)?;
     let folder = paths.cgroup(id);
     lock::ensure_private(&folder)?;
     let path = link_path(paths, id);
-    link.pin(&path).map_err(Error::bpf(format!("cannot pin {}", path.display())))?;
-    Ok(true)
+    link.pin(&path).map_err(Error::bpf(format!("cannot pin {}", path.display())))
 }
 
 /// Detaches the program of a cgroup. The history stays.
@@ -154,15 +169,8 @@ pub(crate) fn shared_map(paths: &Paths, pin: &Path) -> Result<Option<MapHandle>>
         let map = MapHandle::from_pinned_path(pin).map_err(Error::bpf(format!("cannot open {}", pin.display())))?;
         return Ok(Some(map));
     }
-    for folder in bpffs::names(&paths.cgroups())? {
-        let link = paths.cgroups().join(folder).join("link");
-        if link.exists()
-            && let Some(map) = map_of_program(&link, name_of(pin))
-        {
-            return Ok(Some(map));
-        }
-    }
-    Ok(None)
+    let links = bpffs::names(&paths.cgroups())?.into_iter().map(|folder| paths.cgroups().join(folder).join("link"));
+    Ok(map_of_programs(links, name_of(pin)))
 }
 
 /// Whether somebody has removed such a pin.
@@ -190,11 +198,16 @@ pub(crate) fn restore_pins(paths: &Paths) -> Result<()> {
     Ok(())
 }
 
-/// A map of the program behind a pinned link. What cannot be read has no map for us.
-fn map_of_program(link: &Path, name: &str) -> Option<MapHandle> {
-    let id = Link::open(link).ok()?.info().ok()?.prog_id;
+/// A map of one of the programs behind pinned links. What cannot be read has no map for us.
+fn map_of_programs(links: impl Iterator<Item = PathBuf>, name: &str) -> Option<MapHandle> {
+    let programs: HashSet<u32> = links.filter_map(|link| Some(Link::open(link).ok()?.info().ok()?.prog_id)).collect();
+    if programs.is_empty() {
+        return None;
+    }
     let wanted = ProgInfoQueryOptions::default().include_map_ids(true);
-    let info = ProgInfoIter::with_query_opts(wanted).find(|program| program.id == id)?;
-    let mut maps = info.map_ids.into_iter().filter_map(|id| MapHandle::from_map_id(id).ok());
-    maps.find(|map| map.name() == name)
+    ProgInfoIter::with_query_opts(wanted)
+        .filter(|program| programs.contains(&program.id))
+        .flat_map(|program| program.map_ids)
+        .filter_map(|id| MapHandle::from_map_id(id).ok())
+        .find(|map| map.name() == name)
 }

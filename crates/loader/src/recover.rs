@@ -8,6 +8,7 @@ use crate::fault;
 use crate::lease;
 use crate::loader::Loader;
 use crate::migrate::{Migrator, Scope};
+use crate::netns::Namespaces;
 use crate::policy::{self, Policies};
 use crate::struct_ops;
 use ccactl_abi::layout::{
@@ -56,13 +57,13 @@ impl Loader {
     pub(crate) fn recover(&self, except: Except) -> Result<()> {
         policy::restore_pins(&self.paths)?;
         let policies = Policies::all(&self.paths)?;
-        for (id, policy) in &policies {
+        let ids: Vec<u64> = policies.iter().map(|(id, _)| *id).collect();
+        for ((id, policy), (_, life)) in policies.iter().zip(self.mount.lives(&ids)) {
             if except == Except::All(*id) {
                 continue;
             }
             // A removed cgroup stays in the kernel, program and all, as long as one of its sockets is open; so its link does
             // not tell. Only the kernel's word counts: a path that is not to be found may be hidden from us.
-            let life = self.mount.life(*id);
             if life == Life::Removed || policy.flags & POLICY_LEAVING != 0 {
                 let why = if life == Life::Removed { "the cgroup was removed" } else { "an unload was interrupted" };
                 tracing::warn!("taking back the policy of cgroup {id}: {why}");
@@ -122,6 +123,11 @@ impl Loader {
         if unnamed.is_empty() && !policies.is_empty() {
             return Ok(());
         }
+        if !Namespaces::is_host_seen() {
+            // Sockets of processes that we do not see may still have them, and need their marks.
+            tracing::debug!("algorithms and notes on sockets stay: not all processes of the host are in sight");
+            return Ok(());
+        }
         let sockets = self.touched_sockets()?;
         for name in unnamed {
             if sockets.iter().any(|socket| socket.table_id != 0 && name_str(&socket.after) == name) {
@@ -159,7 +165,8 @@ impl Loader {
 
     /// Whether some process watches the canary of a cgroup, and has lately renewed its lease.
     pub(crate) fn is_watched(&self, id: u64) -> Result<bool> {
-        Ok(FolderLock::holder(&self.paths.cgroup(id)).is_some() && lease::left(&self.paths, id)?.is_some())
+        let holder = FolderLock::holder(&self.paths.cgroup(id))?;
+        Ok(holder.is_some() && lease::left(&self.paths, id)?.is_some())
     }
 
     pub(crate) fn refuse_during_canary(&self, id: u64, cgroup: &Path) -> Result<()> {

@@ -119,7 +119,9 @@ impl Loader {
     /// A pin that cannot be read.
     pub fn status(&self) -> Result<Vec<PolicyStatus>> {
         let policies = Policies::all(&self.paths)?;
-        policies.into_iter().map(|(id, policy)| self.policy_status(id, &policy, &self.mount.life(id))).collect()
+        let ids: Vec<u64> = policies.iter().map(|(id, _)| *id).collect();
+        let lives = self.mount.lives(&ids);
+        policies.iter().zip(lives).map(|((id, policy), (_, life))| self.policy_status(*id, policy, &life)).collect()
     }
 
     /// The policy of one cgroup.
@@ -136,9 +138,11 @@ impl Loader {
     }
 
     /// Who is changing something at this moment, if anybody.
-    #[must_use]
-    pub fn busy(&self) -> Option<Holder> {
-        Change::holder(&self.paths.bpffs)
+    ///
+    /// # Errors
+    /// The folder of our pins cannot be opened.
+    pub fn busy(&self) -> Result<Option<Holder>> {
+        Ok(Change::holder(&self.paths.bpffs)?)
     }
 
     fn policy_status(&self, id: u64, policy: &Policy, life: &Life) -> Result<PolicyStatus> {

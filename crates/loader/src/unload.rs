@@ -7,7 +7,7 @@ use crate::fault;
 use crate::loader::Loader;
 use crate::names;
 use crate::outcome::{Counts, Verification};
-use crate::policy::Policies;
+use crate::policy::{self, Policies};
 use crate::recover::Except;
 use crate::request::require_native;
 use crate::struct_ops;
@@ -118,8 +118,10 @@ impl Loader {
             require_native(name)?;
         }
         let lock = self.lock()?;
-        if except != Except::Nothing {
-            self.recover(except)?;
+        match except {
+            // Everything goes, but not the notes on sockets that stay open.
+            Except::Nothing => policy::restore_pins(&self.paths)?,
+            _ => self.recover(except)?,
         }
         let leaving = self.mark_as_leaving(options, wanted)?;
         let mut removed = Vec::new();

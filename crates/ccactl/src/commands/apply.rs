@@ -38,10 +38,14 @@ pub struct Args {
 
 /// Shorter than this, the looks themselves would be the load.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
+/// Longer than this, it is not what the option is for.
+const LONGEST_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 
 fn interval(text: &str) -> Result<Duration, String> {
     match parse_duration(text) {
-        Ok(interval) if interval < SHORTEST_INTERVAL => Err("expected at least 100ms".to_owned()),
+        Ok(interval) if !(SHORTEST_INTERVAL..=LONGEST_INTERVAL).contains(&interval) => {
+            Err("expected 100ms to 24h".to_owned())
+        }
         Ok(interval) => Ok(interval),
         Err(error) => Err(error.to_string()),
     }

@@ -3,13 +3,12 @@
 use super::{bench_view, calibrate, lab, output, suite};
 use anyhow::{Context, Result};
 use ccactl_abi::exit;
-use ccactl_host::outln;
+use ccactl_host::{interrupt, outln};
 use ccactl_loader::Loader;
 use ccactl_scenario::units::Span;
 use ccactl_scenario::{Override, Scenario};
 use ccactl_testbed::bench::{self, Backend, BenchResult, Interrupt, Limits, Options, OutputDir};
 use ccactl_testbed::host::clean;
-use signal_hook::consts::{SIGINT, SIGTERM};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -174,11 +173,8 @@ pub fn carry_out(
 
 /// The flag that SIGINT and SIGTERM set.
 pub fn interrupt_flag() -> Result<Arc<AtomicBool>> {
-    let flag = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&flag)).context("watch for SIGINT and SIGTERM")?;
-    }
-    Ok(flag)
+    // The flag that a wait for a lock looks at, too.
+    interrupt::on_signals().context("watch for SIGINT and SIGTERM")
 }
 
 /// `20261120T185110Z`, for names of folders.

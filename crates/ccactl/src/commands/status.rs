@@ -62,7 +62,7 @@ struct SocketsRow {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let loader = Loader::open()?;
-    let busy = loader.busy();
+    let busy = loader.busy()?;
     let policies = loader.status()?;
     let census = loader.census()?;
     let rows: Vec<Row> = policies.iter().map(|status| row(&loader, status, &census)).collect();

@@ -59,7 +59,7 @@ fn print(loader: &Loader, removed: &[UnloadOutcome]) -> Result<()> {
     }
     for outcome in removed {
         let path = outcome.cgroup.as_ref().map(|path| loader.mount().display(path));
-        let cgroup = path.unwrap_or_else(|| format!("cgroup {}, which was removed", outcome.cgroup_id));
+        let cgroup = path.unwrap_or_else(|| format!("cgroup {} (removed, or out of sight)", outcome.cgroup_id));
         let name = &outcome.kernel_name;
         outln!("{cgroup}: new sockets no longer get {name}");
         if outcome.counts.total() > 0 {

@@ -206,6 +206,27 @@ fn what_cannot_be_put_back_is_told_once_with_the_reason() {
     service.end();
 }
 
+/// What is found is the same before and after: only the plan says that something can be done now.
+#[test]
+fn what_could_not_be_put_back_is_put_back_as_soon_as_that_is_possible() {
+    let Some(fleet) = Fleet::new() else { return };
+    fleet.make("a");
+    fleet.make("b");
+    fleet.write(&fleet.table("a", "reno", "a", ""));
+    let service = Service::start(&fleet, &[]);
+    let (cgroup, other, name) = (fleet.cgroup("a"), fleet.cgroup("b"), fleet.name("a"));
+    service.signal(Signal::SIGSTOP);
+    fleet.host.ok(&["unload", "--cgroup", &cgroup]);
+    fleet.host.ok(&["load", "cubic", "--cgroup", &other, "--as", &name]);
+    service.signal(Signal::SIGCONT);
+    let row = service.drift();
+    assert_eq!((row["found"].as_str(), row["result"].as_str()), (Some("no policy"), Some("failed")), "{row}");
+    fleet.host.ok(&["unload", "--cgroup", &other]);
+    let row = service.drift();
+    assert_eq!((row["found"].as_str(), row["result"].as_str()), (Some("no policy"), Some("put-back")), "{row}");
+    service.end();
+}
+
 #[test]
 fn a_canary_whose_watcher_was_killed_is_taken_back() {
     let Some(fleet) = Fleet::new() else { return };
@@ -249,10 +270,11 @@ fn a_person_reads_one_line_per_cgroup() {
 }
 
 #[test]
-fn an_interval_needs_a_watch_and_is_no_shorter_than_100_ms() {
+fn an_interval_needs_a_watch_and_has_bounds() {
     let host = crate::host::Host::new();
     for (args, expected) in [
-        (&["--watch", "--every", "99ms"][..], "at least 100ms"),
+        (&["--watch", "--every", "99ms"][..], "expected 100ms to 24h"),
+        (&["--watch", "--every", "3000000000000000h"], "expected 100ms to 24h"),
         (&["--watch", "--every", "10"], "is not a duration"),
         (&["--every", "10s"], "--watch"),
         (&["--leave-drift"], "--watch"),

@@ -2,10 +2,14 @@
 
 use crate::host::{Host, eventually};
 use crate::live::Live;
+use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
+use std::fs::File;
 use std::process::{Child, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// A guarded roll-out to half of the sockets that is being watched.
 fn watched(host: &Host, cgroup: &str, name: &str) -> Child {
@@ -87,6 +91,54 @@ fn ends_with_its_watcher(signal: Signal) {
     let _ = kill(pid, Signal::SIGTERM);
     watcher.wait().unwrap();
     assert_eq!((has(&old, &canary), row(&host)["kernel_name"].as_str()), (0, Some(baseline.as_str())));
+}
+
+/// Somebody else is changing something at the moment of the signal: the canary does not give up at once.
+#[test]
+fn a_watch_that_is_ended_beside_another_change_takes_its_canary_back() {
+    let Some(host) = Host::with_root() else { return };
+    let cgroup = host.cgroup();
+    let [baseline, canary] = ["a", "b"].map(|suffix| format!("{}{suffix}", host.name()));
+    host.ok(&host.load_args(&baseline, &cgroup));
+    let live = Live::open(&host, 10);
+    host.ok(&["swap", "reno", "--cgroup", &cgroup, "--as", &baseline]);
+    let mut watcher = watched(&host, &cgroup, &canary);
+    let change = Flock::lock(File::open(host.bpffs()).unwrap(), FlockArg::LockExclusive).unwrap();
+    kill(Pid::from_raw(watcher.id().cast_signed()), Signal::SIGINT).unwrap();
+    thread::sleep(Duration::from_millis(300));
+    drop(change);
+    assert_eq!(watcher.wait().unwrap().code(), Some(130));
+    assert_eq!(has(&live, &canary), 0, "{:?}", live.by_algorithm());
+    assert!(row(&host)["canary"].is_null());
+}
+
+/// A watcher that was stopped for long finds the canary of somebody else in its place, and leaves it alone.
+#[test]
+fn a_watcher_of_yesterday_does_not_end_the_canary_of_today() {
+    let Some(host) = Host::with_root() else { return };
+    let cgroup = host.cgroup();
+    let [baseline, yesterday, today] = ["a", "b", "c"].map(|suffix| format!("{}{suffix}", host.name()));
+    host.ok(&host.load_args(&baseline, &cgroup));
+    let _live = Live::open(&host, 10);
+    host.ok(&["swap", "reno", "--cgroup", &cgroup, "--as", &baseline]);
+    let mut stopped = watched(&host, &cgroup, &yesterday);
+    let pid = Pid::from_raw(stopped.id().cast_signed());
+    kill(pid, Signal::SIGSTOP).unwrap();
+    eventually("the lease has run out", || row(&host)["canary"]["lease_s"].is_null());
+    host.ok(&["unload", "--cgroup", &cgroup]);
+    host.ok(&host.load_args(&baseline, &cgroup));
+    let mut watcher = watched(&host, &cgroup, &today);
+    kill(pid, Signal::SIGCONT).unwrap();
+    kill(pid, Signal::SIGTERM).unwrap();
+    stopped.wait().unwrap();
+    let end = Instant::now() + Duration::from_secs(2);
+    while Instant::now() < end {
+        assert_eq!(row(&host)["canary"]["watched"], true);
+        thread::sleep(Duration::from_millis(50));
+    }
+    kill(Pid::from_raw(watcher.id().cast_signed()), Signal::SIGTERM).unwrap();
+    watcher.wait().unwrap();
+    assert!(row(&host)["canary"].is_null());
 }
 
 #[test]

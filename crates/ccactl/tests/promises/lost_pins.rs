@@ -32,6 +32,14 @@ fn a_removed_map_is_found_again_and_a_swap_moves_everything() {
     let after = live.by_algorithm();
     assert!(!after.contains_key(&first) && !after.contains_key(&second), "{after:?}");
     assert!(!registered(&first) && !registered(&second));
+    // Their notes were put back first, so that a policy knows that nothing of this was an application's choice.
+    host.ok(&host.load_args(&first, &cgroup));
+    host.ok(&["swap", "reno", "--cgroup", &cgroup, "--as", &first]);
+    fs::remove_file(host.bpffs().join("marks")).unwrap();
+    host.ok(&["unload", "--all"]);
+    host.ok(&host.load_args(&first, &cgroup));
+    host.ok(&["swap", "reno", "--cgroup", &cgroup, "--as", &first]);
+    assert_eq!(live.by_algorithm(), [(first.clone(), sockets)].into(), "after unload --all without marks");
 }
 
 #[test]

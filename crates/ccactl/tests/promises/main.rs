@@ -11,5 +11,8 @@ mod live;
 mod lost_pins;
 mod messages;
 mod namespaces;
+#[path = "../cli_bench/scenario.rs"]
+#[allow(dead_code, reason = "shared with the tests of bench")]
+mod scenario;
 mod stopped;
 mod strangers;

@@ -1,6 +1,6 @@
 //! No command removes a policy whose cgroup exists, wherever it is called from.
 
-use crate::host::{Host, cgroup2};
+use crate::host::{Host, cgroup2, succeeded};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::wait::waitpid;
@@ -80,6 +80,14 @@ fn enter(place: Place, home: &Path, hidden: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Without it `open_by_handle_at` is refused, so that the kernel does not say whether a cgroup lives.
+fn give_up_the_right_to_ask_for_a_cgroup() -> io::Result<()> {
+    const CAP_DAC_READ_SEARCH: libc::c_ulong = 2;
+    // SAFETY: plain integers. Root has after exec what is left in the bounding set.
+    let ret = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, CAP_DAC_READ_SEARCH) };
+    if ret == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 fn call(mut command: Command, place: Place, home: PathBuf, hidden: PathBuf) -> Output {
     // SAFETY: see `enter`.
     unsafe { command.pre_exec(move || enter(place, &home, &hidden)) };
@@ -103,8 +111,17 @@ fn loads_from_other_namespaces_leave_every_policy_of_the_host_in_place() {
     }
     let (home, hidden) = (host.directory().join("home"), host.directory().join("a"));
     fs::create_dir(&home).unwrap();
+    // Names one of them. What is not in a file stays, unless its cgroup was removed.
+    let file = host.run.path().join("policy.toml");
+    fs::write(&file, format!("[cgroup.\"{}\"]\nalgorithm = \"reno\"\nas = \"{name}\"\n", cgroups[2])).unwrap();
+    let apply = ["apply", file.to_str().unwrap()];
     let before = policies(&host);
     assert_eq!(before.len(), cgroups.len());
+    let mut without_a_right = host.command(&apply);
+    // SAFETY: only a system call between fork and exec.
+    unsafe { without_a_right.pre_exec(give_up_the_right_to_ask_for_a_cgroup) };
+    succeeded(&without_a_right.output().unwrap(), &apply);
+    assert_eq!(policies(&host), before, "without CAP_DAC_READ_SEARCH");
     let places = Place::all();
     assert_eq!(places.len(), 20);
     for place in places {
@@ -122,6 +139,8 @@ fn loads_from_other_namespaces_leave_every_policy_of_the_host_in_place() {
             assert_eq!(stderr.lines().count(), 1, "{place:?}: {stderr}");
         }
         assert_eq!(policies(&host), before, "{place:?}: {stderr}");
+        let output = call(host.command(&apply), place, home.clone(), hidden.clone());
+        assert_eq!(policies(&host), before, "{place:?}: {output:?}");
     }
     host.ok(&["unload", "--all"]);
     for below in ["home", "a/b", "a", "c"] {

@@ -1,6 +1,7 @@
 //! Nothing hangs behind a change whose process is stopped: reading starts, waiting says for whom, a signal ends it.
 
 use crate::host::{Host, eventually};
+use crate::scenario::{Bench, flow};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
@@ -127,6 +128,15 @@ fn a_change_that_waits_says_for_whom_and_a_signal_ends_it() {
             assert!(!rest.contains("panicked"), "{args:?}: {rest}");
         }
     }
+    let bench = Bench::new("10s", &flow("a", "reno", ""));
+    let mut child = host.command(&bench.args().iter().map(String::as_str).collect::<Vec<_>>());
+    let mut child = child.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(said.any(|line| line.unwrap().contains("waiting for process")), "bench has ended");
+    signal(&child, Signal::SIGTERM);
+    let start = Instant::now();
+    let status = ends(child, "bench");
+    assert!(!status.success() && start.elapsed() < PATIENCE / 2, "bench after {:?}: {status}", start.elapsed());
     let mut service = host.command(&["apply", "--watch", file.to_str().unwrap()]);
     let mut service = service.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();

@@ -1,9 +1,11 @@
 //! No unprivileged process delays ccactl: what it makes, nobody else can open, list or lock.
 
-use crate::host::Host;
+use crate::host::{Host, eventually};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -44,7 +46,7 @@ fn nobody_else_can_open_list_or_lock_what_ccactl_makes() {
     }
     assert!(load.status().unwrap().success());
     // Even what an earlier version has left open to all is closed by the next change.
-    fs::set_permissions(host.bpffs(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    fs::set_permissions(host.bpffs(), fs::Permissions::from_mode(0o755)).unwrap();
     host.ok(&host.load_args(&name, &cgroup));
 
     assert!(nobody_can("test", &["-r", "/proc/self/stat"]), "the user can do something at all");
@@ -60,6 +62,26 @@ fn nobody_else_can_open_list_or_lock_what_ccactl_makes() {
             let expected = path == &host.bpffs() && right == "-e";
             assert_eq!(nobody_can("test", &[right, text]), expected, "{text} {right}");
         }
+    }
+}
+
+/// The lock on the stream says whether somebody still records it.
+#[test]
+fn nobody_else_can_lock_the_stream_of_a_recording() {
+    let Some(host) = Host::with_root() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    for name in ["x.parquet", "x.arrows"] {
+        let file = folder.path().join(name);
+        let stream = folder.path().join(format!("{name}.partial.arrows"));
+        let args = ["record", "--port", "1", "--duration", "60s", "-o", file.to_str().unwrap()];
+        let mut recorder = host.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        eventually("it records", || fs::metadata(&stream).is_ok_and(|stream| stream.len() > 0));
+        assert!(!nobody_can("flock", &["--nonblock", "--shared", stream.to_str().unwrap(), "true"]), "{name}");
+        assert_eq!(fs::metadata(&stream).unwrap().mode() & 0o777, 0o600, "{name}");
+        kill(Pid::from_raw(recorder.id().cast_signed()), Signal::SIGINT).unwrap();
+        assert!(recorder.wait().unwrap().success());
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o644, "{name} is made to be handed on");
     }
 }
 

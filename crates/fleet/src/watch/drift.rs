@@ -100,17 +100,13 @@ impl Ledger {
 
     /// Takes over what a round has done, and says what became of the drift that was found before it.
     pub(super) fn settle(&mut self, plan: &Plan, report: &Report, found: &[Found], id_of: IdOf<'_>) -> Vec<Drift> {
-        self.settled = plan
-            .steps
-            .iter()
-            .zip(&report.rows)
-            .filter(|(_, row)| row.done.is_in_force())
-            .filter_map(|(step, _)| {
-                let cgroup = &step.entry.as_ref()?.cgroup;
-                Some((cgroup.clone(), id_of(cgroup)?))
-            })
-            .chain(found.iter().filter_map(|found| self.still_settled(&plan.steps[found.step])))
-            .collect();
+        let in_force = plan.steps.iter().zip(&report.rows).filter(|(_, row)| row.done.is_in_force());
+        let settled = in_force.filter_map(|(step, _)| {
+            let cgroup = &step.entry.as_ref()?.cgroup;
+            Some((cgroup.clone(), id_of(cgroup)?))
+        });
+        let before = plan.steps.iter().filter_map(|step| self.still_settled(step));
+        self.settled = before.chain(settled).collect();
         let drift: Vec<Drift> = found.iter().filter_map(|found| self.outcome(plan, report, found)).collect();
         self.forget_cured(plan, found);
         let settled: HashSet<u64> = self.settled.values().copied().collect();
@@ -126,7 +122,8 @@ impl Ledger {
         drift
     }
 
-    /// What was left alone, or could not be put back, was as the file says once and stays drift.
+    /// What was left alone, or could not be put back, was as the file says once and stays drift, whatever the cause of
+    /// this round.
     fn still_settled(&self, step: &Step) -> Option<(PathBuf, u64)> {
         let cgroup = &step.entry.as_ref()?.cgroup;
         self.settled.get(cgroup).map(|id| (cgroup.clone(), *id))
@@ -319,6 +316,14 @@ mod tests {
         };
         assert_eq!((look(&gone), look(&gone)), (1, 0));
         assert_eq!((look(&in_force().plan(FILE)), look(&gone)), (0, 1));
+    }
+
+    /// As after SIGHUP, where nothing counts as drift.
+    #[test]
+    fn a_round_of_the_whole_file_that_fails_leaves_drift_what_it_was() {
+        let (mut ledger, gone) = (settled(), Host::new().plan(FILE));
+        assert_eq!(ledger.settle(&gone, &report(&gone, || Done::Conflict("taken".to_owned())), &[], &id_of), []);
+        assert_eq!(texts(&ledger, &gone), ["no policy"]);
     }
 
     #[test]

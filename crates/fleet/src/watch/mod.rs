@@ -22,6 +22,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use paths::Watch;
 use sd_notify::NotifyState;
 use signals::{Request, Signals};
+use std::collections::HashSet;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -83,23 +84,30 @@ pub fn keep_in_force(loader: &Loader, path: &Path, options: &Options, tell: Tell
         looked: Instant::now(),
         ledger: Ledger::default(),
         failure: None,
+        problems: HashSet::new(),
+        has_failed: false,
     };
     let first = service.round(Cause::File, tell);
     // A signal may have ended a wait for the lock, or kept the rest of the file from being applied.
-    if let Some(Request::End(end)) = signals.next()? {
+    let mut request = signals.next()?;
+    if let Some(Request::End(end)) = request {
         return Ok(stopped(end));
     }
     first?;
     notify(&[NotifyState::Ready]);
 
     loop {
-        let cgroups = service.cgroups.as_ref().expect("a round leaves a watch");
-        wait_for(&[signals.as_fd(), file_watch.as_fd(), cgroups.as_fd()], service.next_look())?;
-        let request = signals.next()?;
-        if let Some(Request::End(end)) = request {
-            return Ok(stopped(end));
+        if request.is_none() {
+            let cgroups = service.cgroups.as_ref().expect("a round leaves a watch");
+            wait_for(&[signals.as_fd(), file_watch.as_fd(), cgroups.as_fd()], service.next_look())?;
+            request = signals.next()?;
         }
-        let reload = request == Some(Request::Reload);
+        let reload = match request.take() {
+            Some(Request::End(end)) => return Ok(stopped(end)),
+            Some(Request::Reload) => true,
+            None => false,
+        };
+        let cgroups = service.cgroups.as_ref().expect("a round leaves a watch");
         let file_changed = file_watch.has_changed()?;
         let cgroups_changed = cgroups.has_changed()?;
         if reload {
@@ -123,7 +131,8 @@ pub fn keep_in_force(loader: &Loader, path: &Path, options: &Options, tell: Tell
             Ok(()) => service.failure = None,
             Err(error) => {
                 // It may be the signal that has ended a wait for the lock. Then there is nothing to complain about.
-                if let Some(Request::End(end)) = signals.next()? {
+                request = signals.next()?;
+                if let Some(Request::End(end)) = request {
                     return Ok(stopped(end));
                 }
                 service.complain(&error, tell);
@@ -147,7 +156,7 @@ enum Cause {
     File,
     /// A cgroup has appeared or gone.
     Cgroups,
-    /// Something was found that another hand has changed.
+    /// A look has found something that another hand has changed, or that failed before.
     Drift,
 }
 
@@ -162,6 +171,10 @@ struct Service<'a> {
     ledger: Ledger,
     /// What went wrong the last time, and was told.
     failure: Option<String>,
+    /// What was wrong with single cgroups after the last apply, and was told.
+    problems: HashSet<String>,
+    /// Whether the loader has failed for one of them; the next look tries again.
+    has_failed: bool,
 }
 
 impl Service<'_> {
@@ -196,14 +209,20 @@ impl Service<'_> {
         if report.changed() {
             self.note_mended();
         }
+        self.has_failed = report.rows.iter().any(|row| matches!(row.done, Done::Failed(_)));
+        let problem = |row: &crate::Row| Some(format!("{}: {}", row.cgroup, row.problem()?));
+        let problems: HashSet<String> = report.rows.iter().filter_map(problem).collect();
+        let told = std::mem::replace(&mut self.problems, problems);
         notify(&[NotifyState::Status(&status_line(&report))]);
         if !drift.is_empty() {
             tell(Event::Drift(&drift));
         }
         let is_drift = |row: usize| found.iter().any(|found| found.step == row);
-        let has_more =
-            |(index, row): (usize, &crate::Row)| (row.done.changed() || row.problem().is_some()) && !is_drift(index);
-        if drift.is_empty() || report.rows.iter().enumerate().any(has_more) {
+        let has_more = |(index, row): (usize, &crate::Row)| {
+            !is_drift(index) && (row.done.changed() || problem(row).is_some_and(|problem| !told.contains(&problem)))
+        };
+        let is_asked_for = cause != Cause::Drift && drift.is_empty();
+        if is_asked_for || report.rows.iter().enumerate().any(has_more) {
             tell(Event::Applied(&report));
         }
         Ok(())
@@ -214,26 +233,26 @@ impl Service<'_> {
     fn look(&mut self, tell: Tell<'_>) -> Result<()> {
         self.looked = Instant::now();
         // What another ccactl has half done is no drift; what it has done in the end, the next look finds.
-        if self.loader.busy().is_some() {
+        if self.loader.busy()?.is_some() {
             return Ok(());
         }
         let observed = Observed::without_sockets(self.loader, &self.file)?;
         let plan = Plan::new(&self.file, &observed, self.options.prune);
         let found = self.ledger.drift(&plan, &id_of);
-        if self.loader.busy().is_some() {
+        if self.loader.busy()?.is_some() {
             return Ok(());
         }
         self.ledger.learn(&observed.policies);
         self.ledger.forget_cured(&plan, &found);
         self.mend_what_was_left(&observed.policies, tell)?;
-        if self.ledger.news(&plan, &found).is_empty() {
-            return Ok(());
-        }
-        if self.options.leave_drift {
+        let is_news = !self.ledger.news(&plan, &found).is_empty();
+        if self.options.leave_drift && is_news {
             tell(Event::Drift(&self.ledger.leave(&plan, &found)));
-            return Ok(());
         }
-        self.round(Cause::Drift, tell)
+        // What failed is tried again. A conflict is none until the plan has another step for it.
+        let can_be_tried = |found: &Found| !matches!(plan.steps[found.step].action, Action::Conflict { .. });
+        let is_to_do = !self.options.leave_drift && (is_news || found.iter().any(can_be_tried));
+        if is_to_do || self.has_failed { self.round(Cause::Drift, tell) } else { Ok(()) }
     }
 
     /// Takes back canaries that nobody watches any more, and puts back the pins of maps, as every change of a policy does.

@@ -26,6 +26,14 @@ use tempfile::TempPath;
 
 /// Mode of a file that is made to be handed on; the umask takes from it.
 pub const FILE_MODE: u32 = 0o666;
+/// That mode less the umask of this process, for a file that was closed to others until now.
+#[must_use]
+pub fn file_mode() -> u32 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let umask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    FILE_MODE & !umask.and_then(|octal| u32::from_str_radix(octal.trim(), 8).ok()).unwrap_or(0o077)
+}
+
 /// Of a name that a draft has where the file system has no files without a name.
 const DRAFT_PREFIX: &str = ".ccactl-";
 /// Whoever makes and removes a name faster than this wants us to wait for ever.
