@@ -24,6 +24,14 @@
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"
 
+CC_ALGORITHM(
+    "aca", "loss",
+    "Reno with slow start up to an estimate of the available bandwidth, renewed with every ACK; for unpaced senders.",
+    "Na, Park, Lee, Kim 2006");
+CC_COLOR("#BB5566");
+CC_TRACE_V0("essthresh_pkts", "window that the estimated bandwidth calls for, 0 = none yet");
+CC_TRACE_V1("ack_interval_us", "time between the last two ACKs that the estimator took");
+
 #define ACA_BW_SHIFT      20            /* bandwidth in bytes/us << 20 */
 #define ACA_MAX_BW        (1ULL << 36)  /* 65536 bytes/us; times ACA_MAX_US it fits into 64 bits */
 #define ACA_MAX_US        (1ULL << 27)  /* no RTT and no gap counts as longer than 134 s */
@@ -31,20 +39,27 @@
 #define ACA_UNIT          1000U         /* alpha = 1.0 */
 #define ACA_MAX_ESSTHRESH 0x7ffffffeULL /* below TCP_INFINITE_SSTHRESH */
 
-CC_TUNABLE(u32, alpha, 500);            /* (4): weight of the old estimate, thousandths */
-CC_TUNABLE(u32, rtt_source, 0);         /* RTT of (3) and (5): 0 smoothed, 1 minimum, 2 latest sample */
-CC_TUNABLE(u32, min_essthresh, 2);      /* packets: lower bound of (5) */
-CC_TUNABLE(u32, low_window, 0);         /* packets: plain Reno below; the paper's conclusion says 38 */
-CC_TUNABLE(u32, count_sacked, 1);       /* bytes of (3): 1 newly acknowledged or SACKed, 0 cumulative only */
-CC_TUNABLE(u32, sample_in_recovery, 1); /* 1: the estimator goes on in recovery */
-CC_TUNABLE(u32, sample_app_limited, 0); /* 1: it also takes ACKs of a flow that cwnd does not limit */
-CC_TUNABLE(u32, forget_on_timeout, 0);  /* 1: a timeout sets BW to 0, as at the start */
+CC_GAIN(u32, alpha, 500, 0, 990, "weight of the old estimate in (4)", "left open by Na, Park, Lee, Kim 2006");
+CC_TUNABLE(u32, rtt_source, 0, 0, 2, "", "RTT of (3) and (5): 0 = smoothed, 1 = minimum, 2 = latest",
+	   "left open by Na, Park, Lee, Kim 2006");
+CC_TUNABLE(u32, min_essthresh, 2, 2, 65535, "packets", "lower bound of essthresh",
+	   "left open by Na, Park, Lee, Kim 2006");
+CC_TUNABLE(u32, low_window, 0, 0, 65535, "packets",
+	   "plain Reno below this window; 38 as the paper concludes, 0 = never, as it simulates",
+	   "Na, Park, Lee, Kim 2006, conclusion");
+CC_SWITCH(u32, count_sacked, 1, "1 = bytes (S)ACKed by the ACK, 0 = advance of the cumulative ACK",
+	  "left open by Na, Park, Lee, Kim 2006");
+CC_SWITCH(u32, sample_in_recovery, 1, "the estimator goes on during recovery", "left open by Na, Park, Lee, Kim 2006");
+CC_SWITCH(u32, sample_app_limited, 0, "the estimator takes ACKs of a flow that cwnd does not limit",
+	  "left open by Na, Park, Lee, Kim 2006");
+CC_SWITCH(u32, forget_on_timeout, 0, "a timeout sets the estimate to 0", "left open by Na, Park, Lee, Kim 2006");
 
-enum aca_phase {
-	ACA_START,  /* A: exponential, since the start or a timeout */
-	ACA_LINEAR, /* B */
-	ACA_RESUME, /* C: exponential, since a fast retransmission */
-};
+/*
+ *   start    A: exponential, since the start or a timeout
+ *   linear   B
+ *   resume   C: exponential, since a fast retransmission
+ */
+CC_MODES(aca_phase, ACA_START, ACA_LINEAR, ACA_RESUME);
 
 enum aca_rtt_source {
 	ACA_SMOOTHED_RTT,

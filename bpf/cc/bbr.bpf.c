@@ -30,6 +30,14 @@
 #include "bbr1_state.bpf.h"
 #include "cc_handover.bpf.h"
 
+CC_ALGORITHM(
+    "bbr", "model",
+    "Paces at the measured bottleneck bandwidth and keeps up to two bandwidth-delay products in flight (version 1).",
+    "Cardwell et al., ACM Queue 14(5), 2016; net/ipv4/tcp_bbr.c");
+CC_COLOR("#D55E00");
+CC_TRACE_V0("phase", "phase of the PROBE_BW cycle, 0 = up, 1 = down, 2 to 7 = steady");
+CC_TRACE_V1("policed_bps", "rate of the policer that replaces the bandwidth, 0 = none");
+
 static __always_inline void bbr_publish(struct sock *sk)
 {
 	struct cca_trace *trace = cc_trace(sk);

@@ -26,6 +26,10 @@
 #include "cc.bpf.h"
 #include "bbr2.bpf.h"
 
+CC_ALGORITHM("bbrv2", "model", "Model of bandwidth and delay, bounded by the flights that were found too large.",
+	     "Cardwell et al., IETF 104-106 ICCRG; tcp_bbr2.c of google/bbr v2alpha");
+CC_COLOR("#009E73");
+
 CC_OPS(bbrv2) = {
     .init = (void *)bbr2_init,
     .release = (void *)bbr2_release,

@@ -27,6 +27,11 @@
 #include "cc.bpf.h"
 #include "bbr2.bpf.h"
 
+CC_ALGORITHM("bbrv3", "model",
+	     "BBRv2 revised: probes until the bandwidth stops growing, drains gently, starts with less loss.",
+	     "Cardwell et al., IETF 117 CCWG; tcp_bbr.c of google/bbr v3; draft-ietf-ccwg-bbr");
+CC_COLOR("#E69F00");
+
 CC_OPS(bbrv3) = {
     .init = (void *)bbr2_init,
     .release = (void *)bbr2_release,

@@ -26,6 +26,13 @@
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"
 
+CC_ALGORITHM("bic", "loss",
+	     "Searches for the window between the reduced one and that of the last loss: CUBIC's predecessor.",
+	     "Xu, Harfoush, Rhee 2004; net/ipv4/tcp_bic.c");
+CC_COLOR("#56B4E9");
+CC_TRACE_V0("last_max_pkts", "Wmax, which the search aims at; 0 = no loss yet");
+CC_TRACE_V1("cnt_pkts", "packets acknowledged per packet that the window grows");
+
 #define BIC_BETA_UNIT       1024U /* beta = 1.0 */
 #define BIC_B               4U    /* the search aims at a B-th of the distance; width of the plateau above Wmax */
 #define BIC_FIRST_CNT       20U   /* at least 5 % per RTT before the first loss: bandwidth is unknown */
@@ -33,21 +40,18 @@
 #define BIC_ACK_RATIO_INIT  (2U << BIC_ACK_RATIO_SHIFT) /* a receiver that delays its ACKs */
 #define BIC_MIN_CWND        2U                          /* packets, RFC 5681 section 3.1 */
 
-CC_TUNABLE(u32, beta, 819);           /* window after a loss, 1/1024 of the window before */
-CC_TUNABLE(u32, fast_convergence, 1); /* 1: release bandwidth to newcomers */
-CC_TUNABLE(u32, max_increment, 16);   /* Smax, packets per RTT */
-CC_TUNABLE(u32, low_window, 14);      /* packets: Reno up to here */
-CC_TUNABLE(u32, smooth_part, 20);     /* RTTs for the B packets around Wmax */
-CC_TUNABLE(u32, initial_ssthresh, 0); /* packets, 0 = infinite */
+CC_TUNABLE(u32, beta, 819, 1, 1023, "1/1024", "window after a loss as share of the window before",
+	   "net/ipv4/tcp_bic.c");
+CC_SWITCH(u32, fast_convergence, 1, "give bandwidth up for newcomers when the last maximum was not reached",
+	  "net/ipv4/tcp_bic.c");
+CC_TUNABLE(u32, max_increment, 16, 1, 10000, "packets", "largest growth per round trip", "net/ipv4/tcp_bic.c");
+CC_TUNABLE(u32, low_window, 14, 0, 65535, "packets", "window up to which Reno's law holds", "net/ipv4/tcp_bic.c");
+CC_TUNABLE(u32, smooth_part, 20, 1, 1000, "rounds", "round trips for the four packets around the maximum",
+	   "net/ipv4/tcp_bic.c");
+CC_TUNABLE(u32, initial_ssthresh, 0, 0, 2147483647, "packets", "end of the first slow start, 0 = none",
+	   "net/ipv4/tcp_bic.c");
 
-enum bic_mode {
-	BIC_SLOW_START,
-	BIC_RENO,
-	BIC_LINEAR,
-	BIC_SEARCH,
-	BIC_PLATEAU,
-	BIC_PROBE,
-};
+CC_MODES(bic_mode, BIC_SLOW_START, BIC_RENO, BIC_LINEAR, BIC_SEARCH, BIC_PLATEAU, BIC_PROBE);
 
 struct bic {
 	u32 cnt;           /* acknowledged packets per packet that cwnd grows */

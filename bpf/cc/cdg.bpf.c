@@ -29,6 +29,13 @@
 #include "cc_handover.bpf.h"
 #include "exp.bpf.h"
 
+CC_ALGORITHM("cdg", "delay",
+	     "Backs off, with a probability, when the delay rises from round to round, whatever its level.",
+	     "Hayes, Armitage 2011; net/ipv4/tcp_cdg.c");
+CC_COLOR("#004488");
+CC_TRACE_V0("gradient_us", "sum of the gradients of the delay at the end of the last round");
+CC_TRACE_V1("shadow_pkts", "shadow window: what Reno would have without back-offs");
+
 #define CDG_MAX_WINDOW   256        /* rounds */
 #define CDG_EFFECT_US    32         /* a gradient of so much below 0 says that a back-off has had effect */
 #define CDG_NOISE_US     32         /* use_tolerance: smaller gradients are none */
@@ -42,19 +49,21 @@
 #define HYSTART_MIN_US      125U  /* least length of a train, and least RTT, that ends slow start */
 #define HYSTART_MIN_SAMPLES 8
 
-CC_TUNABLE(u32, window, 8);          /* rounds over which gradients are summed */
-CC_TUNABLE(u32, backoff_beta, 724);  /* window after a back-off, 1/1024 of the window before: sqrt(1/2) */
-CC_TUNABLE(u32, backoff_factor, 42); /* 1000 / (G * window), with the paper's G = 3 */
-CC_TUNABLE(u32, hystart_detect, 3);  /* 0: off, 1: ACK train, 2: delay, 3: both */
-CC_TUNABLE(u32, use_ineff, 5);       /* back-offs without effect until they stop; 0: they never do */
-CC_TUNABLE(u32, use_shadow, 1);      /* 1: a loss cuts to half the shadow window */
-CC_TUNABLE(u32, use_tolerance, 0);   /* 1: a loss while the delay says "not full" cuts nothing */
+CC_TUNABLE(u32, window, 8, 1, 256, "rounds", "rounds over which gradients are summed; 1 = no sum",
+	   "net/ipv4/tcp_cdg.c");
+CC_TUNABLE(u32, backoff_beta, 724, 1, 1024, "1/1024", "window after a back-off as share of the one before",
+	   "net/ipv4/tcp_cdg.c");
+CC_TUNABLE(u32, backoff_factor, 42, 0, 100000, "", "scale of the probability: 1000 / (G * window), G of the paper",
+	   "net/ipv4/tcp_cdg.c");
+CC_TUNABLE(u32, hystart_detect, 3, 0, 3, "", "0 = off, 1 = length of the ACK train, 2 = rise of the RTT, 3 = both",
+	   "net/ipv4/tcp_cdg.c");
+CC_TUNABLE(u32, use_ineff, 5, 0, 60000, "", "back-offs without a fall of the delay until they stop; 0 = never",
+	   "net/ipv4/tcp_cdg.c");
+CC_SWITCH(u32, use_shadow, 1, "a loss cuts to half of what Reno would have, not of cwnd", "net/ipv4/tcp_cdg.c");
+CC_SWITCH(u32, use_tolerance, 0, "a loss while the gradients say that the queue is not full cuts nothing",
+	  "net/ipv4/tcp_cdg.c");
 
-enum cdg_mode {
-	CDG_SLOW_START,
-	CDG_AVOIDANCE,
-	CDG_BACKOFF,
-};
+CC_MODES(cdg_mode, CDG_SLOW_START, CDG_AVOIDANCE, CDG_BACK_OFF);
 
 /* What the gradients say of the queue; BACKED_OFF until the reduction is complete. */
 enum cdg_queue {
@@ -108,7 +117,7 @@ static __always_inline void cdg_publish(struct sock *sk)
 	if (!trace)
 		return;
 	if (ca->reducing)
-		trace->mode = CDG_BACKOFF;
+		trace->mode = CDG_BACK_OFF;
 	else
 		trace->mode = tcp_in_slow_start(tcp_sk(sk)) ? CDG_SLOW_START : CDG_AVOIDANCE;
 	trace->min_rtt_us = ca->delay_min_us;

@@ -26,30 +26,42 @@
 #include "fixed.bpf.h"
 #include "vegas.bpf.h"
 
+CC_ALGORITHM("compound", "hybrid",
+	     "Reno with a second window that grows fast while the queue is short and vanishes when it is not (CTCP).",
+	     "Tan, Song, Zhang, Sridharan 2006; draft-sridharan-tcpm-ctcp-02");
+CC_COLOR("#6699CC");
+CC_TRACE_V0("dwnd_pkts", "delay-driven part of the window; the rest is the Reno part");
+CC_TRACE_V1("diff_pkts", "packets queued, as of the last round; gamma or more: shrink");
+
 #define COMPOUND_SHIFT 8 /* fraction bits of dwnd */
 #define COMPOUND_ONE   (1U << COMPOUND_SHIFT)
 #define COMPOUND_MILLI 1000U
 
 #define COMPOUND_POWER_MAX_PKTS (1U << 30) /* a window whose power fits an int */
 
-CC_TUNABLE(u32, alpha, 125);           /* growth of dwnd per round as part of win^0.75, thousandths */
-CC_TUNABLE(u32, beta, 500);            /* part of win that a loss takes, thousandths */
-CC_TUNABLE(u32, eta, 1000);            /* dwnd gives back so many thousandths of what is queued */
-CC_TUNABLE(u32, gamma, 30);            /* packets queued from which dwnd shrinks; with tuning: at the start */
-CC_TUNABLE(u32, low_window, 41);       /* packets: dwnd is 0 below */
-CC_TUNABLE(u32, gamma_tuning, 0);      /* 1: gamma follows the queue that Reno's part had at losses */
-CC_TUNABLE(u32, gamma_low, 5);         /* packets, bounds of gamma with tuning */
-CC_TUNABLE(u32, gamma_high, 30);       /* packets */
-CC_TUNABLE(u32, gamma_lambda, 800);    /* weight of the newest loss in gamma, thousandths */
-CC_TUNABLE(u32, rto_forgets_base, 1);  /* 1: a timeout starts the base RTT anew */
-CC_TUNABLE(u32, idle_forgets_base, 0); /* 1: so does a restart from idle */
+CC_GAIN(u32, alpha, 125, 0, 1000, "growth of dwnd per round as part of window^0.75", "draft-sridharan-tcpm-ctcp-02");
+CC_GAIN(u32, beta, 500, 100, 900, "part of the window that a loss takes", "draft-sridharan-tcpm-ctcp-02");
+CC_GAIN(u32, eta, 1000, 0, 10000, "dwnd gives back what is queued, times this", "draft-sridharan-tcpm-ctcp-02");
+CC_TUNABLE(u32, gamma, 30, 0, 1000000, "packets", "with so many packets queued dwnd shrinks",
+	   "draft-sridharan-tcpm-ctcp-02");
+CC_TUNABLE(u32, low_window, 41, 2, 1000000, "packets", "below this window dwnd is 0; the paper has 38",
+	   "draft-sridharan-tcpm-ctcp-02");
+CC_SWITCH(u32, gamma_tuning, 0, "gamma follows 3/4 of the queue that the Reno part had at losses",
+	  "draft-sridharan-tcpm-ctcp-02");
+CC_TUNABLE(u32, gamma_low, 5, 0, 1000000, "packets", "lower bound of the tuned gamma", "draft-sridharan-tcpm-ctcp-02");
+CC_TUNABLE(u32, gamma_high, 30, 0, 1000000, "packets", "upper bound of the tuned gamma",
+	   "draft-sridharan-tcpm-ctcp-02");
+CC_GAIN(u32, gamma_lambda, 800, 0, 1000, "weight of the newest loss in the tuned gamma",
+	"draft-sridharan-tcpm-ctcp-02");
+CC_SWITCH(u32, rto_forgets_base, 1, "a timeout starts the base RTT anew", "draft-sridharan-tcpm-ctcp-02");
+CC_SWITCH(u32, idle_forgets_base, 0, "a restart from idle does so, too", "net/ipv4/tcp_compound.c of 2006");
 
-enum compound_mode {
-	COMPOUND_SLOW_START,
-	COMPOUND_RENO,   /* below low_window, or until the state is open again */
-	COMPOUND_GROW,   /* fewer than gamma packets queued */
-	COMPOUND_SHRINK, /* gamma or more */
-};
+/*
+ *   reno     below low_window, or until the state is open again
+ *   grow     fewer than gamma packets queued
+ *   shrink   gamma or more
+ */
+CC_MODES(compound_mode, COMPOUND_SLOW_START, COMPOUND_RENO, COMPOUND_GROW, COMPOUND_SHRINK);
 
 /* All zero is a valid state: the callbacks may run before init. */
 struct compound {

@@ -33,6 +33,14 @@
 #include "cc_handover.bpf.h"
 #include "fixed.bpf.h"
 
+CC_ALGORITHM("copa", "delay",
+	     "Steers the rate to 1 / (0.5 x queueing delay): about two packets of queue per flow; competes when others "
+	     "fill the buffer.",
+	     "Arun, Balakrishnan, NSDI 2018; Copa.cpp of mvfst for the alternatives");
+CC_COLOR("#EE7733");
+CC_TRACE_V0("velocity", "v, negative while the window of the last round trip shrank");
+CC_TRACE_V1("inv_delta_milli", "1 / delta in thousandths: 2000 in the default mode");
+
 #define COPA_UNIT          1000U       /* tunables in thousandths */
 #define COPA_MAX_RTT_US    (1U << 27)  /* no RTT counts as longer than 134 s: bounds the products */
 #define COPA_MAX_INV_DELTA 1000000000U /* 1 / delta of 10^6 packets, in thousandths */
@@ -40,24 +48,27 @@
 #define COPA_COARSE_SHIFT  10 /* RTTmin's window is kept in units of 1.024 ms */
 #define COPA_MAX_STEPS     (1ULL << 31)
 
-CC_TUNABLE(u32, delta, 500); /* thousandths; 1 / delta is the queue aimed at, in packets */
-CC_TUNABLE(u32, min_rtt_window_ms, 10000);
-CC_TUNABLE(u32, standing_share, 500);  /* window of RTTstanding in thousandths of srtt */
-CC_TUNABLE(u32, delay_source, 0);      /* d_q from 0: RTTstanding, 1: the latest RTT */
-CC_TUNABLE(u32, velocity_rtts, 3);     /* round trips in one direction before v doubles; 0: v stays 1 */
-CC_TUNABLE(u32, reset_on_reversal, 1); /* 1: v is 1 again as soon as the law turns, 0: at the round trip's end */
-CC_TUNABLE(u32, pacing_gain, 2000);    /* thousandths */
-CC_TUNABLE(u32, mode_switch, 1);       /* 0: always the default mode */
-CC_TUNABLE(u32, empty_share, 100);     /* nearly empty: share of RTTmax - RTTmin, thousandths */
-CC_TUNABLE(u32, empty_rtts, 5);        /* round trips without an empty queue that end the default mode */
-CC_TUNABLE(u32, min_cwnd, 2);          /* packets */
-CC_TUNABLE(u32, rto_cwnd, 4);          /* packets after a timeout */
+CC_GAIN(u32, delta, 500, 1, 10000, "1 / delta is the queue aimed at, in packets; mvfst: 0.05",
+	"NSDI 2018, section 2.1");
+CC_TUNABLE(u32, min_rtt_window_ms, 10000, 100, 1000000, "ms", "window of RTTmin", "NSDI 2018, section 2.1");
+CC_GAIN(u32, standing_share, 500, 0, 10000, "window of RTTstanding, in srtt", "NSDI 2018, section 2.1");
+CC_SWITCH(u32, delay_source, 0, "queueing delay from 0 = RTTstanding, 1 = the latest RTT (mvfst)",
+	  "NSDI 2018, section 2.1");
+CC_TUNABLE(u32, velocity_rtts, 3, 0, 1000, "RTT", "round trips in one direction until v doubles; 0 = never",
+	   "NSDI 2018, section 2.1");
+CC_SWITCH(u32, reset_on_reversal, 1,
+	  "v is 1 again as soon as the law turns; 0 = only at the end of the round trip, as in the paper",
+	  "Copa.cpp of mvfst");
+CC_GAIN(u32, pacing_gain, 2000, 100, 10000, "pacing rate in cwnd / RTTstanding", "NSDI 2018, section 2.1");
+CC_SWITCH(u32, mode_switch, 1, "compete when others fill the buffer; 0 as mvfst", "NSDI 2018, section 2.1");
+CC_GAIN(u32, empty_share, 100, 0, 1000, "the queue is nearly empty below this share of RTTmax - RTTmin",
+	"NSDI 2018, section 2.2");
+CC_TUNABLE(u32, empty_rtts, 5, 1, 1000, "RTT", "round trips without a nearly empty queue that end the default mode",
+	   "NSDI 2018, section 2.2");
+CC_TUNABLE(u32, min_cwnd, 2, 1, 10000, "packets", "smallest window", "not in the paper");
+CC_TUNABLE(u32, rto_cwnd, 4, 1, 10000, "packets", "window after a timeout", "not in the paper");
 
-enum copa_mode {
-	COPA_SLOW_START,
-	COPA_DEFAULT,
-	COPA_COMPETITIVE,
-};
+CC_MODES(copa_mode, COPA_SLOW_START, COPA_DEFAULT, COPA_COMPETITIVE);
 
 enum copa_direction {
 	COPA_STILL,

@@ -21,6 +21,13 @@
 #include "fixed.bpf.h"
 #include "hystart.bpf.h"
 
+CC_ALGORITHM("cubic", "loss",
+	     "Window along a cubic of the time since the last loss, slow start cut short by HyStart: Linux's default.",
+	     "Ha, Rhee, Xu 2008; RFC 9438; RFC 9406; net/ipv4/tcp_cubic.c");
+CC_COLOR("#0072B2");
+CC_TRACE_V0("origin_pkts", "plateau of the cubic: the window of the last loss");
+CC_TRACE_V1("k_ms", "K, time from the start of the epoch to the plateau");
+
 #define CUBIC_BETA_UNIT  1024 /* beta = 1.0 */
 #define CUBIC_TIME_SHIFT 10   /* t and K in units of 2^-10 s */
 #define CUBIC_C_SHIFT    10   /* bic_scale is C * 2^10 for an RTT of 100 ms */
@@ -31,19 +38,22 @@
 #define CUBIC_FLAT_CNT   100U /* next to nothing: one packet per 100 windows */
 #define CUBIC_MIN_CWND   2U   /* packets, RFC 5681 section 3.1 */
 
-CC_TUNABLE(u32, beta, 717);           /* window after a loss, 1/1024 of the window before */
-CC_TUNABLE(u32, bic_scale, 41);       /* C * 1024 */
-CC_TUNABLE(u32, fast_convergence, 1); /* 1: release bandwidth to newcomers */
-CC_TUNABLE(u32, tcp_friendliness, 1); /* 1: never slower than Reno with the same beta */
-CC_TUNABLE(u32, initial_ssthresh, 0); /* packets, only without HyStart; 0 = infinite */
+CC_TUNABLE(u32, beta, 717, 1, 1023, "1/1024", "window after a loss as share of the window before",
+	   "net/ipv4/tcp_cubic.c");
+CC_TUNABLE(u32, bic_scale, 41, 1, 4096, "1/1024", "C, the steepness of the cubic", "net/ipv4/tcp_cubic.c");
+CC_SWITCH(u32, fast_convergence, 1, "give bandwidth up for newcomers when the last maximum was not reached",
+	  "net/ipv4/tcp_cubic.c");
+CC_SWITCH(u32, tcp_friendliness, 1, "grow at least as fast as Reno with the same beta would", "net/ipv4/tcp_cubic.c");
+CC_TUNABLE(u32, initial_ssthresh, 0, 0, 2147483647, "packets", "end of slow start without HyStart, 0 = none",
+	   "net/ipv4/tcp_cubic.c");
 
-enum cubic_mode {
-	CUBIC_SLOW_START,
-	CUBIC_CONCAVE,  /* the cubic is below its origin */
-	CUBIC_CONVEX,   /* at or above it */
-	CUBIC_FRIENDLY, /* W_est is above the cubic */
-	CUBIC_CSS,      /* HyStart++'s conservative slow start */
-};
+/*
+ *   concave    the cubic is below its origin
+ *   convex     at or above it
+ *   friendly   W_est is above the cubic
+ *   css        HyStart++'s conservative slow start
+ */
+CC_MODES(cubic_mode, CUBIC_SLOW_START, CUBIC_CONCAVE, CUBIC_CONVEX, CUBIC_FRIENDLY, CUBIC_CSS);
 
 /* All zero is a valid state: the callbacks may run before init. */
 struct cubic {

@@ -19,19 +19,24 @@
 #include "cc_handover.bpf.h"
 #include "ecn_echo.bpf.h"
 
+CC_ALGORITHM("dctcp", "ecn",
+	     "Reduces the window by half the share of packets that a switch has marked; for data centres.",
+	     "Alizadeh et al., SIGCOMM 2010; RFC 8257; net/ipv4/tcp_dctcp.c");
+CC_COLOR("#661100");
+CC_TRACE_V0("alpha_1024", "smoothed share of marked packets, in 1/1024");
+CC_TRACE_V1("marked_1024", "share of marked packets in the last window, in 1/1024");
+
 #define DCTCP_ALPHA_SHIFT  10 /* alpha = 1.0 is 1024 */
 #define DCTCP_MAX_ALPHA    (1U << DCTCP_ALPHA_SHIFT)
 #define DCTCP_MIN_CWND     2U     /* packets, RFC 5681 section 3.1 */
 #define DCTCP_REPUBLISH_US 10000U /* a late recorder waits at most so long, or one window; our choice */
 
-CC_TUNABLE(u32, shift_g, 4);          /* g = 2^-shift_g, weight of the last window in alpha */
-CC_TUNABLE(u32, alpha_on_init, 1024); /* alpha before the first window, 1/1024 */
+CC_TUNABLE(u32, shift_g, 4, 0, 10, "", "weight of the last window in alpha is 2^-shift_g", "net/ipv4/tcp_dctcp.c");
+CC_TUNABLE(u32, alpha_on_init, 1024, 0, 1024, "1/1024", "alpha before the first window has passed",
+	   "net/ipv4/tcp_dctcp.c");
 
-enum dctcp_mode {
-	DCTCP_SLOW_START,
-	DCTCP_AVOIDANCE,
-	DCTCP_NO_ECN, /* the peer does not do ECN: Reno */
-};
+/* no-ecn: the peer does not do ECN: Reno */
+CC_MODES(dctcp_mode, DCTCP_SLOW_START, DCTCP_AVOIDANCE, DCTCP_NO_ECN);
 
 struct dctcp {
 	u32 window_delivered;    /* tp->delivered at the start of the window */

@@ -20,6 +20,11 @@
 #include "bbr2_friendly.bpf.h"
 #include "bbr2.bpf.h"
 
+CC_ALGORITHM("f-bbrv2", "model",
+	     "BBRv2 that cruises 15 % faster while the delay says that a loss-based flow shares the link.",
+	     "Cho & Cho 2023, Improvement of Bandwidth Fairness between TCP BBRv2 and CUBIC");
+CC_COLOR("#CC79A7");
+
 CC_OPS(f_bbrv2) = {
     .init = (void *)bbr2_init,
     .release = (void *)bbr2_release,

@@ -14,6 +14,10 @@
 #include "bbr2_friendly.bpf.h"
 #include "bbr2.bpf.h"
 
+CC_ALGORITHM("f-bbrv3", "model", "F-BBRv2's detector and raised CRUISE on BBRv3; our own combination.",
+	     "this project; mechanism of Cho & Cho 2023 on tcp_bbr.c of google/bbr v3");
+CC_COLOR("#AA3377");
+
 CC_OPS(f_bbrv3) = {
     .init = (void *)bbr2_init,
     .release = (void *)bbr2_release,

@@ -27,6 +27,13 @@
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"
 
+CC_ALGORITHM("fast", "delay",
+	     "Steers the window to a fixed number of packets in the queue, by steps that shrink near the goal.",
+	     "Jin, Wei, Low 2004; Wei, Jin, Low, Hegde 2006");
+CC_COLOR("#EE6677");
+CC_TRACE_V0("queue_pkts", "packets of the window that wait, by the RTT of the last update");
+CC_TRACE_V1("avg_rtt_us", "averaged RTT");
+
 #define FAST_W_SHIFT     8          /* fraction bits of the window */
 #define FAST_RTT_SHIFT   10         /* fraction bits of the averaged RTT: eta may fall far below 1 */
 #define FAST_RATIO_SHIFT 4          /* of them those that count in baseRTT / RTT */
@@ -44,16 +51,15 @@
 #define FAST_ALPHA_MEDIUM 20U
 #define FAST_ALPHA_HIGH   200U
 
-CC_TUNABLE(u32, alpha, 20);         /* packets kept in the queue, 0 = by rate: 8, 20, 200 */
-CC_TUNABLE(u32, gamma, 500);        /* thousandths: part of the way to the law's window per update */
-CC_TUNABLE(u32, update_rtts, 2);    /* RTTs per update */
-CC_TUNABLE(u32, mi_threshold, 500); /* thousandths of alpha: so much queue ends slow start */
+CC_TUNABLE(u32, alpha, 20, 0, 100000, "packets",
+	   "packets that the flow keeps in the queue; 0 = 8, 20 or 200 by its rate", "Wei, Jin, Low, Hegde 2006");
+CC_GAIN(u32, gamma, 500, 1, 1000, "part of the way to the law's window that an update goes",
+	"Wei, Jin, Low, Hegde 2006");
+CC_TUNABLE(u32, update_rtts, 2, 1, 100, "RTTs", "RTTs from one update to the next", "Wei, Jin, Low, Hegde 2006");
+CC_GAIN(u32, mi_threshold, 500, 0, 100000, "part of alpha whose queueing ends slow start", "Wei, Jin, Low, Hegde 2006");
 
-enum fast_mode {
-	FAST_SLOW_START,
-	FAST_INCREASE, /* by the last update */
-	FAST_DECREASE,
-};
+/* increase: by the last update */
+CC_MODES(fast_mode, FAST_SLOW_START, FAST_INCREASE, FAST_DECREASE);
 
 /* All zero is a valid state: the callbacks may run before init. */
 struct fast {

@@ -20,20 +20,27 @@
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"
 
+CC_ALGORITHM("hstcp", "loss",
+	     "Reno whose increase grows and whose decrease shrinks with the window: HighSpeed TCP, native highspeed.",
+	     "RFC 3649; net/ipv4/tcp_highspeed.c");
+CC_COLOR("#882255");
+CC_TRACE_V0("ai_pkts", "a(w): packets per round trip that the window grows");
+CC_TRACE_V1("md_milli", "b(w): share of the window that a loss takes, in thousandths");
+
 #define HSTCP_ROWS     73U
 #define HSTCP_B_SHIFT  8           /* b = 1.0 is 256 */
 #define HSTCP_MAX_CWND (~0U / 128) /* packets: the module's clamp */
 #define HSTCP_MIN_CWND 2U          /* packets */
 #define HSTCP_FIND     (1U << 6)   /* first step of the search: the largest power of two up to HSTCP_ROWS */
 
-CC_TUNABLE(u32, rows, 72);         /* of the table in use; 73 is the whole of RFC 3649 */
-CC_TUNABLE(u32, count_packets, 0); /* 1: grow by a(w) / w per packet acknowledged, not per ACK */
+CC_TUNABLE(u32, rows, 72, 1, 73, "", "rows of the response function in use: 72 = native module, 73 = RFC, 1 = Reno",
+	   "RFC 3649, appendix B; net/ipv4/tcp_highspeed.c");
+CC_SWITCH(u32, count_packets, 0,
+	  "grow by a(w)/w per packet acknowledged, not per ACK: the RFC's rate with stretch ACKs",
+	  "RFC 3649, section 5");
 
-enum hstcp_mode {
-	HSTCP_SLOW_START,
-	HSTCP_RENO, /* up to 38 packets: a = 1, b = 1/2 */
-	HSTCP_HIGHSPEED,
-};
+/* reno: up to 38 packets: a = 1, b = 1/2 */
+CC_MODES(hstcp_mode, HSTCP_SLOW_START, HSTCP_RENO, HSTCP_HIGHSPEED);
 
 /* Row i: the smallest window at which a(w) has reached i + 1, and b(w) there, rounded down. RFC 3649, appendix B. */
 struct hstcp_row {

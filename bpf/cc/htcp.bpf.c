@@ -20,6 +20,13 @@
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"
 
+CC_ALGORITHM("htcp", "loss",
+	     "Grows with the square of the time since the last loss, and backs off to what empties the queue.",
+	     "Leith, Shorten 2004; net/ipv4/tcp_htcp.c");
+CC_COLOR("#44AA99");
+CC_TRACE_V0("alpha_milli", "packets per round trip that the window grows, in thousandths");
+CC_TRACE_V1("beta_milli", "share of the window that the last loss left, in thousandths");
+
 #define HTCP_UNIT         128U /* alpha, beta = 1.0 */
 #define HTCP_SHIFT        7
 #define HTCP_MIN_CWND     2U /* packets */
@@ -33,17 +40,22 @@
 #define HTCP_SCALE_MIN    (1U << 2)  /* half the reference rate */
 #define HTCP_SCALE_MAX    (10U << 3) /* ten times */
 
-CC_TUNABLE(u32, use_rtt_scaling, 1);      /* 1: growth per second, not per RTT, is the same for all RTTs */
-CC_TUNABLE(u32, use_bandwidth_switch, 1); /* 1: halve when the bandwidth has changed */
-CC_TUNABLE(u32, beta_min, 64);            /* least part of the window that a loss leaves, 1/128 */
-CC_TUNABLE(u32, beta_max, 102);           /* largest */
-CC_TUNABLE(u32, delta_l_ms, 1000);        /* D_L: Reno's growth for so long after a congestion event */
+CC_SWITCH(u32, use_rtt_scaling, 1, "scale growth by the RTT: flows of any RTT grow alike per second",
+	  "Leith, Shorten 2004; net/ipv4/tcp_htcp.c");
+CC_SWITCH(u32, use_bandwidth_switch, 1, "back off to the least share when the bandwidth has changed",
+	  "Leith, Shorten 2004; net/ipv4/tcp_htcp.c");
+CC_TUNABLE(u32, beta_min, 64, 1, 127, "1/128", "least share of the window that a loss leaves",
+	   "Leith, Shorten 2004; net/ipv4/tcp_htcp.c");
+CC_TUNABLE(u32, beta_max, 102, 1, 127, "1/128", "largest share; it wins over beta_min",
+	   "Leith, Shorten 2004; net/ipv4/tcp_htcp.c");
+CC_TUNABLE(u32, delta_l_ms, 1000, 0, 60000, "ms", "time of Reno's growth after a loss",
+	   "Leith, Shorten 2004; net/ipv4/tcp_htcp.c");
 
-enum htcp_mode {
-	HTCP_SLOW_START,
-	HTCP_LOW_SPEED,  /* D <= D_L */
-	HTCP_HIGH_SPEED, /* beyond */
-};
+/*
+ *   low-speed    D <= D_L
+ *   high-speed   beyond
+ */
+CC_MODES(htcp_mode, HTCP_SLOW_START, HTCP_LOW_SPEED, HTCP_HIGH_SPEED);
 
 /* Times in jiffies, bandwidths in packets per second. */
 struct htcp {

@@ -20,20 +20,25 @@
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"
 
+CC_ALGORITHM("hybla", "loss", "Reno made as fast on a long path, such as a satellite's, as it is on one of 25 ms.",
+	     "Caini, Firrincieli 2004; net/ipv4/tcp_hybla.c");
+CC_COLOR("#AA4499");
+CC_TRACE_V0("rho_milli", "rho: smallest smoothed RTT over RTT0, in thousandths");
+CC_TRACE_V1("rho2_milli", "rho squared: packets per round trip that the window grows, in thousandths");
+
 #define HYBLA_RHO_SHIFT   3   /* rho in eighths */
 #define HYBLA_RHO_ONE     8U  /* rho = 1 */
 #define HYBLA_RHO_MAX_EXP 16U /* largest exponent: the window is at its limit long before */
 #define HYBLA_STEP_SHIFT  7   /* increments in 1/128 of a packet */
 #define HYBLA_STEP        128U
 
-CC_TUNABLE(u32, rtt0_ms, 25);          /* RTT0: the RTT of the Reno flow to equal */
-CC_TUNABLE(u32, max_cwnd_pkts, 65535); /* the window stays below or at this */
+CC_TUNABLE(u32, rtt0_ms, 25, 1, 1000, "ms", "RTT of the Reno flow whose rate is the model",
+	   "Caini, Firrincieli 2004; net/ipv4/tcp_hybla.c");
+CC_TUNABLE(u32, max_cwnd_pkts, 65535, 2, 2147483647, "packets", "largest window",
+	   "Caini, Firrincieli 2004; net/ipv4/tcp_hybla.c");
 
-enum hybla_mode {
-	HYBLA_SLOW_START,
-	HYBLA_AVOIDANCE,
-	HYBLA_RENO, /* not in the Open state */
-};
+/* reno: not in the Open state */
+CC_MODES(hybla_mode, HYBLA_SLOW_START, HYBLA_AVOIDANCE, HYBLA_RENO);
 
 struct hybla {
 	u32 rho;      /* eighths; 0 = not computed */

@@ -19,6 +19,13 @@
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"
 
+CC_ALGORITHM("illinois", "hybrid",
+	     "Loss decides when the window falls; the queueing delay decides how far, and how fast it grows.",
+	     "Liu, Basar, Srikant 2008; net/ipv4/tcp_illinois.c");
+CC_COLOR("#CC3311");
+CC_TRACE_V0("alpha_milli", "increase in thousandths of a packet per RTT");
+CC_TRACE_V1("beta_milli", "share of the window that a loss would take now, in thousandths");
+
 #define ILLINOIS_ALPHA_SHIFT  7                            /* alpha = 1 is 128 */
 #define ILLINOIS_ALPHA_BASE   (1U << ILLINOIS_ALPHA_SHIFT) /* Reno's increase */
 #define ILLINOIS_BETA_SHIFT   6                            /* beta = 1 is 64 */
@@ -27,22 +34,29 @@
 #define ILLINOIS_NO_RTT       0x7fffffffU                  /* base RTT before the first sample */
 #define ILLINOIS_MIN_SSTHRESH 2U                           /* packets, RFC 5681 section 3.1 */
 
-CC_TUNABLE(u32, win_thresh, 15);    /* packets: Reno below */
-CC_TUNABLE(u32, theta, 5);          /* rounds of low delay before alpha jumps back to alpha_max */
-CC_TUNABLE(u32, alpha_min, 38);     /* 1/128 packets per RTT, at the highest delay: 0.3 rounded down */
-CC_TUNABLE(u32, alpha_max, 1280);   /* 1/128 packets per RTT, at the lowest delay */
-CC_TUNABLE(u32, beta_min, 8);       /* 1/64 of cwnd, lost at low delay */
-CC_TUNABLE(u32, beta_max, 32);      /* 1/64 of cwnd, lost at high delay */
-CC_TUNABLE(u32, alpha_low_pct, 1);  /* d1, percent of the largest queueing delay */
-CC_TUNABLE(u32, beta_low_pct, 10);  /* d2 */
-CC_TUNABLE(u32, beta_high_pct, 80); /* d3 */
+CC_TUNABLE(u32, win_thresh, 15, 0, 100000, "packets", "window below which it behaves as Reno",
+	   "net/ipv4/tcp_illinois.c");
+CC_TUNABLE(u32, theta, 5, 1, 255, "rounds", "rounds of low delay before the increase jumps back to alpha_max",
+	   "net/ipv4/tcp_illinois.c");
+CC_TUNABLE(u32, alpha_min, 38, 1, 128, "1/128", "increase per RTT at the highest delay", "net/ipv4/tcp_illinois.c");
+CC_TUNABLE(u32, alpha_max, 1280, 128, 12800, "1/128", "increase per RTT at the lowest delay",
+	   "net/ipv4/tcp_illinois.c");
+CC_TUNABLE(u32, beta_min, 8, 0, 32, "1/64", "share of the window that a loss takes at low delay",
+	   "net/ipv4/tcp_illinois.c");
+CC_TUNABLE(u32, beta_max, 32, 32, 63, "1/64", "share of the window that a loss takes at high delay",
+	   "net/ipv4/tcp_illinois.c");
+CC_TUNABLE(u32, alpha_low_pct, 1, 0, 99, "%", "d1: up to this part of the largest delay, alpha_max",
+	   "net/ipv4/tcp_illinois.c");
+CC_TUNABLE(u32, beta_low_pct, 10, 0, 100, "%", "d2: up to this part of the largest delay, beta_min",
+	   "net/ipv4/tcp_illinois.c");
+CC_TUNABLE(u32, beta_high_pct, 80, 0, 100, "%", "d3: from this part of the largest delay on, beta_max",
+	   "net/ipv4/tcp_illinois.c");
 
-enum illinois_mode {
-	ILLINOIS_SLOW_START,
-	ILLINOIS_RENO,      /* the window is below win_thresh */
-	ILLINOIS_LOW_DELAY, /* alpha is at its maximum */
-	ILLINOIS_DELAYED,
-};
+/*
+ *   reno        the window is below win_thresh
+ *   low-delay   alpha is at its maximum
+ */
+CC_MODES(illinois_mode, ILLINOIS_SLOW_START, ILLINOIS_RENO, ILLINOIS_LOW_DELAY, ILLINOIS_DELAYED);
 
 /* All zero is a valid state, in which nothing grows: the callbacks may run before init. */
 struct illinois {

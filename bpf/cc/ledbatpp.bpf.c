@@ -24,30 +24,51 @@
 #include "cc_fraction.bpf.h"
 #include "cc_handover.bpf.h"
 
+CC_ALGORITHM(
+    "ledbatpp", "delay",
+    "LEDBAT++: adds at most 60 ms of queue, gives way to all other traffic, drains the queue at regular intervals.",
+    "draft-irtf-iccrg-ledbat-plus-plus; RFC 6817");
+CC_COLOR("#33BBEE");
+CC_TRACE_V0("queue_us", "queueing delay: smallest of the last four RTTs less base");
+CC_TRACE_V1("gain_divisor", "1 / GAIN");
+
 #define LEDBATPP_MINUTE_US       (60 * USEC_PER_SEC) /* RFC 6817, section 4.1 */
 #define LEDBATPP_HISTORY         10                  /* BASE_HISTORY of RFC 6817, section 4.2 */
 #define LEDBATPP_GAIN_UNIT       1000U               /* tunables in thousandths */
 #define LEDBATPP_MAX_INTERVAL_US 0x7fffffffULL       /* 36 minutes: fits into 32 bits */
 
-CC_TUNABLE(u32, target_ms, 60);                  /* TARGET: queueing delay that the flow may cause */
-CC_TUNABLE(u32, max_gain_divisor, 16);           /* GAIN is not smaller than 1 / this */
-CC_TUNABLE(u32, decrease_gain, 1000);            /* C, thousandths */
-CC_TUNABLE(u32, ss_exit_share, 750);             /* share of TARGET that ends the first slow start, thousandths */
-CC_TUNABLE(u32, init_cwnd, 2);                   /* packets at the start (INIT_CWND of RFC 6817); 0: the kernel's */
-CC_TUNABLE(u32, min_cwnd, 2);                    /* packets: no delay takes the window below */
-CC_TUNABLE(u32, slowdown, 1);                    /* 1: periodic slowdowns */
-CC_TUNABLE(u32, slowdown_cwnd, 2);               /* packets during a slowdown */
-CC_TUNABLE(u32, slowdown_rtts, 2);               /* RTTs for which it holds, and before the first one */
-CC_TUNABLE(u32, slowdown_factor, 9);             /* length of the interval to the next, in lengths of a slowdown */
-CC_TUNABLE(u32, slowdown_min_interval_ms, 1000); /* and at least that long */
-CC_TUNABLE(u32, ramp_exit, 0);                   /* 1: the way back from a slowdown ends when q exceeds TARGET */
+CC_TUNABLE(u32, target_ms, 60, 1, 10000, "ms", "TARGET: queueing delay that the flow may cause",
+	   "draft-irtf-iccrg-ledbat-plus-plus");
+CC_TUNABLE(u32, max_gain_divisor, 16, 1, 1024, "", "GAIN is 1 / min(this, ceil(2 TARGET / base))",
+	   "draft-irtf-iccrg-ledbat-plus-plus");
+CC_GAIN(u32, decrease_gain, 1000, 0, 10000, "C of the decrease C W (q / TARGET - 1) per RTT",
+	"draft-irtf-iccrg-ledbat-plus-plus");
+CC_GAIN(u32, ss_exit_share, 750, 0, 10000, "share of TARGET that ends the first slow start",
+	"draft-irtf-iccrg-ledbat-plus-plus");
+CC_TUNABLE(u32, init_cwnd, 2, 0, 10000, "packets",
+	   "window at the start, unless the kernel's is smaller; 0 = the kernel's", "INIT_CWND of RFC 6817");
+CC_TUNABLE(u32, min_cwnd, 2, 1, 10000, "packets", "no delay takes the window below", "MIN_CWND of RFC 6817");
+CC_SWITCH(u32, slowdown, 1, "periodic slowdowns", "draft-irtf-iccrg-ledbat-plus-plus");
+CC_TUNABLE(u32, slowdown_cwnd, 2, 1, 10000, "packets", "window during a slowdown", "draft-irtf-iccrg-ledbat-plus-plus");
+CC_TUNABLE(u32, slowdown_rtts, 2, 0, 1000, "RTT",
+	   "round trips for which a slowdown holds, and from the end of the first slow start to the first slowdown",
+	   "draft-irtf-iccrg-ledbat-plus-plus");
+CC_TUNABLE(u32, slowdown_factor, 9, 0, 1000, "", "wait for the next slowdown, in lengths of the last one",
+	   "draft-irtf-iccrg-ledbat-plus-plus");
+CC_TUNABLE(u32, slowdown_min_interval_ms, 1000, 0, 1000000, "ms",
+	   "but wait at least so long; 0 = the draft to the letter",
+	   "deviation: LAN round trips would give hundreds per second");
+CC_SWITCH(u32, ramp_exit, 0,
+	  "the way back from a slowdown ends when the queueing delay exceeds TARGET; 0 = only at the old window",
+	  "left open by the draft; Apple's tcp_ledbat.c does it");
 
-enum ledbatpp_phase {
-	LEDBATPP_START, /* first slow start */
-	LEDBATPP_AVOID, /* the law per RTT; slow start after a timeout */
-	LEDBATPP_HOLD,  /* slowdown: the window is small */
-	LEDBATPP_RAMP,  /* slowdown: slow start back to where it was */
-};
+/*
+ *   start       first slow start
+ *   avoidance   the law per RTT; slow start after a timeout
+ *   slowdown    slowdown: the window is small
+ *   ramp        slowdown: slow start back to where it was
+ */
+CC_MODES(ledbatpp_phase, LEDBATPP_START, LEDBATPP_AVOIDANCE, LEDBATPP_SLOWDOWN, LEDBATPP_RAMP);
 
 /* All zero is a valid state, as before init: no sample, first slow start. */
 struct ledbatpp {
@@ -114,7 +135,7 @@ static __always_inline void ledbatpp_publish(struct sock *sk)
 	if (!trace)
 		return;
 	trace->mode = ca->phase;
-	if (ca->phase == LEDBATPP_AVOID && tcp_in_slow_start(tcp_sk(sk)))
+	if (ca->phase == LEDBATPP_AVOIDANCE && tcp_in_slow_start(tcp_sk(sk)))
 		trace->mode = LEDBATPP_RAMP;
 	trace->min_rtt_us = ca->base_us;
 	trace->v0 = ledbatpp_queue_us(ca);
@@ -234,7 +255,7 @@ static __always_inline void ledbatpp_leave_start(struct sock *sk, struct ledbatp
 
 	ca->left_by_loss = !tcp_in_slow_start(tp);
 	tp->snd_ssthresh = min(tp->snd_ssthresh, tp->snd_cwnd);
-	ca->phase = LEDBATPP_AVOID;
+	ca->phase = LEDBATPP_AVOIDANCE;
 	ca->deadline_us = now_us + slowdown_rtts * ledbatpp_srtt_us(sk);
 }
 
@@ -247,7 +268,7 @@ static __always_inline void ledbatpp_start_slowdown(struct sock *sk, struct ledb
 	ca->undo_ramp_pkts = ca->ramp_pkts;
 	ca->slowdown_us = now_us;
 	ca->deadline_us = now_us + slowdown_rtts * ledbatpp_srtt_us(sk);
-	ca->phase = LEDBATPP_HOLD;
+	ca->phase = LEDBATPP_SLOWDOWN;
 	ca->cwnd_fraction = 0;
 	tp->snd_ssthresh = tp->snd_cwnd;
 	tp->snd_cwnd = min(tp->snd_cwnd, max(slowdown_cwnd, 1U));
@@ -260,14 +281,14 @@ static __always_inline void ledbatpp_end_slowdown(struct ledbatpp *ca, u64 now_u
 	interval_us = max(interval_us, (u64)slowdown_min_interval_ms * USEC_PER_MSEC);
 	ca->interval_us = min(interval_us, LEDBATPP_MAX_INTERVAL_US);
 	ca->deadline_us = now_us + ca->interval_us;
-	ca->phase = LEDBATPP_AVOID;
+	ca->phase = LEDBATPP_AVOIDANCE;
 }
 
 /* A slowdown is due, and there is a window to give up. */
 static __always_inline int ledbatpp_slowdown_due(const struct sock *sk, const struct ledbatpp *ca, u64 now_us)
 {
-	return slowdown && ca->phase == LEDBATPP_AVOID && now_us >= ca->deadline_us && !tcp_in_slow_start(tcp_sk(sk)) &&
-	       tcp_sk(sk)->snd_cwnd > slowdown_cwnd && cc_ca_state(sk) == TCP_CA_Open;
+	return slowdown && ca->phase == LEDBATPP_AVOIDANCE && now_us >= ca->deadline_us &&
+	       !tcp_in_slow_start(tcp_sk(sk)) && tcp_sk(sk)->snd_cwnd > slowdown_cwnd && cc_ca_state(sk) == TCP_CA_Open;
 }
 
 /* On the way back to the window before the slowdown: over when it is reached, or, if so chosen, when q is too high. */
@@ -290,7 +311,7 @@ static __always_inline void ledbatpp_step(struct sock *sk, struct ledbatpp *ca, 
 
 	if (!tcp_is_cwnd_limited(tp))
 		return;
-	if (ca->phase == LEDBATPP_HOLD) {
+	if (ca->phase == LEDBATPP_SLOWDOWN) {
 		if (now_us < ca->deadline_us)
 			return;
 		ca->phase = LEDBATPP_RAMP;
@@ -364,7 +385,7 @@ CC_OP(void, ledbatpp_set_state, struct sock *sk, u8 new_state)
 		return;
 	ca->cwnd_fraction = 0;
 	/* The timeout has drained the pipe. */
-	if (ca->phase == LEDBATPP_HOLD)
+	if (ca->phase == LEDBATPP_SLOWDOWN)
 		ca->phase = LEDBATPP_RAMP;
 }
 
@@ -374,7 +395,7 @@ CC_OP(void, ledbatpp_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	struct ledbatpp *ca = inet_csk_ca(sk);
 	s32 idle = cc_jiffies() - tp->lsndtime;
 
-	if (event != CA_EVENT_TX_START || ca->phase != LEDBATPP_AVOID || !ca->interval_us || idle <= 0)
+	if (event != CA_EVENT_TX_START || ca->phase != LEDBATPP_AVOIDANCE || !ca->interval_us || idle <= 0)
 		return;
 	if ((u64)idle * (USEC_PER_SEC / HZ) >= slowdown_rtts * ledbatpp_srtt_us(sk))
 		ca->deadline_us = tp->tcp_mstamp + ca->interval_us;

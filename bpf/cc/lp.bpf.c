@@ -27,6 +27,13 @@
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"
 
+CC_ALGORITHM("lp", "delay",
+	     "Takes the bandwidth that others leave: halves and pauses as soon as the one-way delay rises.",
+	     "Kuzmanovic, Knightly 2003; net/ipv4/tcp_lp.c");
+CC_COLOR("#AABBCC");
+CC_TRACE_V0("owd_ms", "smoothed one-way delay with an unknown constant in it, 0 = no timestamps");
+CC_TRACE_V1("limit_ms", "one-way delay at which early congestion begins");
+
 #define LP_TS_HZ               1000U      /* timestamps and our units of delay: ms */
 #define LP_OWD_SHIFT           3          /* smoothed owd in 1/8 ms */
 #define LP_HZ_SHIFT            6          /* weight of a new estimate of the remote clock: 1/64 */
@@ -36,15 +43,14 @@
 #define LP_LEAST_ACKED_AT_ONCE 2U /* packets, with owd_reading 1 */
 #define LP_NO_OWD              0xffffffffU
 
-CC_TUNABLE(u32, threshold_pct, 15); /* part of owd_max - owd_min that is early congestion */
-CC_TUNABLE(u32, inference_rtts, 3); /* RTTs without growth after a reaction */
-CC_TUNABLE(u32, owd_reading, 0);    /* 0: the native module's delay, 1: the paper's */
+CC_TUNABLE(u32, threshold_pct, 15, 0, 100, "%",
+	   "early congestion: so much of the range of the one-way delay above its minimum", "net/ipv4/tcp_lp.c");
+CC_TUNABLE(u32, inference_rtts, 3, 0, 1000, "RTTs", "time without growth after a reaction", "net/ipv4/tcp_lp.c");
+CC_TUNABLE(u32, owd_reading, 0, 0, 1, "",
+	   "one-way delay: 0 = as the native module, with the clocks' offset, 1 = as the paper, without",
+	   "Kuzmanovic, Knightly 2003");
 
-enum lp_mode {
-	LP_SLOW_START,
-	LP_AVOIDANCE,
-	LP_INFERENCE,
-};
+CC_MODES(lp_mode, LP_SLOW_START, LP_AVOIDANCE, LP_INFERENCE);
 
 struct lp {
 	u32 sowd; /* smoothed, 1/8 ms; 0 = no sample */

@@ -21,26 +21,35 @@
 #include "cc_reduction.bpf.h"
 #include "vegas.bpf.h"
 
+CC_ALGORITHM("new-vegas", "delay",
+	     "Vegas for long paths: slow start paced and in pairs, then large steps that shrink. An own reading.",
+	     "Sing, Soh 2005, TCP New Vegas; from a description, without the paper's formulas");
+CC_COLOR("#228833");
+CC_TRACE_V0("diff_pkts", "packets queued, as of the last round: window * (RTT - base RTT) / base RTT");
+CC_TRACE_V1("step_pkts", "growth per round of the convergence; 0 = none, Vegas");
+
 #define NEW_VEGAS_UNPACED (~0UL) /* sk_pacing_rate without a limit */
 #define NEW_VEGAS_PAIR    2U     /* packets */
 #define NEW_VEGAS_MILLI   1000U
 
-CC_TUNABLE(u32, alpha, 2);          /* packets: fewer queued, cwnd grows */
-CC_TUNABLE(u32, beta, 4);           /* packets: more queued, cwnd shrinks */
-CC_TUNABLE(u32, gamma, 1);          /* packets: more queued, slow start ends */
-CC_TUNABLE(u32, pacing, 1);         /* 1: slow start is paced */
-CC_TUNABLE(u32, pacing_gain, 1000); /* of cwnd / RTT, thousandths */
-CC_TUNABLE(u32, pairing, 1);        /* 1: slow start grows by pairs */
-CC_TUNABLE(u32, step_divisor, 8);   /* convergence begins with cwnd divided by this per round; 0: no convergence */
-CC_TUNABLE(u32, step_decay, 2);     /* and divides its step by this when more than beta are queued */
+CC_TUNABLE(u32, alpha, 2, 0, 1000000, "packets", "with fewer packets queued the window grows", "net/ipv4/tcp_vegas.c");
+CC_TUNABLE(u32, beta, 4, 0, 1000000, "packets", "with more packets queued the window shrinks", "net/ipv4/tcp_vegas.c");
+CC_TUNABLE(u32, gamma, 1, 0, 1000000, "packets", "with more packets queued slow start ends", "net/ipv4/tcp_vegas.c");
+CC_SWITCH(u32, pacing, 1, "pace slow start, and the first round after an idle time", "own reading of Sing, Soh 2005");
+CC_GAIN(u32, pacing_gain, 1000, 100, 10000, "pacing rate of slow start in windows per RTT",
+	"own reading of Sing, Soh 2005");
+CC_SWITCH(u32, pairing, 1, "slow start grows by two packets per two acknowledged", "own reading of Sing, Soh 2005");
+CC_TUNABLE(u32, step_divisor, 8, 0, 1000000, "", "convergence starts with window / this; 0 = none",
+	   "own reading of Sing, Soh 2005");
+CC_TUNABLE(u32, step_decay, 2, 2, 1000000, "", "divides the step when more than beta are queued",
+	   "own reading of Sing, Soh 2005");
 
-enum new_vegas_mode {
-	NEW_VEGAS_SLOW_START,
-	NEW_VEGAS_CONVERGENCE,
-	NEW_VEGAS_AVOIDANCE,
-	NEW_VEGAS_REDUCTION, /* CWR and recovery */
-	NEW_VEGAS_RENO,      /* disorder, and after a timeout */
-};
+/*
+ *   reduction   CWR and recovery
+ *   reno        disorder, and after a timeout
+ */
+CC_MODES(new_vegas_mode, NEW_VEGAS_SLOW_START, NEW_VEGAS_CONVERGENCE, NEW_VEGAS_AVOIDANCE, NEW_VEGAS_REDUCTION,
+	 NEW_VEGAS_RENO);
 
 /* All zero means: not initialised. */
 struct new_vegas {

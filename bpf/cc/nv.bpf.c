@@ -24,6 +24,14 @@
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"
 
+CC_ALGORITHM(
+    "nv", "delay",
+    "Window that the measured rate needs at the minimum RTT, and ten packets of queue: Vegas for data centres.",
+    "Brakmo 2010, TCP-NV; net/ipv4/tcp_nv.c");
+CC_COLOR("#CCBB44");
+CC_TRACE_V0("max_win_pkts", "window beyond which there is congestion, at the last evaluation");
+CC_TRACE_V1("growth", "growth per RTT is 2 to this power, in packets; below 0 after timeouts");
+
 #define NV_NO_RTT         0xffffffffU
 #define NV_RATE_UNIT      80000ULL /* one byte per us in units of 100 bit/s */
 #define NV_DECISION_CWND  4U       /* no decision on the word of a round's single ACK for less, packets */
@@ -36,28 +44,42 @@
 #define NV_MIN_SSTHRESH   2U       /* packets, RFC 5681 section 3.1 */
 #define NV_MAX_WIN        (1U << 30)
 
-CC_TUNABLE(u32, pad, 10);                     /* packets of queue that are no congestion */
-CC_TUNABLE(u32, pad_buffer, 2);               /* packets below that limit at which growth stops */
-CC_TUNABLE(u32, reset_period_s, 5);           /* mean time between replacements of min RTT */
-CC_TUNABLE(u32, min_cwnd, 2);                 /* packets: congestion takes the window no further */
-CC_TUNABLE(u32, cong_dec_mult, 38);           /* 1/128 of the excess over max_win, given up per decision: 30 % */
-CC_TUNABLE(u32, ssthresh_factor, 8);          /* 1/8 of max_win that becomes ssthresh */
-CC_TUNABLE(u32, rtt_factor, 128);             /* 1/256: weight of a new RTT sample, 0 = no averaging */
-CC_TUNABLE(u32, loss_dec_factor, 819);        /* window after a loss, 1/1024 of the window before: 80 % */
-CC_TUNABLE(u32, growth_rate_neg, 8);          /* decisions until slowed growth doubles, 0 = growth is never slowed */
-CC_TUNABLE(u32, growth_rate_pos, 0);          /* decisions until normal growth doubles, 0 = never */
-CC_TUNABLE(u32, dec_eval_min_calls, 60);      /* RTT samples before the window shrinks */
-CC_TUNABLE(u32, inc_eval_min_calls, 20);      /* RTT samples before growth is allowed */
-CC_TUNABLE(u32, ssthresh_eval_min_calls, 30); /* RTT samples before the first slow start ends */
-CC_TUNABLE(u32, stop_rtt_cnt, 10);            /* rounds above max_win with too few samples that stop growth */
-CC_TUNABLE(u32, rtt_min_cnt, 2);              /* rounds between two decisions to shrink */
-CC_TUNABLE(u32, base_rtt_us, 0);              /* us: min RTT is at most this and at least 80 % of it, 0 = no bound */
+CC_TUNABLE(u32, pad, 10, 0, 100000, "packets", "packets in the queue that are no congestion", "net/ipv4/tcp_nv.c");
+CC_TUNABLE(u32, pad_buffer, 2, 0, 100000, "packets", "packets below that limit at which growth stops",
+	   "net/ipv4/tcp_nv.c");
+CC_TUNABLE(u32, reset_period_s, 5, 1, 3600, "s", "mean time between two replacements of the minimum RTT",
+	   "net/ipv4/tcp_nv.c");
+CC_TUNABLE(u32, min_cwnd, 2, 1, 100000, "packets", "congestion does not take the window below this",
+	   "net/ipv4/tcp_nv.c");
+CC_TUNABLE(u32, cong_dec_mult, 38, 0, 128, "1/128", "share of the excess over max_win given up per decision",
+	   "net/ipv4/tcp_nv.c");
+CC_TUNABLE(u32, ssthresh_factor, 8, 1, 64, "1/8", "share of max_win that becomes ssthresh on congestion",
+	   "net/ipv4/tcp_nv.c");
+CC_TUNABLE(u32, rtt_factor, 128, 0, 256, "1/256", "weight of a new RTT sample in the average; 0 = no averaging",
+	   "net/ipv4/tcp_nv.c");
+CC_TUNABLE(u32, loss_dec_factor, 819, 1, 1024, "1/1024", "window after a loss as share of the window before",
+	   "net/ipv4/tcp_nv.c");
+CC_TUNABLE(u32, growth_rate_neg, 8, 0, 100000, "decisions", "until growth slowed by timeouts doubles; 0 = never slowed",
+	   "net/ipv4/tcp_nv.c");
+CC_TUNABLE(u32, growth_rate_pos, 0, 0, 100000, "decisions", "until normal growth doubles; 0 = never",
+	   "net/ipv4/tcp_nv.c");
+CC_TUNABLE(u32, dec_eval_min_calls, 60, 1, 255, "samples", "RTT samples before the window shrinks",
+	   "net/ipv4/tcp_nv.c");
+CC_TUNABLE(u32, inc_eval_min_calls, 20, 1, 255, "samples", "RTT samples before growth is allowed", "net/ipv4/tcp_nv.c");
+CC_TUNABLE(u32, ssthresh_eval_min_calls, 30, 1, 255, "samples", "RTT samples before the first slow start ends",
+	   "net/ipv4/tcp_nv.c");
+CC_TUNABLE(u32, stop_rtt_cnt, 10, 0, 254, "rounds", "rounds above max_win with too few samples that stop growth",
+	   "net/ipv4/tcp_nv.c");
+CC_TUNABLE(u32, rtt_min_cnt, 2, 0, 255, "rounds", "rounds between two decisions to shrink", "net/ipv4/tcp_nv.c");
+CC_TUNABLE(u32, base_rtt_us, 0, 0, 10000000, "us",
+	   "bound of the minimum RTT: at most this, at least 80 % of it; 0 = none",
+	   "net/ipv4/tcp_nv.c, BPF_SOCK_OPS_BASE_RTT");
 
-enum nv_mode {
-	NV_SLOW_START,
-	NV_GROW, /* no congestion at the last decision */
-	NV_HOLD, /* congestion, or a loss since */
-};
+/*
+ *   grow   no congestion at the last decision
+ *   hold   congestion, or a loss since
+ */
+CC_MODES(nv_mode, NV_SLOW_START, NV_GROW, NV_HOLD);
 
 /* All zero is a valid state, in which nothing grows: the callbacks may run before init. */
 struct nv {

@@ -33,6 +33,13 @@
 #include "cc_handover.bpf.h"
 #include "ecn_echo.bpf.h"
 
+CC_ALGORITHM("prague", "ecn",
+	     "DCTCP made fit for unequal round trips: fractional window, growth as if every path took 25 ms, paced.",
+	     "draft-briscoe-iccrg-prague-congestion-control; RFC 9331; tcp_prague.c 0.7 of the L4S tree");
+CC_COLOR("#4477AA");
+CC_TRACE_V0("alpha_ppm", "smoothed share of marked packets, in millionths");
+CC_TRACE_V1("window_milli", "fractional window, in thousandths of a packet");
+
 #define PRAGUE_ALPHA_BITS     24 /* alpha = 1.0 is 2^24 */
 #define PRAGUE_MAX_ALPHA      (1U << PRAGUE_ALPHA_BITS)
 #define PRAGUE_SHIFT_G        4 /* g = 1/16; alpha is stored times 16, so that no remainder is lost */
@@ -60,19 +67,21 @@
 #define PRAGUE_TCP_BYTES   20
 #define PRAGUE_STAMP_BYTES 12
 
-CC_TUNABLE(u32, rtt_target_us, 25000);     /* RTT below which all flows grow alike; 0: no RTT independence */
-CC_TUNABLE(u32, rtt_transition_rounds, 4); /* rounds after slow start before that holds */
-CC_TUNABLE(u32, alpha_from_one, 0);        /* 1: alpha starts at 1 and the first mark is like any other */
-CC_TUNABLE(u32, cwnd_mode, 2);             /* 0: keep the window, 1: keep the rate, 2: the rate at small windows */
-CC_TUNABLE(u32, cwnd_transit_pkts, 4);     /* what a small window is, in packets of 1500 bytes */
-CC_TUNABLE(u32, burst_shift, 12);          /* floor of a burst: 2^-burst_shift seconds, at least a packet */
+CC_TUNABLE(u32, rtt_target_us, 25000, 0, 100000, "us", "RTT below which all flows grow alike, 0 = off",
+	   "net/ipv4/tcp_prague.c 0.7 (L4S tree)");
+CC_TUNABLE(u32, rtt_transition_rounds, 4, 0, 1000000, "rounds",
+	   "rounds after slow start before growth becomes independent of the RTT",
+	   "net/ipv4/tcp_prague.c 0.7 (L4S tree)");
+CC_SWITCH(u32, alpha_from_one, 0, "alpha starts at 1; otherwise at 0, and the first mark halves",
+	  "net/ipv4/tcp_prague.c 0.7 (L4S tree)");
+CC_TUNABLE(u32, cwnd_mode, 2, 0, 2, "", "0 = keep the window, 1 = keep the rate, 2 = the rate at small windows",
+	   "net/ipv4/tcp_prague.c 0.7 (L4S tree)");
+CC_TUNABLE(u32, cwnd_transit_pkts, 4, 1, 1000, "packets", "largest small window, in packets of 1500 bytes",
+	   "net/ipv4/tcp_prague.c 0.7 (L4S tree)");
+CC_TUNABLE(u32, burst_shift, 12, 0, 20, "", "bursts of 2^-burst_shift s at the least, or one packet",
+	   "net/ipv4/tcp_prague.c 0.7 (L4S tree)");
 
-enum prague_mode {
-	PRAGUE_SLOW_START,
-	PRAGUE_WINDOW,
-	PRAGUE_RATE,
-	PRAGUE_NO_ECN,
-};
+CC_MODES(prague_mode, PRAGUE_SLOW_START, PRAGUE_WINDOW, PRAGUE_RATE, PRAGUE_NO_ECN);
 
 struct prague {
 	u64 cwr_us;        /* last reduction by marks */

@@ -12,10 +12,11 @@
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"
 
-enum reno_mode {
-	RENO_SLOW_START,
-	RENO_AVOIDANCE,
-};
+CC_ALGORITHM("reno", "loss", "Additive increase, halving on loss: the baseline of every comparison.",
+	     "RFC 5681, RFC 6582; net/ipv4/tcp_cong.c");
+CC_COLOR("#777777");
+
+CC_MODES(reno_mode, RENO_SLOW_START, RENO_AVOIDANCE);
 
 static __always_inline void reno_publish(struct sock *sk)
 {

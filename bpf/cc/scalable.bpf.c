@@ -17,16 +17,20 @@
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"
 
+CC_ALGORITHM("scalable", "loss",
+	     "Grows by 1 % per round trip and gives up an eighth on loss, so recovery takes the same time at any rate.",
+	     "Kelly 2003; net/ipv4/tcp_scalable.c");
+CC_COLOR("#DDAA33");
+
 #define SCALABLE_MIN_CWND 2U /* packets, RFC 5681 section 3.1 */
 
-CC_TUNABLE(u32, ai_cnt, 100); /* packets acknowledged per packet that cwnd grows: 1 / a */
-CC_TUNABLE(u32, md_shift, 3); /* a loss takes cwnd / 2^md_shift: b = 1/8 */
+CC_TUNABLE(u32, ai_cnt, 100, 1, 1000000, "packets", "packets acknowledged per packet that the window grows: 1/a",
+	   "Kelly 2003; net/ipv4/tcp_scalable.c");
+CC_TUNABLE(u32, md_shift, 3, 1, 16, "", "a loss takes the 2^md_shift-th part of the window: b",
+	   "Kelly 2003; net/ipv4/tcp_scalable.c");
 
-enum scalable_mode {
-	SCALABLE_SLOW_START,
-	SCALABLE_RENO, /* a packet per window, because the window is smaller than ai_cnt */
-	SCALABLE_PROPORTIONAL,
-};
+/* reno: a packet per window, because the window is smaller than ai_cnt */
+CC_MODES(scalable_mode, SCALABLE_SLOW_START, SCALABLE_RENO, SCALABLE_PROPORTIONAL);
 
 static __always_inline enum scalable_mode scalable_mode(const struct tcp_sock *tp)
 {

@@ -19,21 +19,31 @@
 #include "cc_handover.bpf.h"
 #include "vegas.bpf.h"
 
+CC_ALGORITHM("vegas-a", "delay",
+	     "Vegas with thresholds that rise while more queue brings more throughput, to hold its own beside others.",
+	     "Srijith, Jacob, Ananda 2005, TCP Vegas-A");
+CC_COLOR("#66CCEE");
+CC_TRACE_V0("diff_pkts", "packets queued, as of the last round: window * (RTT - base RTT) / base RTT");
+CC_TRACE_V1("alpha_pkts", "lower threshold; the upper one is as far above as at the start");
+
 #define VEGAS_A_ALPHA_MIN 1U /* packets: alpha falls no further */
 
-CC_TUNABLE(u32, alpha, 1);         /* packets: at the start */
-CC_TUNABLE(u32, beta, 3);          /* packets: at the start */
-CC_TUNABLE(u32, gamma, 1);         /* packets: more queued, slow start ends */
-CC_TUNABLE(u32, alpha_max, 255);   /* packets: alpha rises no further; beta stays as far above as at the start */
-CC_TUNABLE(u32, equal_is_rise, 0); /* 1: a throughput equal to the last one has risen */
+CC_TUNABLE(u32, alpha, 1, 1, 1000000, "packets", "lower threshold at the start; it never falls below 1",
+	   "Srijith, Jacob, Ananda 2005");
+CC_TUNABLE(u32, beta, 3, 0, 1000000, "packets", "upper threshold at the start; the distance stays",
+	   "Srijith, Jacob, Ananda 2005");
+CC_TUNABLE(u32, gamma, 1, 0, 1000000, "packets", "with more packets queued slow start ends",
+	   "Srijith, Jacob, Ananda 2005");
+CC_TUNABLE(u32, alpha_max, 255, 1, 1000000, "packets", "alpha rises no further", "left open by the paper");
+CC_SWITCH(u32, equal_is_rise, 0, "a throughput equal to the last one counts as risen", "left open by the paper");
 
-enum vegas_a_mode {
-	VEGAS_A_SLOW_START,
-	VEGAS_A_UP,   /* cwnd + 1 */
-	VEGAS_A_STAY, /* and thresholds as they were */
-	VEGAS_A_DOWN, /* cwnd - 1 */
-	VEGAS_A_RENO, /* until the state is open again */
-};
+/*
+ *   up     cwnd + 1
+ *   stay   and thresholds as they were
+ *   down   cwnd - 1
+ *   reno   until the state is open again
+ */
+CC_MODES(vegas_a_mode, VEGAS_A_SLOW_START, VEGAS_A_UP, VEGAS_A_STAY, VEGAS_A_DOWN, VEGAS_A_RENO);
 
 struct vegas_a {
 	struct vegas_rtt rtt;

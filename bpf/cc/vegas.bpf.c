@@ -16,15 +16,19 @@
 #include "cc_handover.bpf.h"
 #include "vegas.bpf.h"
 
-CC_TUNABLE(u32, alpha, 2); /* packets: fewer queued, cwnd grows */
-CC_TUNABLE(u32, beta, 4);  /* packets: more queued, cwnd shrinks */
-CC_TUNABLE(u32, gamma, 1); /* packets: more queued, slow start ends */
+CC_ALGORITHM("vegas", "delay",
+	     "Keeps two to four packets queued, by comparing the RTT of a round with the lowest one ever.",
+	     "Brakmo, Peterson 1995; net/ipv4/tcp_vegas.c");
+CC_COLOR("#117733");
+CC_TRACE_V0("diff_pkts", "packets queued, as of the last round: window * (RTT - base RTT) / base RTT");
+CC_TRACE_V1("target_pkts", "window that would leave the queue empty");
 
-enum vegas_mode {
-	VEGAS_SLOW_START,
-	VEGAS_AVOIDANCE,
-	VEGAS_RENO, /* until the state is open again */
-};
+CC_TUNABLE(u32, alpha, 2, 0, 1000000, "packets", "with fewer packets queued the window grows", "net/ipv4/tcp_vegas.c");
+CC_TUNABLE(u32, beta, 4, 0, 1000000, "packets", "with more packets queued the window shrinks", "net/ipv4/tcp_vegas.c");
+CC_TUNABLE(u32, gamma, 1, 0, 1000000, "packets", "with more packets queued slow start ends", "net/ipv4/tcp_vegas.c");
+
+/* reno: until the state is open again */
+CC_MODES(vegas_mode, VEGAS_SLOW_START, VEGAS_AVOIDANCE, VEGAS_RENO);
 
 struct vegas {
 	struct vegas_rtt rtt;

@@ -17,17 +17,22 @@
 #include "cc_handover.bpf.h"
 #include "vegas.bpf.h"
 
+CC_ALGORITHM("veno", "hybrid",
+	     "Reno that gives up a fifth instead of half when a loss comes without a queue, as on wireless links.",
+	     "Fu, Liew 2003; net/ipv4/tcp_veno.c");
+CC_COLOR("#332288");
+CC_TRACE_V0("diff_half_pkts", "N, packets queued as of the last ACK, in halves of a packet");
+CC_TRACE_V1("rtt_us", "RTT that N was computed from; 2147483647 = the ACK brought none");
+
 #define VENO_UNIT 2U /* N and diff count halves of a packet */
 
-CC_TUNABLE(u32, beta, 3);                 /* packets: fewer queued, the path is not congested */
-CC_TUNABLE(u32, noncongestive_beta, 800); /* window after a loss without congestion, 1/1000 of the window before */
+CC_TUNABLE(u32, beta, 3, 0, 1000000, "packets", "with fewer packets queued the path is not congested",
+	   "net/ipv4/tcp_veno.c");
+CC_GAIN(u32, noncongestive_beta, 800, 100, 1000, "window after a loss on a path that is not congested",
+	"net/ipv4/tcp_veno.c");
 
-enum veno_mode {
-	VENO_SLOW_START,
-	VENO_NON_CONGESTIVE,
-	VENO_CONGESTIVE,
-	VENO_RENO, /* until the state is open again, or too few samples */
-};
+/* reno: until the state is open again, or too few samples */
+CC_MODES(veno_mode, VENO_SLOW_START, VENO_NON_CONGESTIVE, VENO_CONGESTIVE, VENO_RENO);
 
 /* All zero is a valid state: switched off. Of rtt, the end of the round is not used. */
 struct veno {

@@ -21,18 +21,24 @@
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"
 
+CC_ALGORITHM("westwood", "loss",
+	     "Reno that goes to the measured bandwidth times the smallest RTT after a loss, not to a half (Westwood+).",
+	     "Mascolo et al. 2001; Grieco, Mascolo 2004; net/ipv4/tcp_westwood.c");
+CC_COLOR("#999933");
+CC_TRACE_V0("fitting_pkts", "bandwidth times smallest RTT: the window that a loss would leave");
+CC_TRACE_V1("bw_once_bps", "bandwidth behind the first of the two filters");
+
 #define WESTWOOD_NO_RTT_S 20 /* RTT and RTTmin before the first sample, seconds: longer than any */
 #define WESTWOOD_MIN_CWND 2U /* packets */
 #define WESTWOOD_FILTER   8U /* weights are eighths */
 #define MSEC_PER_S        1000U
 
-CC_TUNABLE(u32, window_min_ms, 50); /* shortest time over which the bandwidth is measured */
-CC_TUNABLE(u32, filter_old, 7);     /* weight of the old estimate, eighths, in both filters */
+CC_TUNABLE(u32, window_min_ms, 50, 1, 10000, "ms", "shortest time over which the bandwidth is measured",
+	   "net/ipv4/tcp_westwood.c");
+CC_TUNABLE(u32, filter_old, 7, 0, 7, "1/8", "weight of the old estimate in each of the two filters",
+	   "net/ipv4/tcp_westwood.c");
 
-enum westwood_mode {
-	WESTWOOD_SLOW_START,
-	WESTWOOD_AVOIDANCE,
-};
+CC_MODES(westwood_mode, WESTWOOD_SLOW_START, WESTWOOD_AVOIDANCE);
 
 /* Times in jiffies, bandwidths in bytes per jiffy. */
 struct westwood {

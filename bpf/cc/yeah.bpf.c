@@ -19,22 +19,28 @@
 #include "cc_handover.bpf.h"
 #include "vegas.bpf.h"
 
+CC_ALGORITHM("yeah", "hybrid",
+	     "Grows as Scalable while the queue is short, as Reno while it is not, and drains it beyond 80 packets.",
+	     "Baiocchi, Castellani, Vacirca 2007; net/ipv4/tcp_yeah.c");
+CC_COLOR("#EE3377");
+CC_TRACE_V0("queue_pkts", "packets queued, as of the last round");
+CC_TRACE_V1("reno_count_pkts", "what a competing Reno flow is thought to have");
+
 #define YEAH_SLOW_ROUNDS_MAX 0xffffffU /* the count stops there */
 
-CC_TUNABLE(u32, alpha, 80);   /* packets queued above which the queue is drained */
-CC_TUNABLE(u32, gamma, 1);    /* one part in so many of the queue is drained per round */
-CC_TUNABLE(u32, delta, 3);    /* a loss costs at least 2^-delta of the window */
-CC_TUNABLE(u32, epsilon, 1);  /* draining takes at most 2^-epsilon of the window */
-CC_TUNABLE(u32, phy, 8);      /* queueing delay above base RTT / phy means slow mode */
-CC_TUNABLE(u32, rho, 16);     /* slow rounds in a row that mean that Reno flows compete */
-CC_TUNABLE(u32, zeta, 50);    /* fast rounds after which those flows are forgotten */
-CC_TUNABLE(u32, ai_cnt, 100); /* fast mode: at most so many acknowledged packets per packet of growth */
+CC_TUNABLE(u32, alpha, 80, 0, 1000000, "packets", "with more packets queued the queue is drained",
+	   "net/ipv4/tcp_yeah.c");
+CC_TUNABLE(u32, gamma, 1, 1, 1000, "", "one part in so many of the queue is drained per round", "net/ipv4/tcp_yeah.c");
+CC_TUNABLE(u32, delta, 3, 1, 16, "log2", "a loss costs at least 2^-delta of the window", "net/ipv4/tcp_yeah.c");
+CC_TUNABLE(u32, epsilon, 1, 1, 16, "log2", "draining takes at most 2^-epsilon of the window", "net/ipv4/tcp_yeah.c");
+CC_TUNABLE(u32, phy, 8, 1, 1000, "", "queueing delay above base RTT / phy means slow mode", "net/ipv4/tcp_yeah.c");
+CC_TUNABLE(u32, rho, 16, 0, 1000000, "rounds", "slow rounds in a row that mean that Reno competes",
+	   "net/ipv4/tcp_yeah.c");
+CC_TUNABLE(u32, zeta, 50, 0, 1000000, "rounds", "fast rounds after which that is forgotten", "net/ipv4/tcp_yeah.c");
+CC_TUNABLE(u32, ai_cnt, 100, 1, 1000000, "packets", "fast mode: acknowledged packets per packet of growth, at most",
+	   "TCP_SCALABLE_AI_CNT of net/ipv4/tcp_yeah.c and tcp_scalable.c");
 
-enum yeah_mode {
-	YEAH_SLOW_START,
-	YEAH_FAST,
-	YEAH_SLOW,
-};
+CC_MODES(yeah_mode, YEAH_SLOW_START, YEAH_FAST, YEAH_SLOW);
 
 /* All zero is a valid state: the callbacks may run before init. */
 struct yeah {

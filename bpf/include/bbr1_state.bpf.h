@@ -15,29 +15,31 @@
 #define BBR_STALE_ROUNDS 2
 
 /* Gains are in thousandths. */
-CC_TUNABLE(u32, startup_gain, 2885);     /* pacing and cwnd gain of STARTUP; DRAIN paces at the inverse */
-CC_TUNABLE(u32, cwnd_gain, 2000);        /* of PROBE_BW */
-CC_TUNABLE(u32, probe_up_gain, 1250);    /* pacing gain of PROBE_BW's first phase */
-CC_TUNABLE(u32, probe_down_gain, 750);   /* and of the second */
-CC_TUNABLE(u32, pacing_margin, 10);      /* paced that much below the estimate, so that a queue can drain */
-CC_TUNABLE(u32, bw_window_rounds, 10);   /* length of the bandwidth filter */
-CC_TUNABLE(u32, min_rtt_window_s, 10);   /* age at which min_rtt is measured anew */
-CC_TUNABLE(u32, probe_rtt_ms, 200);      /* time at the small window; 0: no PROBE_RTT at all */
-CC_TUNABLE(u32, min_cwnd_pkts, 4);       /* the small window, and the lower bound everywhere */
-CC_TUNABLE(u32, full_bw_gain, 1250);     /* growth per round below which the pipe may be full */
-CC_TUNABLE(u32, full_bw_rounds, 3);      /* after that many such rounds it is; at most 3 */
-CC_TUNABLE(u32, extra_acked_gain, 1000); /* share of the measured ACK aggregation that is added to cwnd */
-CC_TUNABLE(u32, policer_detection, 1);   /* 0: never believe in a policer */
+CC_GAIN(u32, startup_gain, 2885, 1001, 3990, "pacing and window gain of STARTUP; DRAIN paces at its inverse",
+	"net/ipv4/tcp_bbr.c");
+CC_GAIN(u32, cwnd_gain, 2000, 1000, 3990, "window gain of PROBE_BW", "net/ipv4/tcp_bbr.c");
+CC_GAIN(u32, probe_up_gain, 1250, 1000, 3990, "pacing gain of the phase that probes for bandwidth",
+	"net/ipv4/tcp_bbr.c");
+CC_GAIN(u32, probe_down_gain, 750, 100, 1000, "pacing gain of the phase that drains what the probe queued",
+	"net/ipv4/tcp_bbr.c");
+CC_GAIN(u32, pacing_margin, 10, 0, 500, "share of the estimated rate that pacing leaves unused", "net/ipv4/tcp_bbr.c");
+CC_TUNABLE(u32, bw_window_rounds, 10, 2, 1000, "rounds", "length of the bandwidth filter", "net/ipv4/tcp_bbr.c");
+CC_TUNABLE(u32, min_rtt_window_s, 10, 1, 3600, "s", "age at which the minimum RTT is measured anew",
+	   "net/ipv4/tcp_bbr.c");
+CC_TUNABLE(u32, probe_rtt_ms, 200, 0, 10000, "ms", "time at the small window, 0 = no PROBE_RTT", "net/ipv4/tcp_bbr.c");
+CC_TUNABLE(u32, min_cwnd_pkts, 4, 2, 1000, "packets", "the small window, and the least anywhere", "net/ipv4/tcp_bbr.c");
+CC_GAIN(u32, full_bw_gain, 1250, 1001, 3990, "growth per round below which the pipe may be full", "net/ipv4/tcp_bbr.c");
+CC_TUNABLE(u32, full_bw_rounds, 3, 1, 3, "rounds", "rounds without that growth after which it is full",
+	   "net/ipv4/tcp_bbr.c");
+CC_GAIN(u32, extra_acked_gain, 1000, 0, 4000, "share of the measured ACK aggregation added to the window",
+	"net/ipv4/tcp_bbr.c");
+CC_SWITCH(u32, policer_detection, 1, "believe in a policer after two lossy intervals of the same rate",
+	  "net/ipv4/tcp_bbr.c");
 
 /* Compares paced rates. */
 #include "bbr_policer.bpf.h"
 
-enum bbr_mode {
-	BBR_STARTUP,
-	BBR_DRAIN,
-	BBR_PROBE_BW,
-	BBR_PROBE_RTT,
-};
+CC_MODES(bbr_mode, BBR_STARTUP, BBR_DRAIN, BBR_PROBE_BW, BBR_PROBE_RTT);
 
 struct bbr {
 	u32 min_rtt_us;

@@ -53,7 +53,7 @@ static __always_inline void bbr2_handle_too_high(struct bbr2 *b, struct bbr2_now
 
 		b->inflight_hi = max(safe_inflight, kept);
 	}
-	if (b->phase == BBR2_UP)
+	if (b->phase == BBR2_PROBE_BW_UP)
 		bbr2_start_down(b, now);
 }
 
@@ -196,7 +196,7 @@ static __always_inline int bbr2_adapt_upper_bounds(struct bbr2 *b, struct bbr2_n
 	 * good. */
 	if (s->ring_hit && s->tx_in_flight > b->inflight_hi)
 		b->inflight_hi = s->tx_in_flight;
-	if (b->phase == BBR2_UP)
+	if (b->phase == BBR2_PROBE_BW_UP)
 		bbr2_probe_inflight_hi_upward(b, now, s);
 	return 0;
 }

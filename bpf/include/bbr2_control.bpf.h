@@ -17,13 +17,13 @@ static __always_inline void bbr2_update_gains(struct bbr2 *b)
 		b->pacing_gain = drain_gain;
 		b->cwnd_gain = startup_cwnd_gain; /* the window stays, the rate falls */
 		break;
-	case BBR2_DOWN:
+	case BBR2_PROBE_BW_DOWN:
 		b->pacing_gain = down_gain;
 		break;
-	case BBR2_CRUISE:
+	case BBR2_PROBE_BW_CRUISE:
 		b->pacing_gain = bbr2_variant_cruise_gain(b);
 		break;
-	case BBR2_UP:
+	case BBR2_PROBE_BW_UP:
 		b->pacing_gain = up_gain;
 		b->cwnd_gain = bbr2_up_cwnd_gain();
 		break;
@@ -106,7 +106,7 @@ static __always_inline u32 bbr2_inflight_cap(const struct bbr2 *b, u32 *bound)
 {
 	u32 cap = BBR2_UNBOUNDED;
 
-	if (b->phase == BBR2_PROBE_RTT || (b->phase == BBR2_CRUISE && !bbr2_variant_drops_headroom(b))) {
+	if (b->phase == BBR2_PROBE_RTT || (b->phase == BBR2_PROBE_BW_CRUISE && !bbr2_variant_drops_headroom(b))) {
 		cap = bbr2_inflight_with_headroom(b);
 		*bound = BBR2_BOUND_HEADROOM;
 	} else if (bbr2_in_probe_bw(b)) {

@@ -55,14 +55,14 @@ static __always_inline void bbr2_start_down(struct bbr2 *b, const struct bbr2_no
 	b->cycle_stamp_us = now->us;
 	b->ack_phase = BBR2_ACKS_PROBE_STOPPING;
 	bbr2_start_round(b, now);
-	b->phase = BBR2_DOWN;
+	b->phase = BBR2_PROBE_BW_DOWN;
 }
 
 static __always_inline void bbr2_start_cruise(struct bbr2 *b)
 {
 	if (b->inflight_lo != BBR2_UNBOUNDED)
 		b->inflight_lo = min(b->inflight_lo, b->inflight_hi);
-	b->phase = BBR2_CRUISE;
+	b->phase = BBR2_PROBE_BW_CRUISE;
 }
 
 /* slope_shift: 0, or more if UP is to start with faster growth. */
@@ -74,7 +74,7 @@ static __always_inline void bbr2_start_refill(struct bbr2 *b, const struct bbr2_
 	b->stopped_risky_probe = 0;
 	b->ack_phase = BBR2_ACKS_REFILLING;
 	bbr2_start_round(b, now);
-	b->phase = BBR2_REFILL;
+	b->phase = BBR2_PROBE_BW_REFILL;
 }
 
 static __always_inline void bbr2_start_up(struct bbr2 *b, const struct bbr2_now *now, u32 sample_bw)
@@ -83,7 +83,7 @@ static __always_inline void bbr2_start_up(struct bbr2 *b, const struct bbr2_now 
 	bbr2_start_round(b, now);
 	b->cycle_stamp_us = now->us;
 	bbr2_begin_up(b, sample_bw);
-	b->phase = BBR2_UP;
+	b->phase = BBR2_PROBE_BW_UP;
 	bbr2_raise_slope(b, now);
 }
 

@@ -8,20 +8,20 @@
 
 #include "cc.bpf.h"
 
-/* Detector: the current delay must exceed the first one by this factor (thousandths), strictly. */
-CC_TUNABLE(u32, alpha, 1200);
-/* Pacing gain of CRUISE while a loss-based flow is detected (thousandths). */
-CC_TUNABLE(u32, cruise_gain, 1150);
-/* RTprop_current: 0 = min_rtt (10-s window, forms the BDP), 1 = probe_rtt_min (5-s window, reacts faster). */
-CC_TUNABLE(u32, rtprop_estimator, 0);
-/* RTprop: 0 = the first sample for good, 1 = the lowest sample so far (for a flow that joined a filled queue). */
-CC_TUNABLE(u32, rtprop_anchor, 0);
-/* Take RTprop_current as the new RTprop after so many minutes (a path that has become longer); 0 = never. */
-CC_TUNABLE(u32, reanchor_min, 0);
-/* The test must hold for so many whole rounds before the gain is raised. */
-CC_TUNABLE(u32, detect_rounds, 0);
-/* 1 = CRUISE leaves no headroom below inflight_hi while a loss-based flow is detected. */
-CC_TUNABLE(u32, drop_headroom, 0);
+CC_GAIN(u32, alpha, 1200, 1000, 100000,
+	"a loss-based flow is detected when the current RTprop exceeds the first by this factor", "Cho & Cho 2023");
+CC_GAIN(u32, cruise_gain, 1150, 100, 10000, "pacing gain of CRUISE while a loss-based flow is detected",
+	"Cho & Cho 2023");
+CC_TUNABLE(u32, rtprop_estimator, 0, 0, 1, "",
+	   "current RTprop: 0 = min_rtt (10-s window), 1 = probe_rtt_min (5-s window)", "left open by the paper");
+CC_TUNABLE(u32, rtprop_anchor, 0, 0, 1, "",
+	   "first RTprop: 0 = the first sample, 1 = the lowest sample of the connection", "left open by the paper");
+CC_TUNABLE(u32, reanchor_min, 0, 0, 100000, "min", "take the current RTprop as the first one after so long; 0 = never",
+	   "left open by the paper");
+CC_TUNABLE(u32, detect_rounds, 0, 0, 255, "rounds",
+	   "whole rounds for which the test must hold before the gain is raised", "left open by the paper");
+CC_TUNABLE(u32, drop_headroom, 0, 0, 1, "",
+	   "1 = no headroom below inflight_hi in CRUISE while a loss-based flow is detected", "left open by the paper");
 
 #define FBBR2_US_PER_MINUTE     60000000ULL
 #define FBBR2_MAX_RISING_ROUNDS 255
@@ -47,6 +47,11 @@ struct bbr2_variant {
 };
 
 #include "bbr2_state.bpf.h"
+
+CC_TRACE_V0("rtprop_first_us", "the delay that the detector compares with; -1 = none yet");
+CC_TRACE_V1("bounds",
+	    "sum of: 1 cwnd cut to inflight_hi, 2 to inflight_hi less headroom, 4 to inflight_lo, 8 rate follows "
+	    "bw_lo, 16 cwnd used up, 32 loss-based flow detected, 64 cruise gain raised (with 16: masked by cwnd)");
 
 enum fbbr2_bound {
 	BBR2_BOUND_DETECTED = BBR2_BOUND_VARIANT,    /* the delay says that a loss-based flow shares the link */
@@ -109,7 +114,7 @@ static __always_inline u32 bbr2_variant_bounds(const struct bbr2 *b)
 {
 	if (!b->variant.detected)
 		return 0;
-	return BBR2_BOUND_DETECTED | (b->phase == BBR2_CRUISE ? BBR2_BOUND_RAISED : 0);
+	return BBR2_BOUND_DETECTED | (b->phase == BBR2_PROBE_BW_CRUISE ? BBR2_BOUND_RAISED : 0);
 }
 
 /* v0 of the trace: RTprop. */

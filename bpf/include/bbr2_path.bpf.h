@@ -34,7 +34,7 @@ static __always_inline u32 bbr2_quantize(const struct bbr2 *b, const struct bbr2
 	cwnd = max(cwnd, BBR2_CWND_TSO_BUDGET * now->tso_goal);
 	cwnd = max(cwnd, min_cwnd);
 	/* A gain of 5/4 on a BDP of a few packets must still add some. */
-	if (b->phase == BBR2_UP && cwnd < BBR2_UNBOUNDED - 2)
+	if (b->phase == BBR2_PROBE_BW_UP && cwnd < BBR2_UNBOUNDED - 2)
 		cwnd += 2;
 	return cwnd;
 }

@@ -108,21 +108,21 @@ static __always_inline void bbr2_update_cycle(struct bbr2 *b, struct bbr2_now *n
 	inflight = bbr2_in_net_at_departure(b, now, s->prior_in_flight);
 
 	switch (b->phase) {
-	case BBR2_DOWN:
+	case BBR2_PROBE_BW_DOWN:
 		if (!bbr2_check_next_probe(b, now) && bbr2_time_to_cruise(b, now, inflight))
 			bbr2_start_cruise(b);
 		break;
-	case BBR2_CRUISE:
+	case BBR2_PROBE_BW_CRUISE:
 		bbr2_check_next_probe(b, now);
 		break;
-	case BBR2_REFILL:
+	case BBR2_PROBE_BW_REFILL:
 		if (b->round_start) {
 			/* From now on the ACKs show what a full pipe does. */
 			b->probe_samples = 1;
 			bbr2_start_up(b, now, s->bw);
 		}
 		break;
-	case BBR2_UP:
+	case BBR2_PROBE_BW_UP:
 		bbr2_check_up_done(b, now, s, inflight);
 		break;
 	}

@@ -5,8 +5,7 @@
 
 #include "bbr2_path.bpf.h"
 
-/* UP has queued enough at this multiple of the BDP in flight. */
-CC_TUNABLE(u32, probe_inflight_gain, 1250);
+CC_GAIN(u32, probe_inflight_gain, 1250, 1000, 10000, "UP ends with so much in flight, in BDP", BBR2_SOURCE);
 
 /* The latest signals of a loss round start anew as soon as the bounds have taken them in. */
 #define BBR2_LATEST_KEPT_TO_END_OF_ACK 0

@@ -8,10 +8,9 @@
 
 #include "bbr2_path.bpf.h"
 
-/* UP: a quarter more window than the other phases, so that pacing at up_gain is not stopped by it. */
-CC_TUNABLE(u32, up_cwnd_gain, 2250);
-/* DRAIN ends after more than so many rounds even if more than a BDP is in flight; 0 = never (draft: 3). */
-CC_TUNABLE(u32, drain_max_rounds, 0);
+CC_GAIN(u32, up_cwnd_gain, 2250, 1000, 10000, "window in UP, in BDP", BBR2_SOURCE);
+CC_TUNABLE(u32, drain_max_rounds, 0, 0, 254, "rounds",
+	   "DRAIN ends after more than so many rounds in any case; 0 = never, the draft has 3", BBR2_SOURCE);
 
 /* The latest signals of a loss round are needed until the ACK has been taken in: STARTUP's inflight_hi uses them. */
 #define BBR2_LATEST_KEPT_TO_END_OF_ACK 1

@@ -11,16 +11,17 @@
 #include "bbr_common.bpf.h"
 #include "bbr2_params.bpf.h"
 
-/* Numbers of the trace's modes: the registry names them in this order. */
-enum bbr2_phase {
-	BBR2_STARTUP,  /* double the rate per round until the pipe is full */
-	BBR2_DRAIN,    /* drain the queue that STARTUP left */
-	BBR2_DOWN,     /* PROBE_BW: drain the queue of a probe, and leave headroom */
-	BBR2_CRUISE,   /* PROBE_BW: keep the rate */
-	BBR2_REFILL,   /* PROBE_BW: fill the pipe again, for one round */
-	BBR2_UP,       /* PROBE_BW: look for more */
-	BBR2_PROBE_RTT /* drain the pipe to see the propagation delay */
-};
+/*
+ *   startup           double the rate per round until the pipe is full
+ *   drain             drain the queue that STARTUP left
+ *   probe-bw-down     PROBE_BW: drain the queue of a probe, and leave headroom
+ *   probe-bw-cruise   PROBE_BW: keep the rate
+ *   probe-bw-refill   PROBE_BW: fill the pipe again, for one round
+ *   probe-bw-up       PROBE_BW: look for more
+ *   probe-rtt         drain the pipe to see the propagation delay
+ */
+CC_MODES(bbr2_phase, BBR2_STARTUP, BBR2_DRAIN, BBR2_PROBE_BW_DOWN, BBR2_PROBE_BW_CRUISE, BBR2_PROBE_BW_REFILL,
+	 BBR2_PROBE_BW_UP, BBR2_PROBE_RTT);
 
 /* To which part of a probe do the ACKs of now belong? They lag by one round behind the sending. */
 enum bbr2_ack_phase {
@@ -30,6 +31,13 @@ enum bbr2_ack_phase {
 	BBR2_ACKS_PROBE_FEEDBACK, /* ACKs of the faster sending */
 	BBR2_ACKS_PROBE_STOPPING, /* sending slower again, ACKs still of the faster sending */
 };
+
+#ifndef BBR2_HAS_VARIANT
+CC_TRACE_V0("loss_milli",
+	    "lost packets of the last sample's flight, in thousandths of it; -1 = its sending is no longer known");
+CC_TRACE_V1("bounds", "sum of: 1 cwnd cut to inflight_hi, 2 to inflight_hi less headroom, 4 to inflight_lo, 8 rate "
+		      "follows bw_lo, 16 cwnd used up");
+#endif
 
 /* What held the flow back on the last ACK: v1 of the trace. Bits from BBR2_BOUND_VARIANT on belong to a variant. */
 enum bbr2_bound {
@@ -212,13 +220,13 @@ static __always_inline u64 bbr2_scale(u64 value, u32 gain)
 
 static __always_inline int bbr2_in_probe_bw(const struct bbr2 *b)
 {
-	return b->phase >= BBR2_DOWN && b->phase <= BBR2_UP;
+	return b->phase >= BBR2_PROBE_BW_DOWN && b->phase <= BBR2_PROBE_BW_UP;
 }
 
 /* In these phases the sending is meant to exceed what is known, so losses do not lower the short-term bounds. */
 static __always_inline int bbr2_is_probing(const struct bbr2 *b)
 {
-	return b->phase == BBR2_STARTUP || b->phase == BBR2_REFILL || b->phase == BBR2_UP;
+	return b->phase == BBR2_STARTUP || b->phase == BBR2_PROBE_BW_REFILL || b->phase == BBR2_PROBE_BW_UP;
 }
 
 static __always_inline int bbr2_elapsed(const struct bbr2_now *now, u64 since_us, u64 interval_us)

@@ -16,6 +16,8 @@
 
 #if BBR2_VERSION == 2
 
+#define BBR2_SOURCE "tcp_bbr2.c of google/bbr v2alpha"
+
 /* 2 / ln 2; v2alpha rounds it up to 739/256. */
 #define BBR2_STARTUP_PACING_GAIN 2887
 #define BBR2_STARTUP_CWND_GAIN   2887
@@ -25,6 +27,8 @@
 #define BBR2_ECN_REPROBE_GAIN    0
 
 #elif BBR2_VERSION == 3
+
+#define BBR2_SOURCE              "tcp_bbr.c of google/bbr v3"
 
 /* 4 ln 2 = 2.7726; v3 has 710/256. */
 #define BBR2_STARTUP_PACING_GAIN 2773

@@ -8,6 +8,7 @@
 
 #include "kernel_types.h"
 #include "ccactl_abi.h"
+#include "cc_about.bpf.h"
 
 #ifdef CCA_HOST
 #include "host/cc_host.h"
@@ -22,19 +23,19 @@
 char LICENSE[] SEC("license") = "GPL";
 
 /* A callback: CC_OP(u32, reno_ssthresh, struct sock *sk) { ... } */
-#define CC_OP(ret, name, args...)     SEC("struct_ops") ret BPF_PROG(name, args)
+#define CC_OP(ret, name, args...)      SEC("struct_ops") ret BPF_PROG(name, args)
 
 /*
  * A function that the verifier checks once, by itself, instead of at every call: CC_GLOBAL int f(struct state *s) { ...
  * }. It may take pointers to plain memory and integers, must test its pointers for NULL, and returns int.
  */
-#define CC_GLOBAL                     __attribute__((noinline))
+#define CC_GLOBAL                      __attribute__((noinline))
 
 /* The table at the end of the file: CC_OPS(bpf_reno) = { .init = (void *)reno_init, ... , .name = "bpf_reno" }; */
-#define CC_OPS(kernel_name)           SEC(".struct_ops.link") struct tcp_congestion_ops kernel_name
+#define CC_OPS(kernel_name)            SEC(".struct_ops.link") struct tcp_congestion_ops kernel_name
 
-/* A parameter that the loader may set: one documented line each, at file scope. */
-#define CC_TUNABLE(type, name, value) const volatile type name = value
+/* What a tunable is made of (cc_about.bpf.h). */
+#define CC_VARIABLE(type, name, value) const volatile type name = value
 
 /* State that does not fit into icsk_ca_priv: one socket-local storage per algorithm file. */
 #define CC_STORAGE(map, value_type)                                                                                    \

@@ -20,19 +20,30 @@
 #define HYSTART_CLASSIC   1U
 #define HYSTART_PLUS_PLUS 2U
 
-CC_TUNABLE(u32, hystart, 1);                 /* leave slow start before the first loss: 1 HyStart, 2 HyStart++ */
-CC_TUNABLE(u32, hystart_detect, 3);          /* 1: ACK train, 2: delay, 3: both */
-CC_TUNABLE(u32, hystart_low_window, 16);     /* packets: HyStart is idle below */
-CC_TUNABLE(u32, hystart_ack_delta_us, 2000); /* ACKs that far apart are still one train */
+CC_TUNABLE(u32, hystart, 1, 0, 2, "",
+	   "leave slow start before the first loss: 0 = no, 1 = by HyStart, 2 = by HyStart++",
+	   "net/ipv4/tcp_cubic.c; RFC 9406");
+CC_TUNABLE(u32, hystart_detect, 3, 1, 3, "", "1 = length of the ACK train, 2 = rise of the RTT, 3 = both",
+	   "net/ipv4/tcp_cubic.c");
+CC_TUNABLE(u32, hystart_low_window, 16, 2, 65535, "packets", "window below which HyStart is idle",
+	   "net/ipv4/tcp_cubic.c");
+CC_TUNABLE(u32, hystart_ack_delta_us, 2000, 1, 1000000, "us", "largest gap between the ACKs of a train",
+	   "net/ipv4/tcp_cubic.c");
 
 /* Of HyStart++, RFC 9406 section 4.3. */
-CC_TUNABLE(u32, hspp_rtt_thresh_min_us, 4000);  /* MIN_RTT_THRESH */
-CC_TUNABLE(u32, hspp_rtt_thresh_max_us, 16000); /* MAX_RTT_THRESH */
-CC_TUNABLE(u32, hspp_rtt_divisor, 8);           /* MIN_RTT_DIVISOR */
-CC_TUNABLE(u32, hspp_rtt_samples, 8);           /* N_RTT_SAMPLE */
-CC_TUNABLE(u32, hspp_ack_limit, 8);             /* L for unpaced flows, packets */
-CC_TUNABLE(u32, css_growth_divisor, 4);         /* CSS_GROWTH_DIVISOR */
-CC_TUNABLE(u32, css_rounds, 5);                 /* CSS_ROUNDS */
+CC_TUNABLE(u32, hspp_rtt_thresh_min_us, 4000, 1, 1000000, "us", "HyStart++: smallest rise of the RTT that counts",
+	   "RFC 9406, section 4.3");
+CC_TUNABLE(u32, hspp_rtt_thresh_max_us, 16000, 1, 1000000, "us", "HyStart++: largest rise that is waited for",
+	   "RFC 9406, section 4.3");
+CC_TUNABLE(u32, hspp_rtt_divisor, 8, 1, 1000, "", "HyStart++: part of the RTT by which it may rise",
+	   "RFC 9406, section 4.3");
+CC_TUNABLE(u32, hspp_rtt_samples, 8, 1, 255, "", "HyStart++: samples of a round before its minimum counts",
+	   "RFC 9406, section 4.3");
+CC_TUNABLE(u32, hspp_ack_limit, 8, 1, 1000000, "packets",
+	   "HyStart++: L, packets of an ACK that count in an unpaced flow", "RFC 9406, section 4.3");
+CC_TUNABLE(u32, css_growth_divisor, 4, 1, 255, "",
+	   "HyStart++: conservative slow start grows by this part of slow start", "RFC 9406, section 4.3");
+CC_TUNABLE(u32, css_rounds, 5, 1, 255, "rounds", "HyStart++: rounds of it before avoidance", "RFC 9406, section 4.3");
 
 struct hystart {
 	u32 round_us;    /* start of the round */

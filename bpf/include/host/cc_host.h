@@ -105,7 +105,7 @@ static struct cc_host_tunable *cc_host_tunables;
 	static const struct tcp_congestion_ops kernel_name
 
 /* One copy per thread, so that tests and simulations with other values can run side by side. */
-#define CC_TUNABLE(type, variable, default_value)                                                                      \
+#define CC_VARIABLE(type, variable, default_value)                                                                     \
 	static __thread type variable = default_value;                                                                 \
 	static void *cc_address_of_##variable(void)                                                                    \
 	{                                                                                                              \

@@ -3,7 +3,7 @@
 //! `cargo xtask gen` makes the README's table of it.
 
 fn main() {
-    for a in ccactl_abi::ALGORITHMS {
+    for a in ccactl_abi::ALGORITHMS.iter() {
         let family = format!("{:?}", a.family).to_lowercase();
         println!("{}\t{}\t{family}\t{}\t{}", a.name, a.kernel_name, a.reference, a.summary);
     }

@@ -3,6 +3,7 @@
 //! The sizes asserted below stand in the header as well, so a change on one side alone does not compile.
 
 use bytemuck::{Pod, Zeroable};
+use std::mem::offset_of;
 
 /// Length of a kernel congestion-control name with its terminating NUL (`TCP_CA_NAME_MAX`).
 pub const NAME_LEN: usize = 16;
@@ -430,7 +431,47 @@ pub struct Past {
     pub loaded: Loaded,
 }
 
+/// Our side of the kernel's table of callbacks (`struct tcp_congestion_ops` of `kernel_types.h`); a test compares.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+#[allow(missing_docs, reason = "the names are the kernel's")]
+pub struct CongestionOps {
+    pub ssthresh: u64,
+    pub cong_avoid: u64,
+    pub set_state: u64,
+    pub cwnd_event: u64,
+    pub in_ack_event: u64,
+    pub pkts_acked: u64,
+    pub min_tso_segs: u64,
+    pub cong_control: u64,
+    pub undo_cwnd: u64,
+    pub sndbuf_expand: u64,
+    pub name: [u8; NAME_LEN],
+    pub init: u64,
+    pub release: u64,
+    pub flags: u32,
+}
+
+impl CongestionOps {
+    /// The callbacks with their offsets in bytes, in the order in which they are shown.
+    pub const HOOKS: [(&str, usize); 12] = [
+        ("init", offset_of!(Self, init)),
+        ("release", offset_of!(Self, release)),
+        ("ssthresh", offset_of!(Self, ssthresh)),
+        ("cong_avoid", offset_of!(Self, cong_avoid)),
+        ("cong_control", offset_of!(Self, cong_control)),
+        ("set_state", offset_of!(Self, set_state)),
+        ("cwnd_event", offset_of!(Self, cwnd_event)),
+        ("in_ack_event", offset_of!(Self, in_ack_event)),
+        ("pkts_acked", offset_of!(Self, pkts_acked)),
+        ("undo_cwnd", offset_of!(Self, undo_cwnd)),
+        ("min_tso_segs", offset_of!(Self, min_tso_segs)),
+        ("sndbuf_expand", offset_of!(Self, sndbuf_expand)),
+    ];
+}
+
 const _: () = {
+    assert!(size_of::<CongestionOps>() == 120);
     assert!(size_of::<Trace>() == 72);
     assert!(size_of::<Sample>() == 320);
     assert!(size_of::<RecordConfig>() == 56);

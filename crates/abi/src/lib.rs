@@ -1,15 +1,15 @@
-//! What the BPF programs and user space agree on: the registry of algorithms, the structs of
-//! `bpf/include/ccactl_abi.h` and the BPF objects compiled at build time.
+//! What the BPF programs and user space agree on: the structs of `bpf/include/ccactl_abi.h`, the BPF objects compiled at
+//! build time, and what those of the algorithms say about themselves.
 //!
 //! Nothing here talks to the kernel, so every other crate may depend on it.
 
-pub mod algorithms;
+pub mod about;
 pub mod exit;
 pub mod layout;
 pub mod native;
 pub mod objects;
 pub mod registry;
-mod tunable;
 
-pub use algorithms::ALGORITHMS;
-pub use registry::{Algorithm, Family, TraceValue, Tunable, TunableError};
+pub use about::AboutError;
+pub use objects::ALGORITHMS;
+pub use registry::{Algorithm, Elf, Family, TraceValue, Tunable, TunableError};

@@ -1,17 +1,18 @@
 //! BPF objects, compiled by clang in `build.rs` and embedded so that `ccactl` is a single file.
 
+use crate::about;
+use crate::registry::Algorithm;
+use std::sync::LazyLock;
+
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 include!(concat!(env!("OUT_DIR"), "/test_macro.rs"));
 
-/// ELF bytes of an algorithm's BPF object.
-///
-/// `source` is the file name under `bpf/cc/` without `.bpf.c` ([`crate::Algorithm::name`]).
-#[must_use]
-pub fn algorithm(source: &str) -> Option<&'static [u8]> {
-    ALGORITHM_OBJECTS.iter().find(|(name, _)| *name == source).map(|(_, bytes)| *bytes)
-}
-
-/// File stems found under `bpf/cc/` when this crate was built.
-pub fn algorithm_sources() -> impl Iterator<Item = &'static str> {
-    ALGORITHM_OBJECTS.iter().map(|(name, _)| *name)
-}
+/// Every algorithm of `bpf/cc/`, by family and name: the order in which lists show them.
+pub static ALGORITHMS: LazyLock<Vec<Algorithm>> = LazyLock::new(|| {
+    let read = |(file, elf): &(&str, &'static [u8])| {
+        about::read(elf).unwrap_or_else(|error| panic!("bpf/cc/{file}.bpf.c, checked when it was built: {error}"))
+    };
+    let mut all: Vec<Algorithm> = ALGORITHM_OBJECTS.iter().map(read).collect();
+    all.sort_by_key(|algorithm| (algorithm.family, algorithm.name));
+    all
+});

@@ -1,9 +1,10 @@
-//! Types of the registry. The rows are in [`crate::algorithms`].
+//! What is known of an algorithm. All of it stands in its C file; [`crate::about`] reads it from the object.
 
 use serde::Serialize;
+use std::fmt;
 
 /// What an algorithm takes as its congestion signal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Family {
     /// Packet loss.
@@ -16,6 +17,23 @@ pub enum Family {
     Model,
     /// Explicit congestion notification.
     Ecn,
+}
+
+impl Family {
+    /// In the order in which lists show them.
+    pub const ALL: [Family; 5] = [Self::Loss, Self::Delay, Self::Hybrid, Self::Model, Self::Ecn];
+
+    /// As files name it.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Loss => "loss",
+            Self::Delay => "delay",
+            Self::Hybrid => "hybrid",
+            Self::Model => "model",
+            Self::Ecn => "ecn",
+        }
+    }
 }
 
 /// A parameter that the user may set before the load: a `const volatile` of the BPF object.
@@ -106,7 +124,7 @@ pub struct TraceValue {
     pub doc: &'static str,
 }
 
-/// One row of the registry.
+/// An algorithm. Its texts are those of its object, which stays for as long as the process lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Algorithm {
     /// User-facing name; also the file stem under `bpf/cc/`.
@@ -121,6 +139,8 @@ pub struct Algorithm {
     pub reference: &'static str,
     /// Members of `struct tcp_congestion_ops` that the object fills.
     pub hooks: &'static [&'static str],
+    /// Whether its connections ask for ECN in the SYN.
+    pub negotiates_ecn: bool,
     /// Parameters in the order in which they are shown.
     pub tunables: &'static [Tunable],
     /// Names of the values of `cca_trace.mode`, by index.
@@ -131,16 +151,29 @@ pub struct Algorithm {
     pub v1: Option<TraceValue>,
     /// Colour in every figure, from a colour-blind-safe set.
     pub color: &'static str,
+    /// The compiled BPF object.
+    #[serde(skip)]
+    pub elf: Elf,
+}
+
+/// The bytes of an object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Elf(pub &'static [u8]);
+
+impl fmt::Debug for Elf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes", self.0.len())
+    }
 }
 
 impl Algorithm {
-    /// Looks a row up by its user-facing name.
+    /// Looks one of [`crate::ALGORITHMS`] up by its user-facing name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<&'static Algorithm> {
         crate::ALGORITHMS.iter().find(|a| a.name == name)
     }
 
-    /// Looks a row up by its kernel name (the default one, not an `--as` name).
+    /// The same by its kernel name (the default one, not an `--as` name).
     #[must_use]
     pub fn by_kernel_name(name: &str) -> Option<&'static Algorithm> {
         crate::ALGORITHMS.iter().find(|a| a.kernel_name == name)
@@ -153,12 +186,9 @@ impl Algorithm {
     }
 
     /// The compiled BPF object.
-    ///
-    /// # Panics
-    /// When the row has no file; the test `files_equal_rows` keeps that from happening.
     #[must_use]
     pub fn object(&self) -> &'static [u8] {
-        crate::objects::algorithm(self.name).expect("every row has a file under bpf/cc/")
+        self.elf.0
     }
 }
 

@@ -8,7 +8,7 @@ use ccactl_abi::layout::{
     EVENT_ALGORITHM, EVENT_CA_STATE, EVENT_CLOSE, EVENT_OPEN, EVENT_RTO, EVENT_SAMPLE, FLAG_APP_LIMITED,
     FLAG_CWND_LIMITED, FLAG_TRACE, INFINITE_SSTHRESH, Sample, Trace, UNBOUNDED_U32, UNBOUNDED_U64, name_bytes,
 };
-use ccactl_abi::{Algorithm, Family, TraceValue};
+use ccactl_abi::{Algorithm, Elf, Family, TraceValue};
 use ccactl_collector::schema::{Context, batch, schema};
 use ccactl_collector::{Clock, KnownAlgorithm};
 use std::collections::BTreeMap;
@@ -26,6 +26,8 @@ static TOY: Algorithm = Algorithm {
     v0: Some(TraceValue { name: "origin_pkts", doc: "" }),
     v1: None,
     color: "#000000",
+    negotiates_ecn: false,
+    elf: Elf(&[]),
 };
 
 const CLOCK: Clock = Clock { monotonic_ns: 1_000_000, unix_ns: 1_700_000_000_000_000_000 };

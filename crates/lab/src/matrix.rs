@@ -65,7 +65,7 @@ fn task() -> Task {
         limit_s: COMMAND_LIMIT_S,
     };
     let mut task = Task { files: Vec::new(), commands: vec![command(&["probe", "--json"])] };
-    for Algorithm { name, .. } in ALGORITHMS {
+    for Algorithm { name, .. } in ALGORITHMS.iter() {
         let path = format!("job/{name}.toml");
         let (scenario, output) = (format!("/{path}"), format!("/results/{name}"));
         task.commands.push(command(&["bench", &scenario, "--output", &output, "--attempts", "1"]));

@@ -63,7 +63,7 @@ impl Loader {
         policy.canary_name = name;
         policy.canary_share = canary_share;
         policy.canary_unix_ns = since;
-        policy.flags |= if self.wants_ecn(&choice)? { POLICY_CANARY_ECN } else { 0 };
+        policy.flags |= if self.wants_ecn(&choice) { POLICY_CANARY_ECN } else { 0 };
         policy.flags |= if request.load.enforce { POLICY_ENFORCE } else { 0 };
 
         let outcome = self.outcome(&choice, &target, &policy);
@@ -144,7 +144,7 @@ impl Canary<'_> {
             ..without_canary(&self.policy)
         };
         policy.flags &= !POLICY_ECN;
-        policy.flags |= if loader.wants_ecn(&self.choice)? { POLICY_ECN } else { 0 };
+        policy.flags |= if loader.wants_ecn(&self.choice) { POLICY_ECN } else { 0 };
         loader.remember(target.id, Some(&without_canary(&target.before)))?;
         fault::point("history");
         let outcome = loader.outcome(&self.choice, &target, &policy);

@@ -8,7 +8,6 @@ use crate::loader::Loader;
 use crate::migrate::{Migrator, Pass, Scope};
 use crate::names;
 use crate::netns::Namespaces;
-use crate::object;
 use crate::policy::Policies;
 use crate::request::Choice;
 use crate::time::unix_ns;
@@ -43,7 +42,7 @@ pub(crate) struct Reconciled {
 impl Loader {
     /// A policy for new sockets, made now.
     pub(crate) fn policy_for(&self, choice: &Choice, enforce: bool, cgroup: &Path) -> Result<Policy> {
-        let mut flags = if self.wants_ecn(choice)? { POLICY_ECN } else { 0 };
+        let mut flags = if self.wants_ecn(choice) { POLICY_ECN } else { 0 };
         if enforce {
             flags |= POLICY_ENFORCE;
         }
@@ -57,10 +56,10 @@ impl Loader {
     }
 
     /// Whether an algorithm negotiates ECN.
-    pub(crate) fn wants_ecn(&self, choice: &Choice) -> Result<bool> {
+    pub(crate) fn wants_ecn(&self, choice: &Choice) -> bool {
         match choice {
-            Choice::Native { kernel_name } => Ok(names::native_negotiates_ecn(kernel_name)),
-            Choice::Registry { algorithm, .. } => object::negotiates_ecn(algorithm),
+            Choice::Native { kernel_name } => names::native_negotiates_ecn(kernel_name),
+            Choice::Registry { algorithm, .. } => algorithm.negotiates_ecn,
         }
     }
 

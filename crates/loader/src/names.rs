@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn no_registry_row_has_a_native_or_overlong_kernel_name() {
-        for algorithm in ALGORITHMS {
+        for algorithm in ALGORITHMS.iter() {
             assert_eq!(kernel_name(algorithm.kernel_name, algorithm).unwrap(), algorithm.kernel_name);
         }
     }

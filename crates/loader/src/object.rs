@@ -12,8 +12,6 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::ptr;
 
-/// `TCP_CONG_NEEDS_ECN` of include/net/tcp.h.
-const NEEDS_ECN: u32 = 2;
 const TRACE_MAP: &str = "cca_trace_map";
 
 /// What to change in an algorithm's object before it is loaded.
@@ -69,14 +67,6 @@ pub(crate) fn filled_members(object: &Object, kernel_btf: &Path) -> Vec<String> 
         Some(ops.get(index as usize)?.name?.to_string_lossy().into_owned())
     };
     object.progs().filter(|program| program.prog_type() == ProgramType::StructOps).filter_map(member).collect()
-}
-
-/// Whether the algorithm negotiates ECN, from the flags in its ops table.
-pub(crate) fn negotiates_ecn(algorithm: &'static Algorithm) -> Result<bool> {
-    let mut object = open(algorithm.name, algorithm.object())?;
-    let flags = ops_member(&mut object, algorithm.name, "flags", size_of::<u32>())?;
-    let flags = u32::from_ne_bytes(flags.try_into().expect("four bytes"));
-    Ok(flags & NEEDS_ECN != 0)
 }
 
 /// Opens an embedded object.
@@ -211,7 +201,6 @@ pub(crate) fn keep_private(object: &mut OpenObject, map: &str) -> Result<()> {
 mod tests {
     use super::*;
     use ccactl_abi::ALGORITHMS;
-    use ccactl_abi::registry::Family;
 
     /// What the variable would be in the kernel.
     fn stored(object: &mut OpenObject, variable: &str) -> Vec<u8> {
@@ -222,7 +211,7 @@ mod tests {
 
     #[test]
     fn every_tunable_of_the_registry_is_a_variable_with_the_default_and_takes_its_extremes() {
-        for algorithm in ALGORITHMS {
+        for algorithm in ALGORITHMS.iter() {
             let mut object = open(algorithm.name, algorithm.object()).unwrap();
             for tunable in algorithm.tunables {
                 let low_bytes = |raw: i64, size: usize| raw.to_le_bytes()[..size].to_vec();
@@ -254,13 +243,5 @@ mod tests {
         set_name(&mut object, "bbr", "x").unwrap();
         let name = ops_member(&mut object, "bbr", "name", NAME_LEN).unwrap();
         assert_eq!(name, b"x\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
-    }
-
-    #[test]
-    fn exactly_the_ecn_family_negotiates_ecn() {
-        for algorithm in ALGORITHMS {
-            let expected = algorithm.family == Family::Ecn;
-            assert_eq!(negotiates_ecn(algorithm).unwrap(), expected, "{}", algorithm.name);
-        }
     }
 }

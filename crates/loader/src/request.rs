@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn every_row_fits_into_the_record_of_a_load() {
-        for algorithm in ALGORITHMS {
+        for algorithm in ALGORITHMS.iter() {
             assert!(algorithm.tunables.len() <= MAX_TUNABLES, "{}", algorithm.name);
             assert!(algorithm.name.len() < TUNABLE_NAME_LEN, "{}", algorithm.name);
             for tunable in algorithm.tunables {

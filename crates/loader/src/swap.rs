@@ -230,7 +230,7 @@ impl Loader {
             let name = kernel_name(choice);
             let live_name = if name == before.kernel_name { [0; NAME_LEN] } else { name };
             let enforce = if request.load.enforce { POLICY_ENFORCE } else { 0 };
-            let ecn = if self.wants_ecn(choice)? { POLICY_LIVE_ECN } else { 0 };
+            let ecn = if self.wants_ecn(choice) { POLICY_LIVE_ECN } else { 0 };
             return Ok(Policy { live_name, flags: before.flags | enforce | ecn, ..before });
         }
         let policy = self.policy_for(choice, request.load.enforce, &target.path)?;

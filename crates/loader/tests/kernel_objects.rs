@@ -51,7 +51,7 @@ fn an_object_without_a_mistake_is_taken_and_leaves_nothing() {
 #[test]
 fn every_object_of_the_registry_passes_as_one_that_is_not() {
     let Some(host) = Host::new() else { return };
-    for algorithm in ALGORITHMS {
+    for algorithm in ALGORITHMS.iter() {
         let name = host.loader.probe_object(algorithm.name, algorithm.object()).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(name, algorithm.kernel_name);
     }

@@ -167,7 +167,7 @@ fn stretch_acks_do_not_stop_a_flow(name: &str) {
 
 #[test]
 fn the_native_build_has_the_registrys_names_hooks_and_tunables() {
-    for row in ALGORITHMS {
+    for row in ALGORITHMS.iter() {
         for checked in [false, true] {
             let unit = Unit::by_name(row.name, checked).expect("a row has a file");
             assert_eq!(unit.kernel_name(), row.kernel_name);

@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn every_algorithm_of_the_registry_has_an_invariant_and_no_other_has() {
-        for algorithm in ccactl_abi::ALGORITHMS {
+        for algorithm in ccactl_abi::ALGORITHMS.iter() {
             assert!(ROWS.iter().any(|row| row.algorithm == algorithm.name), "{} has none", algorithm.name);
         }
         for row in ROWS {
