@@ -1,8 +1,10 @@
 //! Compiles every BPF source of `bpf/` with clang and writes the table that embeds the objects.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::{env, fs};
+
+#[path = "src/compile.rs"]
+mod compile;
 
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
@@ -36,6 +38,12 @@ fn main() {
         let object = compile(&bpf.join(file));
         table += &format!("/// {doc}\npub static {name}: &[u8] = include_bytes!({object:?});\n");
     }
+    table += &headers_table(&bpf, &libbpf_headers);
+    table += "/// Sources to begin an algorithm of one's own with, by file stem.\npub static TEMPLATES: &[(&str, &str)] = &[\n";
+    for name in ["reno", "cubic", "vegas", "bbr"] {
+        table += &format!("    ({name:?}, include_str!({:?})),\n", bpf.join(format!("cc/{name}.bpf.c")));
+    }
+    table += "];\n";
     fs::write(out.join("objects.rs"), table).expect("OUT_DIR is writable");
     fs::write(out.join("test_macro.rs"), test_macro(&algorithms)).expect("OUT_DIR is writable");
 }
@@ -73,24 +81,34 @@ fn write_libbpf_headers(out: &Path) -> PathBuf {
 }
 
 fn compile_bpf(source: &Path, bpf: &Path, libbpf_headers: &Path, out: &Path) -> PathBuf {
-    let clang = env::var("CLANG").unwrap_or_else(|_| "clang".to_owned());
     let object = out.join(format!("{}.bpf.o", stem(source)));
-    // -mcpu=v3: understood by every clang since 9 and every kernel since 5.1; v4 would need kernel 6.6.
-    let status = Command::new(&clang)
-        .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-std=gnu11", "-Wall", "-Wextra", "-Werror"])
-        .args(["-Wno-unused-parameter", "-Wno-missing-declarations", "-fno-stack-protector"])
-        .arg("-I")
-        .arg(bpf.join("include"))
-        .arg("-I")
-        .arg(libbpf_headers)
-        .arg("-c")
-        .arg(source)
-        .arg("-o")
-        .arg(&object)
-        .status()
-        .unwrap_or_else(|error| panic!("cannot run {clang}: {error}; `cargo xtask setup` installs it"));
-    assert!(status.success(), "{clang} failed on {}", source.display());
-    // DWARF is of no use to the loader; BTF (.BTF, .BTF.ext) stays. Without llvm-strip the object is only larger.
-    let _ = Command::new("llvm-strip").arg("-g").arg(&object).status();
+    let includes = [&*bpf.join("include"), libbpf_headers];
+    let said = compile::run_clang(&["-Werror", "-c"], source, &includes, &object)
+        .unwrap_or_else(|error| panic!("cannot run clang: {error}; `cargo xtask setup` installs it"));
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    compile::strip(&object);
     object
+}
+
+/// The headers that a file outside of this tree is compiled with: ours, and those of libbpf that they include.
+fn headers_table(bpf: &Path, libbpf_headers: &Path) -> String {
+    let is_header = |path: &PathBuf| path.is_file() && path.extension().is_some_and(|extension| extension == "h");
+    let in_folder = |folder: &Path| {
+        let entries =
+            fs::read_dir(folder).expect("a folder of headers").map(|entry| entry.expect("it is readable").path());
+        let mut found: Vec<PathBuf> = entries.filter(is_header).collect();
+        found.sort();
+        found
+    };
+    let libbpf = ["bpf_helpers.h", "bpf_helper_defs.h", "bpf_tracing.h", "bpf_core_read.h", "bpf_endian.h"];
+    let libbpf = libbpf.map(|name| (format!("bpf/{name}"), libbpf_headers.join("bpf").join(name)));
+    let ours = in_folder(&bpf.join("include"))
+        .into_iter()
+        .map(|path| (path.file_name().expect("a file").to_string_lossy().into_owned(), path));
+    let mut table =
+        String::from("/// Headers by the name that `#include` has.\npub static HEADERS: &[(&str, &str)] = &[\n");
+    for (name, path) in ours.chain(libbpf) {
+        table += &format!("    ({name:?}, include_str!({path:?})),\n");
+    }
+    table + "];\n"
 }

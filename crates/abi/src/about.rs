@@ -24,7 +24,9 @@ pub enum AboutError {
     #[error("it says nothing about itself: expected CC_ALGORITHM(name, family, summary, reference) of cc.bpf.h")]
     Silent,
     /// Made with the headers of another ccactl.
-    #[error("its headers have contract {found}, this ccactl has {CONTRACT}: compile it again with the headers of this ccactl")]
+    #[error(
+        "its headers have contract {found}, this ccactl has {CONTRACT}: compile it again with the headers of this ccactl"
+    )]
     Contract {
         /// What the object says.
         found: String,
@@ -119,7 +121,13 @@ impl About {
                     let level = level.parse().unwrap_or(u32::MAX);
                     about.tunables.push(TunableLine { level, kind, name, scale, min, max, unit, doc, source });
                 }
-                _ => return Err(bad("the line", line, "one that a macro of cc_about.bpf.h makes, without tabs in texts")),
+                _ => {
+                    return Err(bad(
+                        "the line",
+                        line,
+                        "one that a macro of cc_about.bpf.h makes, without tabs in texts",
+                    ));
+                }
             }
         }
         let contract = contract.ok_or(AboutError::Silent)?;
@@ -191,14 +199,19 @@ impl TunableLine {
             other => return Err(bad(what("the scale"), other, "1 or 1000")),
         };
         let (min_raw, max_raw) = (number("the smallest value", self.min)?, number("the largest value", self.max)?);
-        let (size, is_signed) = kind(self.kind).ok_or_else(|| bad(what("the type"), self.kind, "u8 to u64, s8 to s64"))?;
+        let (size, is_signed) =
+            kind(self.kind).ok_or_else(|| bad(what("the type"), self.kind, "u8 to u64, s8 to s64"))?;
         let default_raw = initial_value(file, self.name, size, is_signed)
             .ok_or_else(|| bad(what("the variable"), self.name, "a const volatile that is not optimised away"))?;
         let bits = 8 * size - usize::from(is_signed);
         let most = i64::try_from((1_u128 << bits) - 1).unwrap_or(i64::MAX);
         let least = if is_signed { -most - 1 } else { 0 };
         if min_raw < least || max_raw > most {
-            return Err(bad(what("its range"), format!("{min_raw} to {max_raw}"), format!("what a {} holds", self.kind)));
+            return Err(bad(
+                what("its range"),
+                format!("{min_raw} to {max_raw}"),
+                format!("what a {} holds", self.kind),
+            ));
         }
         if min_raw >= max_raw || !(min_raw..=max_raw).contains(&default_raw) {
             let expected = "a range with the default in it";
@@ -282,7 +295,8 @@ struct Ops {
 
 impl Ops {
     fn of(file: &ElfFile64<'static>) -> Result<Self> {
-        let section = file.section_by_name(OPS_SECTION).ok_or(AboutError::Missing("table of callbacks: CC_OPS(name)"))?;
+        let section =
+            file.section_by_name(OPS_SECTION).ok_or(AboutError::Missing("table of callbacks: CC_OPS(name)"))?;
         let bytes = section.data().map_err(|e| AboutError::NotAnObject(e.to_string()))?;
         match bytes.len().cmp(&size_of::<CongestionOps>()) {
             std::cmp::Ordering::Less => return Err(AboutError::Missing("whole table of callbacks: CC_OPS(name)")),
@@ -313,9 +327,8 @@ impl Ops {
 }
 
 /// For files that choose none: of Paul Tol's qualitative schemes, which the common kinds of colour blindness tell apart.
-const COLORS: [&str; 10] = [
-    "#0077BB", "#33BBEE", "#009988", "#EE7733", "#CC3311", "#EE3377", "#882255", "#44AA99", "#999933", "#AA4499",
-];
+const COLORS: [&str; 10] =
+    ["#0077BB", "#33BBEE", "#009988", "#EE7733", "#CC3311", "#EE3377", "#882255", "#44AA99", "#999933", "#AA4499"];
 
 /// The same name has the same colour in every figure (FNV-1a).
 fn color_of(name: &str) -> &'static str {

@@ -4,6 +4,7 @@
 //! Nothing here talks to the kernel, so every other crate may depend on it.
 
 pub mod about;
+pub mod compile;
 pub mod exit;
 pub mod layout;
 pub mod native;

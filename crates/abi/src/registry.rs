@@ -1,7 +1,11 @@
 //! What is known of an algorithm. All of it stands in its C file; [`crate::about`] reads it from the object.
 
+use crate::about::AboutError;
 use serde::Serialize;
+use siphasher::sip::SipHasher13;
 use std::fmt;
+use std::hash::Hasher;
+use std::sync::{Mutex, PoisonError};
 
 /// What an algorithm takes as its congestion signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -156,6 +160,9 @@ pub struct Algorithm {
     pub elf: Elf,
 }
 
+/// Those of objects from elsewhere.
+static READ: Mutex<Vec<&'static Algorithm>> = Mutex::new(Vec::new());
+
 /// The bytes of an object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Elf(pub &'static [u8]);
@@ -177,6 +184,42 @@ impl Algorithm {
     #[must_use]
     pub fn by_kernel_name(name: &str) -> Option<&'static Algorithm> {
         crate::ALGORITHMS.iter().find(|a| a.kernel_name == name)
+    }
+
+    /// What an object from elsewhere says about itself. It stays in memory as long as the process lives, once.
+    ///
+    /// # Errors
+    /// [`AboutError`].
+    pub fn of_object(elf: Vec<u8>) -> Result<&'static Algorithm, AboutError> {
+        let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = crate::ALGORITHMS.iter().chain(read.iter().copied()).find(|known| known.object() == elf);
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let algorithm: &'static Algorithm = Box::leak(Box::new(crate::about::read(elf.leak())?));
+        read.push(algorithm);
+        Ok(algorithm)
+    }
+
+    /// The algorithm with this [`Algorithm::hash`], built in or read before.
+    #[must_use]
+    pub fn by_hash(hash: u64) -> Option<&'static Algorithm> {
+        let read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+        crate::ALGORITHMS.iter().chain(read.iter().copied()).find(|known| known.hash() == hash)
+    }
+
+    /// Whether ccactl has this very object built in.
+    #[must_use]
+    pub fn is_built_in(&self) -> bool {
+        Self::by_name(self.name).is_some_and(|built_in| built_in.object() == self.object())
+    }
+
+    /// Names its code: stable over releases of Rust and of ccactl (SipHash-1-3 of the object).
+    #[must_use]
+    pub fn hash(&self) -> u64 {
+        let mut hasher = SipHasher13::new();
+        hasher.write(self.object());
+        hasher.finish()
     }
 
     /// Looks a tunable up by name.

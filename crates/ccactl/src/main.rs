@@ -43,6 +43,10 @@ enum Command {
     Diff(commands::diff::Args),
     /// Say for each algorithm, or for an object file, whether this kernel loads it, or why not
     Probe(commands::probe::Args),
+    /// Begin an algorithm of your own: a C file that loads as it is
+    New(commands::new::Args),
+    /// Put a C file in force in a cgroup, again each time that it is saved
+    Dev(commands::dev::Args),
     /// Record the sockets of a cgroup, namespace or port
     Record(commands::record::Args),
     /// Make a Parquet file of the stream that a killed recording left
@@ -101,6 +105,8 @@ fn main() -> ExitCode {
         Command::Apply(args) => commands::apply::run(args),
         Command::Diff(args) => commands::diff::run(args),
         Command::Probe(args) => commands::probe::run(args),
+        Command::New(args) => commands::new::run(args),
+        Command::Dev(args) => commands::dev::run(args),
         Command::Record(args) => commands::record::run(args),
         Command::Recover(args) => commands::recover::run(args),
         Command::Exporter(args) => commands::exporter::run(args),

@@ -44,6 +44,7 @@ fn observed(file: &PolicyFile, mount: &Mount) -> Observed {
         cgroup: Some(cgroup),
         cgroup_id: id as u64,
         algorithm: "cubic".to_owned(),
+        known: None,
         kernel_name: name,
         tunables: Vec::new(),
         attached_since: "2026-11-21T15:00:00Z".to_owned(),

@@ -88,6 +88,7 @@ impl Host {
             cgroup,
             cgroup_id: self.observed.policies.len() as u64 + 100,
             algorithm: choice.algorithm_name(),
+            known: None,
             kernel_name: choice.kernel_name().to_owned(),
             tunables: tunables.into_iter().map(|(tunable, raw)| TunableSetting { tunable, raw }).collect(),
             attached_since: "2026-11-21T15:00:00Z".to_owned(),

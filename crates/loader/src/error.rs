@@ -1,6 +1,6 @@
 //! What can go wrong, each with the object, what was expected and what to do.
 
-use ccactl_abi::{Tunable, TunableError, exit};
+use ccactl_abi::{AboutError, Tunable, TunableError, exit};
 use ccactl_host::lock;
 use std::io;
 use std::path::PathBuf;
@@ -29,6 +29,12 @@ pub enum NameProblem {
 pub enum Error {
     #[error("unknown algorithm '{}'{}; `ccactl list` shows all of them", name.escape_debug(), nearest_hint(nearest))]
     UnknownAlgorithm { name: String, nearest: Vec<String> },
+    #[error("{}: {cause}", path.display())]
+    NotAnAlgorithm { path: PathBuf, cause: AboutError },
+    #[error("{} does not compile:\n{said}", path.display())]
+    Compile { path: PathBuf, said: String },
+    #[error("cannot run clang, which compiles a .bpf.c: install clang 14 or later, set CLANG, or give a .bpf.o")]
+    NoClang { source: io::Error },
     #[error("the kernel has no algorithm '{name}' and no module tcp_{name}; it has {available}")]
     UnknownNative { name: String, available: String },
     #[error(
@@ -147,6 +153,8 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::UnknownAlgorithm { .. }
+            | Self::NotAnAlgorithm { .. }
+            | Self::Compile { .. }
             | Self::UnknownNative { .. }
             | Self::NativeNotByBpf { .. }
             | Self::NativeTakesNo { .. }
@@ -186,7 +194,9 @@ impl Error {
             Self::Lock(lock::Error::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {
                 exit::PERMISSION
             }
-            Self::Bpf { .. } | Self::Io { .. } | Self::Lock(_) | Self::CanaryGone { .. } => exit::FAILURE,
+            Self::Bpf { .. } | Self::Io { .. } | Self::NoClang { .. } | Self::Lock(_) | Self::CanaryGone { .. } => {
+                exit::FAILURE
+            }
         }
     }
 

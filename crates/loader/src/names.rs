@@ -1,10 +1,14 @@
 //! Names of algorithms: the kernel's own, the registry's, and what the user may have meant.
 
 use crate::error::{Error, NameProblem, Result};
+use crate::source;
 use ccactl_abi::layout::NAME_LEN;
 use ccactl_abi::{ALGORITHMS, Algorithm, native};
 use std::fs;
+use std::path::Path;
 
+/// Before the hash of an object that this process has read.
+const OBJECT: &str = "object:";
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// Whether the kernel's own algorithm `name` needs ECN on its connections.
@@ -43,13 +47,26 @@ pub(crate) fn kernel_name(name: &str, of: &Algorithm) -> Result<String> {
     }
 }
 
-/// The row of the registry with this name.
+/// What stands for this very code, where its name may stand for other code: for requests that this process makes of what
+/// it has found.
+pub(crate) fn exact(algorithm: &Algorithm) -> String {
+    if algorithm.is_built_in() { algorithm.name.to_owned() } else { format!("{OBJECT}{:016x}", algorithm.hash()) }
+}
+
+/// The algorithm with this name, or of this file (`.bpf.c`, `.bpf.o`).
 ///
 /// # Errors
-/// [`Error::UnknownAlgorithm`] with the nearest names.
+/// [`Error::UnknownAlgorithm`] with the nearest names; of a file those of reading and compiling it.
 pub fn pick_algorithm(name: &str) -> Result<&'static Algorithm> {
     if let Some(algorithm) = Algorithm::by_name(name) {
         return Ok(algorithm);
+    }
+    if source::is_file(name) {
+        return source::algorithm(Path::new(name));
+    }
+    if let Some(algorithm) = name.strip_prefix(OBJECT).and_then(|hash| u64::from_str_radix(hash, 16).ok()) {
+        let known = Algorithm::by_hash(algorithm);
+        return known.ok_or_else(|| Error::UnknownAlgorithm { name: name.to_owned(), nearest: Vec::new() });
     }
     let mut nearest = nearest(name, ALGORITHMS.iter().map(|algorithm| algorithm.name));
     // Those who type the kernel name, or the name of a native algorithm, get exactly the one that they mean.

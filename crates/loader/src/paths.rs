@@ -66,6 +66,14 @@ impl Paths {
         self.algorithms().join(kernel_name)
     }
 
+    pub(crate) fn objects(&self) -> PathBuf {
+        self.bpffs.join("objects")
+    }
+
+    pub(crate) fn object(&self, hash: u64) -> PathBuf {
+        self.objects().join(format!("{hash:016x}"))
+    }
+
     pub(crate) fn cgroups(&self) -> PathBuf {
         self.bpffs.join("cgroups")
     }

@@ -10,6 +10,7 @@ use crate::loader::Loader;
 use crate::migrate::{Migrator, Scope};
 use crate::netns::Namespaces;
 use crate::policy::{self, Policies};
+use crate::stored;
 use crate::struct_ops;
 use ccactl_abi::layout::{
     NAME_LEN, POLICY_CANARY_ECN, POLICY_LEAVING, POLICY_MOVING, Policy, SOCKET_MARKED, Socket, name_str,
@@ -107,6 +108,11 @@ impl Loader {
         if !self.paths.bpffs.exists() {
             return Ok(());
         }
+        self.collect_policies(lock)?;
+        stored::retain(&self.paths)
+    }
+
+    fn collect_policies(&self, lock: &Change) -> Result<()> {
         let policies = Policies::all(&self.paths)?;
         lease::retain(&self.paths, |id| {
             policies.iter().any(|(used, policy)| *used == id && policy.canary_name[0] != 0)

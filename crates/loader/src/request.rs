@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// One `load`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadRequest {
-    /// `NAME` of the registry, or `native:NAME` for the kernel's own algorithm.
+    /// `NAME`, a file (`.bpf.c`, `.bpf.o`), or `native:NAME` for the kernel's own algorithm.
     pub algorithm: String,
     /// cgroup, relative to the cgroup2 mount or absolute below it.
     pub cgroup: PathBuf,
@@ -116,6 +116,8 @@ impl Choice {
         let algorithm = names::pick_algorithm(algorithm)?;
         let kernel_name = match as_name {
             Some(name) => names::kernel_name(name, algorithm)?,
+            // That of a file may be anything.
+            None if !algorithm.is_built_in() => names::kernel_name(algorithm.kernel_name, algorithm)?,
             None => algorithm.kernel_name.to_owned(),
         };
         Ok(Self::Registry { algorithm, kernel_name, tunables: parse_tunables(algorithm, set)? })

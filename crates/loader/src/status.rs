@@ -7,6 +7,7 @@ use crate::lease;
 use crate::loader::Loader;
 use crate::names;
 use crate::policy::{self, Policies};
+use crate::stored;
 use crate::struct_ops;
 use crate::time::rfc3339;
 use ccactl_abi::layout::{CANARY_ALL, Loaded, POLICY_ENFORCE, POLICY_LEAVING, POLICY_MOVING, Policy, name_str};
@@ -66,9 +67,11 @@ pub struct PolicyStatus {
     pub cgroup_id: u64,
     /// As the user writes it: `f-bbrv2`, `native:cubic`.
     pub algorithm: String,
+    /// What it is, when it is not the kernel's own.
+    pub known: Option<&'static Algorithm>,
     /// As sockets show it.
     pub kernel_name: String,
-    /// All tunables with the values in force, in the order of the registry.
+    /// All tunables with the values in force, in the order of the file.
     pub tunables: Vec<TunableSetting>,
     /// Since when, RFC 3339 in UTC.
     pub attached_since: String,
@@ -102,7 +105,7 @@ impl Loader {
         let mut registered = Vec::new();
         for kernel_name in bpffs::names(&self.paths.algorithms())? {
             let Some(loaded) = struct_ops::read(&self.paths, &kernel_name)? else { continue };
-            let Some(algorithm) = Algorithm::by_name(name_str(&loaded.algorithm)) else { continue };
+            let Some(algorithm) = stored::algorithm_of(&self.paths, &loaded) else { continue };
             registered.push(RegisteredAlgorithm {
                 kernel_name,
                 algorithm,
@@ -149,7 +152,7 @@ impl Loader {
         let kernel_name = name_str(&policy.kernel_name).to_owned();
         let loaded = struct_ops::read(&self.paths, &kernel_name)?;
         let row = match &loaded {
-            Some(loaded) => Algorithm::by_name(name_str(&loaded.algorithm)),
+            Some(loaded) => stored::algorithm_of(&self.paths, loaded),
             None => Algorithm::by_kernel_name(&kernel_name),
         };
         // Without its pins, ours looks like one of the kernel's own that the kernel does not have.
@@ -191,6 +194,7 @@ impl Loader {
             cgroup: life.path().map(Path::to_owned),
             cgroup_id: id,
             algorithm,
+            known: row,
             kernel_name,
             tunables,
             attached_since,
@@ -204,7 +208,7 @@ impl Loader {
 
 /// All tunables of a row, those that were not set at load with their defaults.
 fn settings(row: &'static Algorithm, loaded: Option<&Loaded>) -> Vec<TunableSetting> {
-    let set = loaded.map(struct_ops::tunables).unwrap_or_default();
+    let set = loaded.map(|loaded| struct_ops::tunables(row, loaded)).unwrap_or_default();
     let value_of = |tunable: &Tunable| {
         set.iter().find(|(other, _)| other.name == tunable.name).map_or(tunable.default_raw, |(_, raw)| *raw)
     };

@@ -12,14 +12,13 @@ use crate::object::{self, Settings};
 use crate::paths::Paths;
 use crate::preflight::Kernel;
 use crate::registration;
+use crate::stored;
 use crate::time::unix_ns;
 use bytemuck::Zeroable;
 use ccactl_abi::layout::{Loaded, TunableValue, name_bytes, name_str};
 use ccactl_abi::{Algorithm, Tunable};
 use ccactl_host::lock;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapInfo, MapMut, MapType, Object};
-use siphasher::sip::SipHasher13;
-use std::hash::Hasher;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -65,6 +64,12 @@ fn read_record(path: &Path) -> Result<Option<Loaded>> {
     Ok(bytes.and_then(|bytes| bytemuck::try_pod_read_unaligned(&bytes).ok()))
 }
 
+/// The records under a name, whichever is true.
+pub(crate) fn records(paths: &Paths, kernel_name: &str) -> Result<impl Iterator<Item = Loaded>> {
+    let record = read_record(&loaded_path(paths, kernel_name))?;
+    Ok(record.into_iter().chain(read_record(&replacing_path(paths, kernel_name))?))
+}
+
 /// What [`ensure`] found and did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Registered {
@@ -92,7 +97,7 @@ pub(crate) fn ensure(paths: &Paths, kernel: Kernel, wanted: &Wanted<'_>, may_rep
         Some(loaded) => {
             let kernel_name = name.to_owned();
             let asked = describe_settings(wanted.algorithm.name, &explicit(wanted.tunables));
-            let loaded = describe(&loaded);
+            let loaded = describe(paths, &loaded);
             return Err(if loaded == asked {
                 Error::OtherCode { kernel_name, algorithm: wanted.algorithm.name }
             } else {
@@ -115,6 +120,7 @@ fn register(paths: &Paths, kernel: Kernel, wanted: &Wanted<'_>) -> Result<()> {
     let (mut table, map_id) = table(&mut object, name)?;
     let folder = paths.algorithm(name);
     lock::ensure_private(&folder)?;
+    stored::keep(paths, wanted.algorithm)?;
     pin_record(&record(wanted, map_id), &loaded_path(paths, name))?;
     registration::attach(kernel, &mut table, name, &folder)
 }
@@ -127,6 +133,7 @@ fn replace(paths: &Paths, kernel: Kernel, wanted: &Wanted<'_>) -> Result<()> {
     let mut object = load_object(paths, kernel, wanted)?;
     let (mut table, map_id) = table(&mut object, name)?;
     let pending = replacing_path(paths, name);
+    stored::keep(paths, wanted.algorithm)?;
     pin_record(&record(wanted, map_id), &pending)?;
     fault::point("replacing");
     if let Err(error) = registration::replace(kernel, &mut table, name, &paths.algorithm(name)) {
@@ -173,13 +180,6 @@ fn table<'a>(object: &'a mut Object, name: &str) -> Result<(MapMut<'a>, u32)> {
     Ok((table, map_id))
 }
 
-/// Stable over releases of Rust and of ccactl.
-fn object_hash(algorithm: &Algorithm) -> u64 {
-    let mut hasher = SipHasher13::new();
-    hasher.write(algorithm.object());
-    hasher.finish()
-}
-
 fn record(wanted: &Wanted<'_>, struct_ops_map_id: u32) -> Loaded {
     let mut loaded = Loaded {
         algorithm: name_bytes(wanted.algorithm.name).expect("the registry's names are short"),
@@ -187,7 +187,7 @@ fn record(wanted: &Wanted<'_>, struct_ops_map_id: u32) -> Loaded {
         loaded_unix_ns: unix_ns(),
         struct_ops_map_id,
         n_tunables: wanted.tunables.len() as u32,
-        object_hash: object_hash(wanted.algorithm),
+        object_hash: wanted.algorithm.hash(),
         ..Loaded::zeroed()
     };
     for (slot, (tunable, raw)) in loaded.tunables.iter_mut().zip(wanted.tunables) {
@@ -244,11 +244,8 @@ fn becomes_free(kernel_name: &str) -> Result<bool> {
     Ok(false)
 }
 
-/// The tunables that were set at load, as the registry knows them.
-pub(crate) fn tunables(loaded: &Loaded) -> Vec<(&'static Tunable, i64)> {
-    let Some(algorithm) = Algorithm::by_name(name_str(&loaded.algorithm)) else {
-        return Vec::new();
-    };
+/// The tunables that were set at load.
+pub(crate) fn tunables(algorithm: &'static Algorithm, loaded: &Loaded) -> Vec<(&'static Tunable, i64)> {
     let used = &loaded.tunables[..(loaded.n_tunables as usize).min(loaded.tunables.len())];
     used.iter().filter_map(|value| Some((algorithm.tunable(name_str(&value.name))?, value.raw))).collect()
 }
@@ -265,12 +262,13 @@ fn same(loaded: &Loaded, wanted: &Wanted<'_>) -> bool {
         values
     };
     name_str(&loaded.algorithm) == wanted.algorithm.name
-        && names(&tunables(loaded)) == names(wanted.tunables)
-        && loaded.object_hash == object_hash(wanted.algorithm)
+        && names(&tunables(wanted.algorithm, loaded)) == names(wanted.tunables)
+        && loaded.object_hash == wanted.algorithm.hash()
 }
 
-fn describe(loaded: &Loaded) -> String {
-    describe_settings(name_str(&loaded.algorithm), &explicit(&tunables(loaded)))
+fn describe(paths: &Paths, loaded: &Loaded) -> String {
+    let tunables = stored::algorithm_of(paths, loaded).map(|algorithm| tunables(algorithm, loaded)).unwrap_or_default();
+    describe_settings(name_str(&loaded.algorithm), &explicit(&tunables))
 }
 
 fn describe_settings(algorithm: &str, tunables: &[(&'static Tunable, i64)]) -> String {

@@ -7,10 +7,13 @@ use crate::fault;
 use crate::history::{self, History};
 use crate::loader::Loader;
 use crate::migrate::{Migrator, Scope};
+use crate::names;
 use crate::outcome::SwapOutcome;
+use crate::paths::Paths;
 use crate::policy::{self, Policies};
 use crate::recover::{Except, without_canary};
 use crate::request::{Choice, LoadRequest};
+use crate::stored;
 use crate::struct_ops;
 use crate::unload::UnloadOutcome;
 use ccactl_abi::layout::{NAME_LEN, POLICY_ENFORCE, POLICY_LEAVING, POLICY_LIVE_ECN, Past, Policy, name_str};
@@ -166,7 +169,7 @@ impl Loader {
                 &reconciled,
             )));
         }
-        let choice = choice_of(&past);
+        let choice = choice_of(&self.paths, &past);
         choice.check_native()?;
         // Under the same name it can only be other tunables.
         let is_replaced = past.loaded.kernel_name == target.before.kernel_name;
@@ -184,7 +187,7 @@ impl Loader {
     /// Takes a canary back: the policy without it, for all sockets.
     pub(crate) fn end_canary(&self, target: &Target) -> Result<SwapOutcome> {
         let policy = without_canary(&target.before);
-        let choice = choice_of(&history::present(&self.paths, Some(&policy))?);
+        let choice = choice_of(&self.paths, &history::present(&self.paths, Some(&policy))?);
         let outcome = self.outcome(&choice, target, &policy);
         Ok(outcome.with(&self.transition(target.id, Some(&target.path), &policy)?))
     }
@@ -213,10 +216,10 @@ impl Loader {
     pub fn present_request(&self, cgroup: &Path) -> Result<LoadRequest> {
         let target = self.target(cgroup)?;
         let enforce = target.before.flags & POLICY_ENFORCE != 0;
-        let request = match choice_of(&history::present(&self.paths, Some(&target.before))?) {
+        let request = match choice_of(&self.paths, &history::present(&self.paths, Some(&target.before))?) {
             native @ Choice::Native { .. } => LoadRequest::new(native.algorithm_name(), cgroup),
             Choice::Registry { algorithm, kernel_name, tunables } => {
-                let request = LoadRequest::new(algorithm.name, cgroup).as_name(kernel_name);
+                let request = LoadRequest::new(names::exact(algorithm), cgroup).as_name(kernel_name);
                 tunables.iter().fold(request, |request, (row, raw)| request.set(row.name, row.display(*raw)))
             }
         };
@@ -301,10 +304,12 @@ impl Loader {
 }
 
 /// What an entry of the history had.
-pub(crate) fn choice_of(past: &Past) -> Choice {
+pub(crate) fn choice_of(paths: &Paths, past: &Past) -> Choice {
     let kernel_name = name_str(&past.loaded.kernel_name).to_owned();
-    match ccactl_abi::Algorithm::by_name(name_str(&past.loaded.algorithm)) {
-        Some(algorithm) => Choice::Registry { algorithm, kernel_name, tunables: struct_ops::tunables(&past.loaded) },
+    match stored::algorithm_of(paths, &past.loaded) {
+        Some(algorithm) => {
+            Choice::Registry { algorithm, kernel_name, tunables: struct_ops::tunables(algorithm, &past.loaded) }
+        }
         None => Choice::Native { kernel_name },
     }
 }

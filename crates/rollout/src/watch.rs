@@ -4,7 +4,6 @@ use crate::decision::Recording;
 use crate::groups::{Groups, Membership};
 use crate::scope;
 use crate::share::Share;
-use ccactl_abi::Algorithm;
 use ccactl_abi::layout::Sample;
 use ccactl_collector::{CgroupFilter, Clock, Drops, Every, KnownAlgorithm, Output, RecordOptions, Recorder, Tap};
 use ccactl_loader::{Choice, Loader, PolicyStatus};
@@ -145,7 +144,7 @@ fn lock(groups: &Mutex<Option<Groups>>) -> MutexGuard<'_, Option<Groups>> {
 fn known_algorithms(policies: &[PolicyStatus], canary: &Choice) -> Vec<KnownAlgorithm> {
     let mut by_name = BTreeMap::new();
     for policy in policies {
-        if let Some(algorithm) = Algorithm::by_name(&policy.algorithm) {
+        if let Some(algorithm) = policy.known {
             let values = policy.tunables.iter().map(|set| (set.tunable.name.to_owned(), set.tunable.display(set.raw)));
             let kernel_name = policy.kernel_name.clone();
             by_name.insert(kernel_name.clone(), KnownAlgorithm { kernel_name, algorithm, tunables: values.collect() });

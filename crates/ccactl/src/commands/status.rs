@@ -23,6 +23,8 @@ struct Row {
     cgroup: Option<String>,
     cgroup_id: u64,
     algorithm: String,
+    /// Hash of the object, when it is not one that this ccactl has built in.
+    object: Option<String>,
     kernel_name: String,
     tunables: Map<String, Value>,
     enforce: bool,
@@ -135,6 +137,7 @@ fn row(loader: &Loader, status: &PolicyStatus, census: &Census) -> Row {
         cgroup: status.cgroup.as_ref().map(|path| loader.mount().display(path)),
         cgroup_id: status.cgroup_id,
         algorithm: status.algorithm.clone(),
+        object: status.known.filter(|known| !known.is_built_in()).map(|known| format!("{:016x}", known.hash())),
         kernel_name: status.kernel_name.clone(),
         tunables: status
             .tunables
@@ -181,6 +184,9 @@ fn sockets(census: &PolicyCensus) -> SocketsRow {
 fn remarks(row: &Row, busy: Option<&Holder>) -> Vec<String> {
     let (id, cgroup) = (row.cgroup_id, name_of(row));
     let mut remarks = Vec::new();
+    if let Some(object) = &row.object {
+        remarks.push(format!("{cgroup}: {} is from a file, object {object}", row.algorithm));
+    }
     match row.state {
         "active" => {}
         "cgroup-removed" => {

@@ -55,7 +55,7 @@ impl Host {
 
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(CCACTL);
-        command.args(args).env("CCACTL_BPFFS", self.bpffs());
+        command.args(args).env("CCACTL_BPFFS", self.bpffs()).env("XDG_CACHE_HOME", self.run.path());
         command.stdin(Stdio::null());
         command
     }

@@ -9,6 +9,7 @@ mod host;
 mod input;
 mod lifecycle;
 mod missing;
+mod own_file;
 mod run;
 mod service;
 mod terminal;

@@ -5,7 +5,7 @@ use crate::emulator::address;
 use crate::traffic::{
     End, FIRST_PORT, FetchOptions, ReceiveOptions, Schedule, SendOptions, ServeOptions, UdpSendOptions,
 };
-use ccactl_abi::{Algorithm, Family};
+use ccactl_loader::pick_algorithm;
 use ccactl_scenario::{Direction, FlowSpec, LinkSpec, Repeat, Scenario, UdpSpec};
 use std::net::SocketAddr;
 
@@ -75,5 +75,5 @@ fn schedule(flow: &FlowSpec) -> Schedule {
 
 fn needs_ecn(flow: &FlowSpec) -> bool {
     let name = flow.algorithm.strip_prefix("native:").unwrap_or(&flow.algorithm);
-    Algorithm::by_name(name).is_some_and(|row| row.family == Family::Ecn)
+    pick_algorithm(name).is_ok_and(|algorithm| algorithm.negotiates_ecn)
 }

@@ -112,7 +112,7 @@ fn metadata(scenario: &Scenario, cgroups: &[Cgroup]) -> BTreeMap<String, String>
 /// What the recorder is to know about kernel names that the registry does not have.
 fn loaded(loader: &Loader) -> Result<Vec<KnownAlgorithm>> {
     let known = loader.status()?.into_iter().filter_map(|policy| {
-        let algorithm = ccactl_abi::Algorithm::by_name(&policy.algorithm)?;
+        let algorithm = policy.known?;
         let values = policy.tunables.iter().map(|t| (t.tunable.name.to_owned(), t.tunable.display(t.raw)));
         Some(KnownAlgorithm { kernel_name: policy.kernel_name, algorithm, tunables: values.collect() })
     });
