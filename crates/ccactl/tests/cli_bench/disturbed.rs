@@ -122,9 +122,10 @@ fn a_run_beside_something_with_more_priority_is_rejected_tried_again_and_in_no_m
 #[test]
 fn an_emulator_with_reserved_time_does_not_notice() {
     let Some(host) = Host::with_root() else { return };
-    let bench = Bench::new("2s", &flow("only", "native:reno", ""));
     let mut late = Vec::new();
     for _ in 0..3 {
+        // Each with its own output folder: a bench refuses one that has results.
+        let bench = Bench::new("2s", &flow("only", "native:reno", ""));
         let hogs = Hogs::start(|| false);
         let (result, _, _) = figures::run_with(&host, &bench, &["--attempts", "1", "--set", "link.rate=250Mbit/s"]);
         drop(hogs);
