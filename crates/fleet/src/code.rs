@@ -1,13 +1,13 @@
 //! What stands behind a kernel name: an algorithm with its tunables. One name can only be one code at a time.
 
 use ccactl_abi::Tunable;
-use ccactl_loader::{Choice, PolicyStatus, State};
+use ccactl_loader::{Choice, PolicyStatus, State, exact_name};
 use std::fmt;
 
 /// An algorithm with the tunables that differ from their defaults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Code {
-    /// As the user writes it: `f-bbrv2`, `native:cubic`.
+    /// As the user writes it: `f-bbrv2`, `native:cubic`; what is from a file with its hash.
     algorithm: String,
     tunables: Vec<(&'static Tunable, i64)>,
 }
@@ -19,7 +19,7 @@ impl Code {
             Choice::Registry { tunables, .. } => tunables.clone(),
             Choice::Native { .. } => Vec::new(),
         };
-        Self::new(choice.algorithm_name(), tunables)
+        Self::new(choice.exact_name(), tunables)
     }
 
     /// What a policy has now; `None` when nothing is registered under its name.
@@ -28,7 +28,9 @@ impl Code {
             return None;
         }
         let tunables = status.tunables.iter().map(|setting| (setting.tunable, setting.raw)).collect();
-        Some(Self::new(status.algorithm.clone(), tunables))
+        // What is from a file may have changed behind its name.
+        let own = status.known.filter(|algorithm| !algorithm.is_built_in());
+        Some(Self::new(own.map_or_else(|| status.algorithm.clone(), exact_name), tunables))
     }
 
     /// A value that equals the default makes no difference.

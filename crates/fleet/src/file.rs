@@ -12,7 +12,7 @@ use crate::document::{Document, Table};
 use crate::error::FileError;
 use ccactl_host::input;
 use ccactl_loader::cgroup::Mount;
-use ccactl_loader::{Choice, LoadRequest};
+use ccactl_loader::{Choice, LoadRequest, settle_algorithm};
 use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ impl PolicyFile {
         Self::parse(&path.display().to_string(), &text, mount)
     }
 
-    /// Parses a text; `origin` is the file name that errors show.
+    /// Parses a text; `origin` is the file name that errors show. Algorithms from files are relative to its folder.
     ///
     /// # Errors
     /// [`FileError`] with file, line and field.
@@ -70,8 +70,9 @@ impl PolicyFile {
         root.only(&["cgroup"])?;
         let mut entries: Vec<Entry> = Vec::new();
         let mut taken = Taken::default();
+        let folder = Path::new(origin).parent().unwrap_or(Path::new(""));
         for (name, table) in root.required_table("cgroup")?.tables()? {
-            let entry = entry(name, &table, mount)?;
+            let entry = entry(name, &table, mount, folder)?;
             taken.take(&entry, &table)?;
             entries.push(entry);
         }
@@ -101,11 +102,12 @@ impl PolicyFile {
     }
 }
 
-fn entry(name: &str, table: &Table<'_, '_>, mount: &Mount) -> Result<Entry, FileError> {
+fn entry(name: &str, table: &Table<'_, '_>, mount: &Mount, folder: &Path) -> Result<Entry, FileError> {
     table.only(&["algorithm", "as", "set", "create", "enforce", "live"])?;
     let cgroup = mount.locate(Path::new(name)).map_err(|error| table.error_here(error.to_string()))?;
     possible(&cgroup).map_err(|message| table.error_here(message))?;
-    let algorithm = table.required_text("algorithm")?;
+    let written = table.required_text("algorithm")?;
+    let algorithm = settle_algorithm(folder, &written).map_err(|error| table.error("algorithm", error.to_string()))?;
     let as_name = table.text("as")?;
     let set_table = table.optional_table("set")?;
     let set = set_table.as_ref().map(Table::numbers).transpose()?.unwrap_or_default();

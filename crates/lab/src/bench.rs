@@ -148,9 +148,8 @@ fn task(benches: &[Bench<'_>]) -> Task {
         let limit_s = guest_limit(bench.scenario, bench.attempts).as_secs();
         task.commands.push(GuestCommand { arguments, limit_s });
         task.files.push((format!("{job}/{SCENARIO}"), bench.scenario.to_toml().into_bytes()));
-        let traces = bench.scenario.links().filter_map(|(_, link)| link.rate_trace.as_ref());
-        let content = traces.map(|trace| (format!("{job}/{}", trace.file_name()), trace.text().as_bytes().to_vec()));
-        task.files.extend(content);
+        let files = bench.scenario.files();
+        task.files.extend(files.into_iter().map(|(name, content)| (format!("{job}/{name}"), content)));
     }
     task
 }

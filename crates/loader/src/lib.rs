@@ -59,7 +59,7 @@ pub use canary::Canary;
 pub use census::{Census, PolicyCensus};
 pub use error::{Error, NameProblem};
 pub use loader::{Change, LoadOutcome, Loader};
-pub use names::{nearest, pick_algorithm};
+pub use names::{exact_name, nearest, pick_algorithm, settle_algorithm};
 pub use outcome::{Counts, SwapOutcome, Verification};
 pub use paths::Paths;
 pub use probe::ProbeResult;

@@ -7,8 +7,6 @@ use ccactl_abi::{ALGORITHMS, Algorithm, native};
 use std::fs;
 use std::path::Path;
 
-/// Before the hash of an object that this process has read.
-const OBJECT: &str = "object:";
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// Whether the kernel's own algorithm `name` needs ECN on its connections.
@@ -47,10 +45,35 @@ pub(crate) fn kernel_name(name: &str, of: &Algorithm) -> Result<String> {
     }
 }
 
-/// What stands for this very code, where its name may stand for other code: for requests that this process makes of what
-/// it has found.
-pub(crate) fn exact(algorithm: &Algorithm) -> String {
-    if algorithm.is_built_in() { algorithm.name.to_owned() } else { format!("{OBJECT}{:016x}", algorithm.hash()) }
+/// What stands for this very code, whatever becomes of the file that it is from: `NAME`, or `NAME-HASH.bpf.o`. This process
+/// knows what it has read; for others it is the name of a file.
+#[must_use]
+pub fn exact_name(algorithm: &Algorithm) -> String {
+    if algorithm.is_built_in() {
+        return algorithm.name.to_owned();
+    }
+    format!("{}-{:016x}{}", algorithm.name, algorithm.hash(), source::OBJECT)
+}
+
+/// The algorithm of an [`exact_name`] of this process.
+fn known_exactly(name: &str) -> Option<&'static Algorithm> {
+    let file = Path::new(name).file_name()?.to_str()?.strip_suffix(source::OBJECT)?;
+    let (name, hash) = file.rsplit_once('-')?;
+    let hash = u64::from_str_radix(hash, 16).ok()?;
+    Algorithm::by_hash(hash).filter(|algorithm| algorithm.name == name && !algorithm.is_built_in())
+}
+
+/// An algorithm as it stands in a file of the user: what it names by a path is relative to `folder`, and from now on this
+/// process means the code that the path has at this moment.
+///
+/// # Errors
+/// Those of [`pick_algorithm`] for a path.
+pub fn settle_algorithm(folder: &Path, algorithm: &str) -> Result<String> {
+    if !source::is_file(algorithm) {
+        return Ok(algorithm.to_owned());
+    }
+    let path = folder.join(algorithm);
+    pick_algorithm(&path.to_string_lossy()).map(exact_name)
 }
 
 /// The algorithm with this name, or of this file (`.bpf.c`, `.bpf.o`).
@@ -62,11 +85,7 @@ pub fn pick_algorithm(name: &str) -> Result<&'static Algorithm> {
         return Ok(algorithm);
     }
     if source::is_file(name) {
-        return source::algorithm(Path::new(name));
-    }
-    if let Some(algorithm) = name.strip_prefix(OBJECT).and_then(|hash| u64::from_str_radix(hash, 16).ok()) {
-        let known = Algorithm::by_hash(algorithm);
-        return known.ok_or_else(|| Error::UnknownAlgorithm { name: name.to_owned(), nearest: Vec::new() });
+        return known_exactly(name).map_or_else(|| source::algorithm(Path::new(name)), Ok);
     }
     let mut nearest = nearest(name, ALGORITHMS.iter().map(|algorithm| algorithm.name));
     // Those who type the kernel name, or the name of a native algorithm, get exactly the one that they mean.

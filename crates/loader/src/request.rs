@@ -164,6 +164,15 @@ impl Choice {
             Self::Native { kernel_name } => format!("native:{kernel_name}"),
         }
     }
+
+    /// The same with the hash of its code where that is not the one of the name: see [`exact_name`](crate::exact_name).
+    #[must_use]
+    pub fn exact_name(&self) -> String {
+        match self {
+            Self::Registry { algorithm, .. } => names::exact_name(algorithm),
+            Self::Native { .. } => self.algorithm_name(),
+        }
+    }
 }
 
 /// The kernel's names that are not of our making, for messages.

@@ -19,7 +19,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 const SOURCE: &str = ".bpf.c";
-const OBJECT: &str = ".bpf.o";
+pub(crate) const OBJECT: &str = ".bpf.o";
 /// The largest of ours has 110 kB.
 const MAX_OBJECT_BYTES: u64 = 4 << 20;
 /// A command asks several times for its file; within this time the answer is the same.

@@ -219,7 +219,7 @@ impl Loader {
         let request = match choice_of(&self.paths, &history::present(&self.paths, Some(&target.before))?) {
             native @ Choice::Native { .. } => LoadRequest::new(native.algorithm_name(), cgroup),
             Choice::Registry { algorithm, kernel_name, tunables } => {
-                let request = LoadRequest::new(names::exact(algorithm), cgroup).as_name(kernel_name);
+                let request = LoadRequest::new(names::exact_name(algorithm), cgroup).as_name(kernel_name);
                 tunables.iter().fold(request, |request, (row, raw)| request.set(row.name, row.display(*raw)))
             }
         };

@@ -5,8 +5,9 @@ use crate::reader::FromValue;
 use crate::units::Span;
 use crate::{FlowSpec, Scenario, SwapSpec};
 use ccactl_abi::ALGORITHMS;
-use ccactl_loader::Choice;
+use ccactl_loader::{Choice, settle_algorithm};
 use std::collections::BTreeMap;
+use std::path::Path;
 use toml::de::DeValue;
 
 /// Stands for every algorithm of the registry, in its order.
@@ -24,6 +25,13 @@ pub(super) struct Tour {
 
 /// Names of algorithms in the order of the tour, at least one.
 pub(super) struct Through(Vec<String>);
+
+impl Through {
+    /// With the code that its paths have at this moment.
+    pub(super) fn settled(self, folder: &Path) -> Result<Self, ccactl_loader::Error> {
+        self.0.iter().map(|written| settle_algorithm(folder, written)).collect::<Result<_, _>>().map(Self)
+    }
+}
 
 impl FromValue for Through {
     fn from_value(value: &DeValue<'_>) -> Result<Self, String> {

@@ -4,7 +4,7 @@ use super::{bench_view, calibrate, lab, output, suite};
 use anyhow::{Context, Result};
 use ccactl_abi::exit;
 use ccactl_host::{interrupt, outln};
-use ccactl_loader::Loader;
+use ccactl_loader::{Loader, is_file};
 use ccactl_scenario::units::Span;
 use ccactl_scenario::{Override, Scenario};
 use ccactl_testbed::bench::{self, Backend, BenchResult, Interrupt, Limits, Options, OutputDir};
@@ -100,12 +100,18 @@ impl Changes {
         changes.extend(self.repeat.map(|n| Override::value("repeat", i64::from(n))));
         changes.extend(self.loss.map(|p| Override::value("link.loss", p)));
         changes.extend(self.algorithm.iter().map(|text| match text.split_once('=') {
-            Some((flow, algorithm)) => Override::text(&format!("flow[{flow}].algorithm"), algorithm),
-            None => Override::text("flow[0].algorithm", text),
+            Some((flow, algorithm)) => Override::text(&format!("flow[{flow}].algorithm"), from_here(algorithm)),
+            None => Override::text("flow[0].algorithm", from_here(text)),
         }));
         changes.extend(self.set);
         changes
     }
+}
+
+/// What a scenario's file names is relative to its folder, and what the command line names to this one.
+fn from_here(algorithm: &str) -> String {
+    let path = is_file(algorithm).then(|| std::path::absolute(algorithm).ok()?.into_os_string().into_string().ok());
+    path.flatten().unwrap_or_else(|| algorithm.to_owned())
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {

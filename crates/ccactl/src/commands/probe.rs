@@ -3,7 +3,7 @@
 use super::{bench, lab, output};
 use anyhow::{Context, Result};
 use ccactl_host::{input, name, outln};
-use ccactl_loader::Loader;
+use ccactl_loader::{Loader, pick_algorithm};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Object file of an algorithm of your own (clang -target bpf) instead of those that ccactl has
-    object: Option<PathBuf>,
+    /// Algorithm of your own (NAME.bpf.c, or an object of any build) instead of those that ccactl has
+    file: Option<PathBuf>,
     #[command(flatten)]
     lab: lab::Args,
     /// Print JSON
@@ -46,8 +46,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
         return in_the_lab(&args);
     }
     let loader = Loader::open()?;
-    if let Some(object) = &args.object {
-        return probe_object(&loader, object, args.json);
+    if let Some(file) = &args.file {
+        return probe_file(&loader, file, args.json);
     }
     let kernel = nix::sys::utsname::uname().context("uname")?.release().to_string_lossy().into_owned();
     let algorithms: Vec<Row> = loader
@@ -84,8 +84,8 @@ fn in_the_lab(args: &Args) -> Result<ExitCode> {
     let mut words = vec!["probe"];
     let mut files = Vec::new();
     let path = format!("/{OBJECT_IN_GUEST}");
-    if let Some(object) = &args.object {
-        let elf = read_object(object)?;
+    if let Some(file) = &args.file {
+        let elf = object_of(file)?;
         files.push((OBJECT_IN_GUEST.to_owned(), elf));
         words.push(&path);
     }
@@ -98,17 +98,21 @@ fn in_the_lab(args: &Args) -> Result<ExitCode> {
 /// An object takes some hundred kilobytes; it is read as a whole.
 const MAX_OBJECT_BYTES: u64 = 64 << 20;
 
-fn read_object(object: &Path) -> Result<Vec<u8>> {
-    let expected = || format!("{}: expected an object file, found", object.display());
-    input::read(object, MAX_OBJECT_BYTES).with_context(expected)
+/// An object need not say what it is: the kernel alone decides.
+fn object_of(file: &Path) -> Result<Vec<u8>> {
+    if let Some(source) = file.to_str().filter(|name| name.ends_with(".bpf.c")) {
+        return Ok(pick_algorithm(source)?.object().to_vec());
+    }
+    let expected = || format!("{}: expected an object file, found", file.display());
+    input::read(file, MAX_OBJECT_BYTES).with_context(expected)
 }
 
-fn probe_object(loader: &Loader, object: &Path, json: bool) -> Result<ExitCode> {
-    let shown = object.display().to_string();
-    let elf = read_object(object)?;
+fn probe_file(loader: &Loader, file: &Path, json: bool) -> Result<ExitCode> {
+    let shown = file.display().to_string();
+    let elf = object_of(file)?;
     let kernel_name = loader.probe_object(&shown, &elf)?;
     if json {
-        output::json(&ObjectReport { object: name::of_path(object), kernel_name })?;
+        output::json(&ObjectReport { object: name::of_path(file), kernel_name })?;
     } else {
         outln!("{shown} ({kernel_name}) loads and registers here");
     }

@@ -4,16 +4,17 @@ use super::link::rate_step;
 use crate::fields::{FLOW, SWAP, TOUR, UDP};
 use crate::reader::Fields;
 use crate::spec::LINK;
-use crate::swaps::Tour;
+use crate::swaps::{Through, Tour};
 use crate::units::Span;
 use crate::{Direction, FlowSpec, Repeat, ScenarioError, SwapSpec, UdpSpec};
+use ccactl_loader::settle_algorithm;
 
 pub(super) fn flow(fields: Fields<'_, '_>, duration: Span) -> Result<(FlowSpec, Option<Tour>), ScenarioError> {
     let fields = fields.only(&FLOW)?;
     let tour = fields.optional_table("tour")?.map(tour).transpose()?;
     let flow = FlowSpec {
         name: fields.required("name")?,
-        algorithm: fields.required("algorithm")?,
+        algorithm: algorithm(&fields)?,
         set: fields.optional("set")?.unwrap_or_default(),
         alias: fields.optional("as")?,
         path: path(&fields)?,
@@ -31,6 +32,11 @@ pub(super) fn flow(fields: Fields<'_, '_>, duration: Span) -> Result<(FlowSpec, 
     Ok((flow, tour))
 }
 
+fn algorithm(fields: &Fields<'_, '_>) -> Result<String, ScenarioError> {
+    let written: String = fields.required("algorithm")?;
+    settle_algorithm(fields.folder(), &written).map_err(|error| fields.error("algorithm", error.to_string()))
+}
+
 /// Most flows pass the bottleneck and nothing else.
 fn path(fields: &Fields<'_, '_>) -> Result<Vec<String>, ScenarioError> {
     fields.or("path", vec![LINK.to_owned()])
@@ -38,7 +44,9 @@ fn path(fields: &Fields<'_, '_>) -> Result<Vec<String>, ScenarioError> {
 
 fn tour(fields: Fields<'_, '_>) -> Result<Tour, ScenarioError> {
     let fields = fields.only(&TOUR)?;
-    Ok(Tour { every: fields.required("every")?, from: fields.optional("from")?, through: fields.required("through")? })
+    let through: Through = fields.required("through")?;
+    let through = through.settled(fields.folder()).map_err(|error| fields.error("through", error.to_string()))?;
+    Ok(Tour { every: fields.required("every")?, from: fields.optional("from")?, through })
 }
 
 pub(super) fn swap(fields: Fields<'_, '_>) -> Result<SwapSpec, ScenarioError> {
@@ -46,7 +54,7 @@ pub(super) fn swap(fields: Fields<'_, '_>) -> Result<SwapSpec, ScenarioError> {
     Ok(SwapSpec {
         at: fields.required("at")?,
         flow: fields.required("flow")?,
-        algorithm: fields.required("algorithm")?,
+        algorithm: algorithm(&fields)?,
         set: fields.optional("set")?.unwrap_or_default(),
         alias: fields.optional("as")?,
     })

@@ -41,7 +41,7 @@ impl Serialize for Repeat {
 pub struct FlowSpec {
     /// Unique name; also of the flow's cgroup and host.
     pub name: String,
-    /// Name of the registry, or `native:NAME`.
+    /// Name of the registry, `native:NAME`, or `NAME-HASH.bpf.o` for what was a path: see [`Scenario::files`](crate::Scenario::files).
     pub algorithm: String,
     /// Tunables set by the user, as written.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -80,7 +80,7 @@ pub struct SwapSpec {
     pub at: Span,
     /// Name of the flow.
     pub flow: String,
-    /// Name of the registry, or `native:NAME`.
+    /// Name of the registry, `native:NAME`, or `NAME-HASH.bpf.o` for what was a path: see [`Scenario::files`](crate::Scenario::files).
     pub algorithm: String,
     /// Tunables set by the user, as written.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

@@ -12,6 +12,7 @@ pub(crate) use link::{bdp_bytes, queue_size};
 pub(crate) use flow::UNTIL_STOP;
 
 use crate::units::{Rate, Span};
+use ccactl_loader::{is_file, pick_algorithm};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -95,11 +96,24 @@ impl Thresholds {
 }
 
 impl Scenario {
-    /// The scenario with every default written out, as TOML. A trace of rates is named by its content, as
-    /// [`Trace::file_name`](crate::Trace::file_name) does: whoever writes this text writes the traces beside it.
+    /// The scenario with every default written out, as TOML. Traces of rates and algorithms from files are named by their
+    /// content: whoever writes this text writes [`Scenario::files`] beside it.
     #[must_use]
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("a scenario has only types that TOML knows")
+    }
+
+    /// What the scenario's text needs beside it, by name: traces of rates, and objects of algorithms that are not built in.
+    #[must_use]
+    pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
+        let traces = self.links().filter_map(|(_, link)| link.rate_trace.as_ref());
+        let traces = traces.map(|trace| (trace.file_name(), trace.text().as_bytes().to_vec()));
+        let algorithms = self.flows.iter().map(FlowSpec::wanted).chain(self.swaps.iter().map(SwapSpec::wanted));
+        let objects = algorithms.filter(|wanted| is_file(wanted.algorithm)).map(|wanted| {
+            let algorithm = pick_algorithm(wanted.algorithm).expect("read with the scenario");
+            (wanted.algorithm.to_owned(), algorithm.object().to_vec())
+        });
+        traces.chain(objects).collect()
     }
 
     /// A link by the name that paths use.

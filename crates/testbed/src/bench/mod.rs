@@ -97,9 +97,8 @@ pub fn bench(
 ) -> Result<BenchResult> {
     let commands = options.backend.check(scenario)?;
     output.write("scenario.toml", scenario.to_toml().as_bytes())?;
-    // The scenario names its traces by their content: they lie beside it.
-    for trace in scenario.links().filter_map(|(_, link)| link.rate_trace.as_ref()) {
-        output.write(&trace.file_name(), trace.text().as_bytes())?;
+    for (name, content) in scenario.files() {
+        output.write(&name, &content)?;
     }
     if let Some(commands) = commands {
         output.write(COMMANDS_FILE, commands.as_bytes())?;

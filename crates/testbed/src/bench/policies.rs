@@ -86,11 +86,11 @@ fn kernel_name(wanted: Wanted<'_>) -> Result<String> {
     Ok(choice.kernel_name().to_owned())
 }
 
-/// Kernel name of an algorithm whose tunables are not the defaults. The same tunables give the same name, so that
-/// flows, and benches that run at the same time, share one struct_ops.
+/// Kernel name that no policy outside of a bench has: by code and tunables. The same ones give the same name, so that flows,
+/// and benches that run at the same time, share one struct_ops; other code or tunables never meet it.
 fn alias(wanted: Wanted<'_>) -> Result<Option<String>> {
-    const STEM_BYTES: usize = 9;
-    if wanted.alias.is_some() || wanted.set.is_empty() {
+    const STEM_BYTES: usize = 8;
+    if wanted.alias.is_some() {
         return Ok(wanted.alias.map(str::to_owned));
     }
     let Choice::Registry { algorithm, tunables, .. } = Choice::parse(wanted.algorithm, &wanted.tunables(), None)?
@@ -98,14 +98,13 @@ fn alias(wanted: Wanted<'_>) -> Result<Option<String>> {
         return Ok(None);
     };
     // FNV-1a over the values as stored: 1.3 and 1.30 are the same.
-    let mut hash: u32 = 0x811c_9dc5;
-    for (tunable, raw) in tunables {
-        for byte in tunable.name.bytes().chain(raw.to_le_bytes()) {
-            hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-        }
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    let values = tunables.iter().flat_map(|(tunable, raw)| tunable.name.bytes().chain(raw.to_le_bytes()));
+    for byte in algorithm.hash().to_le_bytes().into_iter().chain(values) {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     }
     let stem = &algorithm.kernel_name[..algorithm.kernel_name.len().min(STEM_BYTES)];
-    Ok(Some(format!("{stem}_{:05x}", (hash ^ (hash >> 20)) & 0xf_ffff)))
+    Ok(Some(format!("{stem}_{:06x}", (hash ^ (hash >> 40)) & 0xff_ffff)))
 }
 
 #[cfg(test)]
@@ -121,12 +120,13 @@ mod tests {
     }
 
     #[test]
-    fn tunables_have_one_name_each() {
-        assert_eq!(alias_of("algorithm = \"f-bbrv2\""), None);
+    fn code_and_tunables_have_one_name() {
+        assert_eq!(alias_of("algorithm = \"native:cubic\""), None);
+        let plain = alias_of("algorithm = \"f-bbrv2\"").unwrap();
         assert_eq!(alias_of("algorithm = \"f-bbrv2\"\nset = { alpha = 1.3 }\nas = \"mine\""), Some("mine".to_owned()));
         let one = alias_of("algorithm = \"f-bbrv2\"\nset = { alpha = 1.3 }").unwrap();
         assert_eq!(alias_of("algorithm = \"f-bbrv2\"\nset = { alpha = 1.30 }").as_ref(), Some(&one));
         assert_ne!(alias_of("algorithm = \"f-bbrv2\"\nset = { alpha = 1.4 }").as_ref(), Some(&one));
-        assert!(one.starts_with("f_bbrv2_") && one.len() <= 15, "{one}");
+        assert!(one.starts_with("f_bbrv2_") && one.len() <= 15 && one != plain, "{one}");
     }
 }
