@@ -128,8 +128,8 @@ pub enum Error {
     #[error("the canary of {canary} on {} was ended by somebody else: nothing was changed", path.display())]
     CanaryGone { path: PathBuf, canary: String },
 
-    #[error("{object} does not load on this kernel: {detail}")]
-    Load { object: String, detail: String },
+    #[error("{object} does not load on this kernel: {detail}{}", last_lines(log))]
+    Load { object: String, detail: String, log: Vec<String> },
     #[error("{object}: the name '{name}' in its tcp_congestion_ops has {length} bytes; expected 1 to 15")]
     ObjectName { object: String, name: String, length: usize },
     #[error(
@@ -219,6 +219,13 @@ impl Error {
         let what = what.into();
         move |source| Self::Bpf { what, source }
     }
+}
+
+fn last_lines(log: &[String]) -> String {
+    if log.is_empty() {
+        return String::new();
+    }
+    format!("\nthe last lines of the verifier's log:\n    {}", log.join("\n    "))
 }
 
 fn nearest_hint(nearest: &[String]) -> String {

@@ -1,7 +1,7 @@
 //! One generic way to open every algorithm's object: no code per algorithm.
 
 use crate::error::{Error, Result};
-use crate::libbpf_log;
+use crate::libbpf_log::{self, Rejection};
 use crate::preflight::Kernel;
 use crate::registration;
 use ccactl_abi::layout::NAME_LEN;
@@ -74,21 +74,25 @@ pub(crate) fn open(name: &str, elf: &[u8]) -> Result<OpenObject> {
     libbpf_log::install();
     libbpf_log::forget();
     let mut builder = ObjectBuilder::default();
-    builder
-        .name(name)
-        .and_then(|builder| builder.open_memory(elf))
-        .map_err(|error| Error::Load { object: name.to_owned(), detail: libbpf_log::last_words(&error) })
+    builder.name(name).and_then(|builder| builder.open_memory(elf)).map_err(|error| rejected(name, &error))
 }
 
 /// Loads an opened object into the kernel.
 pub(crate) fn finish(object: OpenObject, name: &str) -> Result<Object> {
     libbpf_log::forget();
-    object.load().map_err(|error| Error::Load { object: name.to_owned(), detail: libbpf_log::last_words(&error) })
+    object.load().map_err(|error| rejected(name, &error))
+}
+
+fn rejected(name: &str, error: &libbpf_rs::Error) -> Error {
+    let Rejection { reason, log } = libbpf_log::rejection(error);
+    // Of ours a line tells enough; the author of a file wants to see more.
+    let log = if Algorithm::by_name(name).is_some() { Vec::new() } else { log };
+    Error::Load { object: name.to_owned(), detail: reason, log }
 }
 
 /// Stores a value in a `const volatile` of the object, found by BTF name, in the width that it has there.
 pub(crate) fn set_rodata(object: &mut OpenObject, object_name: &str, variable: &str, value: i64) -> Result<()> {
-    let bad = |detail: String| Error::Load { object: object_name.to_owned(), detail };
+    let bad = |detail: String| Error::Load { object: object_name.to_owned(), detail, log: Vec::new() };
     let (offset, size) =
         rodata_variable(object, variable).ok_or_else(|| bad(format!("it has no const volatile '{variable}'")))?;
     // The two's complement of every narrower integer is the low bytes of the wide one.
@@ -133,7 +137,7 @@ fn btf(object: &OpenObject) -> Option<Btf<'_>> {
 
 /// Bytes of a plain member of the object's `struct tcp_congestion_ops` variable.
 fn ops_member<'a>(object: &'a mut OpenObject, object_name: &str, member: &str, size: usize) -> Result<&'a mut [u8]> {
-    let bad = |detail: &str| Error::Load { object: object_name.to_owned(), detail: detail.to_owned() };
+    let bad = |detail: &str| Error::Load { object: object_name.to_owned(), detail: detail.to_owned(), log: Vec::new() };
     let offset = btf(object)
         .and_then(|btf| {
             let ops: Struct<'_> = btf.type_by_name("tcp_congestion_ops")?;
