@@ -90,7 +90,8 @@ fn compile_bpf(source: &Path, bpf: &Path, libbpf_headers: &Path, out: &Path) -> 
     object
 }
 
-/// The headers that a file outside of this tree is compiled with: ours, and those of libbpf that they include.
+/// What a file outside of this tree is compiled with: our headers, those of libbpf that they include, and what the native
+/// build needs besides.
 fn headers_table(bpf: &Path, libbpf_headers: &Path) -> String {
     let is_header = |path: &PathBuf| path.is_file() && path.extension().is_some_and(|extension| extension == "h");
     let in_folder = |folder: &Path| {
@@ -105,9 +106,11 @@ fn headers_table(bpf: &Path, libbpf_headers: &Path) -> String {
     let ours = in_folder(&bpf.join("include"))
         .into_iter()
         .map(|path| (path.file_name().expect("a file").to_string_lossy().into_owned(), path));
+    let host = ["cc_host.h", "cc_host.c", "cc_host_ubsan.c"];
+    let host = host.map(|name| (format!("host/{name}"), bpf.join("include/host").join(name)));
     let mut table =
         String::from("/// Headers by the name that `#include` has.\npub static HEADERS: &[(&str, &str)] = &[\n");
-    for (name, path) in ours.chain(libbpf) {
+    for (name, path) in ours.chain(libbpf).chain(host) {
         table += &format!("    ({name:?}, include_str!({path:?})),\n");
     }
     table + "];\n"

@@ -56,10 +56,24 @@ struct cc_host_tunable {
 	struct cc_host_tunable *next;
 };
 
-/* What one algorithm file exports. */
+/* Where a callback stands in its file. */
+struct cc_host_place {
+	const char *name;
+	const void *function;
+	const char *file;
+	unsigned long line;
+};
+
+/* What one algorithm file exports. The functions are those of the cc_host.c that it is linked with. */
 struct cc_host_unit {
 	const struct tcp_congestion_ops *ops;
 	struct cc_host_tunable *const *tunables;
+	void (*guard)(struct cc_host_sock *hs);
+	void (*enter)(struct cc_host_sock *hs);
+	void (*storage_free)(struct cc_host_sock *hs);
+	/* Of all callbacks, from and to; both NULL without CCA_PLACES. */
+	const struct cc_host_place *places;
+	const struct cc_host_place *places_end;
 };
 
 /* The socket whose callback runs in this thread: the source of cc_jiffies() and the like, which name no socket. */
@@ -92,16 +106,36 @@ static __always_inline struct cca_trace *cc_trace_storage(struct sock *sk)
 /* Tunables of this file, last one first. */
 static struct cc_host_tunable *cc_host_tunables;
 
-#define CC_OP(ret, name, args...) static ret name(args)
+/* With CCA_PLACES a message can name the line of a callback. The linker knows where the section begins and ends. */
+#ifdef CCA_PLACES
+#define CC_PLACE(callback)                                                                                             \
+	__attribute__((used, section("cc_places"))) static const struct cc_host_place cc_place_##callback = {          \
+	    #callback, (const void *)callback, __FILE__, __LINE__};
+extern const struct cc_host_place __start_cc_places[], __stop_cc_places[];
+#define CC_PLACES .places = __start_cc_places, .places_end = __stop_cc_places
+#else
+#define CC_PLACE(callback)
+#define CC_PLACES .places = 0, .places_end = 0
+#endif
+
+#define CC_OP(ret, name, args...)                                                                                      \
+	static ret name(args);                                                                                         \
+	CC_PLACE(name)                                                                                                 \
+	static ret name(args)
 
 #define CC_GLOBAL static __noinline
 
 #define CC_CONG_CONTROL(name, sk, ack, flag, rs)                                                                       \
-	static void name(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
+	CC_OP(void, name, struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
 
 #define CC_OPS(kernel_name)                                                                                            \
 	static const struct tcp_congestion_ops kernel_name;                                                            \
-	const struct cc_host_unit CCA_UNIT = {.ops = &kernel_name, .tunables = &cc_host_tunables};                     \
+	const struct cc_host_unit CCA_UNIT = {.ops = &kernel_name,                                                     \
+					      .tunables = &cc_host_tunables,                                           \
+					      .guard = cc_host_guard,                                                  \
+					      .enter = cc_host_enter,                                                  \
+					      .storage_free = cc_host_storage_free,                                    \
+					      CC_PLACES};                                                              \
 	static const struct tcp_congestion_ops kernel_name
 
 /* One copy per thread, so that tests and simulations with other values can run side by side. */

@@ -2,7 +2,9 @@
 
 use crate::about;
 use crate::registry::Algorithm;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
+use std::{fs, io};
 
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 include!(concat!(env!("OUT_DIR"), "/test_macro.rs"));
@@ -16,3 +18,17 @@ pub static ALGORITHMS: LazyLock<Vec<Algorithm>> = LazyLock::new(|| {
     all.sort_by_key(|algorithm| (algorithm.family, algorithm.name));
     all
 });
+
+/// Writes [`HEADERS`] below a folder, and returns where `#include` finds them.
+///
+/// # Errors
+/// When they cannot be written.
+pub fn unpack_headers(room: &Path) -> io::Result<PathBuf> {
+    let include = room.join("include");
+    for (name, text) in HEADERS {
+        let path = include.join(name);
+        fs::create_dir_all(path.parent().expect("it is below the folder"))?;
+        fs::write(path, text)?;
+    }
+    Ok(include)
+}

@@ -45,6 +45,8 @@ enum Command {
     Probe(commands::probe::Args),
     /// Begin an algorithm of your own: a C file that loads as it is
     New(commands::new::Args),
+    /// Look for faults of a C file: its properties on this host, the verifier, 10 MB over loopback
+    Check(commands::check::Args),
     /// Put a C file in force in a cgroup, again each time that it is saved
     Dev(commands::dev::Args),
     /// Record the sockets of a cgroup, namespace or port
@@ -64,6 +66,12 @@ enum Command {
     /// One end of a bench flow (started by `bench` itself)
     #[command(name = "__flow", hide = true)]
     Flow(commands::flow::Args),
+    /// The properties of a file (started by `check` itself)
+    #[command(name = "__properties", hide = true)]
+    Properties(commands::check::PropertiesArgs),
+    /// Its data (started by `check` itself)
+    #[command(name = "__transfer", hide = true)]
+    Transfer(commands::check::TransferArgs),
     /// Inside a guest of the virtual lab (started by the lab itself)
     #[command(name = commands::guest::INIT, hide = true)]
     Guest,
@@ -106,6 +114,9 @@ fn main() -> ExitCode {
         Command::Diff(args) => commands::diff::run(args),
         Command::Probe(args) => commands::probe::run(args),
         Command::New(args) => commands::new::run(args),
+        Command::Check(args) => commands::check::run(&args),
+        Command::Properties(args) => commands::check::properties(&args),
+        Command::Transfer(args) => commands::check::transfer(&args),
         Command::Dev(args) => commands::dev::run(args),
         Command::Record(args) => commands::record::run(args),
         Command::Recover(args) => commands::recover::run(args),

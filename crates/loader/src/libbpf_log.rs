@@ -117,8 +117,15 @@ fn summary(warnings: &[String]) -> Option<Rejection> {
     let lines: Vec<&str> = log.lines().filter(telling).map(|line| line.trim().trim_start_matches("libbpf: ")).collect();
     let (reason, place) = verdict(&lines);
     let told = [program, place.unwrap_or_default(), reason].into_iter().filter(|part| !part.is_empty());
-    let log = lines[lines.len().saturating_sub(LOG_LINES)..].iter().map(ToString::to_string).collect();
+    let log = lines[lines.len().saturating_sub(LOG_LINES)..].iter().map(|line| cut(line)).collect();
     Some(Rejection { reason: told.collect::<Vec<_>>().join(": "), log })
+}
+
+/// States of many registers have long lines.
+fn cut(line: &str) -> String {
+    const SHOWN: usize = 150;
+    let end = line.floor_char_boundary(SHOWN);
+    if end < line.len() { format!("{} …", &line[..end]) } else { line.to_owned() }
 }
 
 /// Why the verifier refuses, and the line of the source that it was at (kernel/bpf/log.c, verifier.c): the last line that

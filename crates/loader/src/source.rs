@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result};
 use ccactl_abi::compile::{run_clang, strip};
-use ccactl_abi::objects::HEADERS;
+use ccactl_abi::objects::unpack_headers;
 use ccactl_abi::{Algorithm, about};
 use ccactl_host::input;
 use ccactl_host::output::{self, Folder, Replace};
@@ -11,7 +11,6 @@ use siphasher::sip::SipHasher13;
 use std::env;
 use std::fs;
 use std::hash::Hasher;
-use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -123,13 +122,6 @@ fn compiled(source: &Path) -> Result<Vec<u8>> {
 
 fn text(said: &Output) -> String {
     String::from_utf8_lossy(&said.stderr).trim_end().to_owned()
-}
-
-fn unpack_headers(room: &Path) -> io::Result<PathBuf> {
-    let folder = room.join("include");
-    fs::create_dir_all(folder.join("bpf"))?;
-    HEADERS.iter().try_for_each(|(name, text)| fs::write(folder.join(name), text))?;
-    Ok(folder)
 }
 
 /// The source's own name is in the object, for messages about its lines.

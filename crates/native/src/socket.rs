@@ -3,13 +3,12 @@
 use ccactl_abi::layout::{INFINITE_SSTHRESH, Trace};
 
 use crate::layout::{AckSample, HostSock, MinmaxSample, RateSample, TcpSock};
-use crate::unit::{Unit, UnitTunable};
+use crate::unit::{Place, Unit, UnitTunable};
+use crate::watch;
+use std::ptr;
 
 unsafe extern "C" {
-    fn cc_host_guard(hs: *mut HostSock);
     fn cc_host_fault(hs: *mut HostSock, sample: *const RateSample, fault: u32) -> i32;
-    fn cc_host_enter(hs: *mut HostSock);
-    fn cc_host_storage_free(hs: *mut HostSock);
 }
 
 /// `TCP_CA_Open`: no sign of trouble.
@@ -60,9 +59,10 @@ pub struct Socket {
     checked: bool,
     overrides: Vec<(UnitTunable, i64)>,
     start_jiffies: u32,
+    last_called: *const (),
 }
 
-// SAFETY: the raw pointers inside are storage owned by this socket and unused kernel pointers; the algorithm keeps no
+// SAFETY: the raw pointers inside are storage owned by this socket, unused kernel pointers and a function; the algorithm keeps no
 // reference to a socket between calls.
 unsafe impl Send for Socket {}
 
@@ -85,6 +85,14 @@ impl Socket {
 
     fn build(algorithm: &str, checked: bool) -> Result<Socket, Error> {
         let unit = Unit::by_name(algorithm, checked).ok_or_else(|| Error::UnknownAlgorithm(algorithm.to_owned()))?;
+        let mut socket = Self::of(unit);
+        socket.checked = checked;
+        Ok(socket)
+    }
+
+    /// A socket with an algorithm of any origin.
+    #[must_use]
+    pub fn of(unit: Unit) -> Socket {
         // SAFETY: all members are integers, arrays of them and raw pointers, for which zero is a value.
         let mut hs: Box<HostSock> = Box::new(unsafe { std::mem::zeroed() });
         let tp = &mut hs.tp;
@@ -101,10 +109,11 @@ impl Socket {
         hs.hz = 250;
         hs.random_state = 1;
         // SAFETY: the bytes that it forbids are members that nobody reads or writes.
-        unsafe { cc_host_guard(&raw mut *hs) };
-        let mut socket = Socket { hs, unit, checked, overrides: Vec::new(), start_jiffies: 0 };
+        unsafe { unit.guard(&raw mut *hs) };
+        let mut socket =
+            Socket { hs, unit, checked: false, overrides: Vec::new(), start_jiffies: 0, last_called: ptr::null() };
         socket.set_time_us(START_US);
-        Ok(socket)
+        socket
     }
 
     /// The algorithm.
@@ -221,7 +230,7 @@ impl Socket {
     /// Removes the socket storage, so that lookups find none.
     pub fn drop_storage(&mut self) {
         // SAFETY: the list belongs to this socket and no callback runs.
-        unsafe { cc_host_storage_free(&raw mut *self.hs) };
+        unsafe { self.unit.storage_free(&raw mut *self.hs) };
     }
 
     /// Whether the algorithm has any socket storage.
@@ -246,18 +255,27 @@ impl Socket {
     }
 
     /// Runs a callback with this socket's clock and tunables in place.
-    fn call<R>(&mut self, callback: impl FnOnce(*mut HostSock) -> R) -> R {
+    fn call<R>(&mut self, function: *const (), callback: impl FnOnce(*mut HostSock) -> R) -> R {
+        self.last_called = function;
         for (tunable, raw) in &self.overrides {
             tunable.store(*raw);
         }
         let hs: *mut HostSock = &raw mut *self.hs;
         // SAFETY: `hs` outlives the call, and is the current socket of this thread for its duration.
-        unsafe { cc_host_enter(hs) };
+        unsafe { self.unit.enter(hs) };
+        let watched = self.unit.has_places().then(|| watch::enter(function));
         let result = callback(hs);
+        drop(watched);
         for (tunable, _) in &self.overrides {
             tunable.store(tunable.default_raw());
         }
         result
+    }
+
+    /// Where the callback stands that was called last; known of loaded units only.
+    #[must_use]
+    pub fn last_called(&self) -> Option<Place> {
+        self.unit.place(self.last_called)
     }
 
     /// `init`, with the private area cleared before, as the kernel does when it assigns an algorithm.
@@ -270,7 +288,7 @@ impl Socket {
     pub fn init_inherited(&mut self) {
         if let Some(op) = self.unit.ops().init {
             // SAFETY: the callback gets the socket that it expects; the same holds for all calls below.
-            self.call(|hs| unsafe { op(hs) });
+            self.call(op as *const (), |hs| unsafe { op(hs) });
         }
     }
 
@@ -296,7 +314,7 @@ impl Socket {
     pub unsafe fn commit_fault(&mut self, fault: u32) {
         let sample = Box::new(RateSample::default());
         // SAFETY: none, which is its purpose.
-        self.call(|hs| unsafe { cc_host_fault(hs, &raw const *sample, fault) });
+        self.call(ptr::null(), |hs| unsafe { cc_host_fault(hs, &raw const *sample, fault) });
     }
 
     /// Overwrites the private area.
@@ -308,7 +326,7 @@ impl Socket {
     pub fn release(&mut self) {
         if let Some(op) = self.unit.ops().release {
             // SAFETY: see `init_inherited`.
-            self.call(|hs| unsafe { op(hs) });
+            self.call(op as *const (), |hs| unsafe { op(hs) });
         }
     }
 
@@ -316,21 +334,21 @@ impl Socket {
     pub fn ssthresh(&mut self) -> u32 {
         let op = self.unit.ops().ssthresh.expect("the kernel demands ssthresh");
         // SAFETY: see `init_inherited`.
-        self.call(|hs| unsafe { op(hs) })
+        self.call(op as *const (), |hs| unsafe { op(hs) })
     }
 
     /// `undo_cwnd`, without writing its result to the socket.
     pub fn undo_cwnd(&mut self) -> u32 {
         let op = self.unit.ops().undo_cwnd.expect("the kernel demands undo_cwnd");
         // SAFETY: see `init_inherited`.
-        self.call(|hs| unsafe { op(hs) })
+        self.call(op as *const (), |hs| unsafe { op(hs) })
     }
 
     /// `cong_avoid`
     pub fn cong_avoid(&mut self, ack: u32, acked: u32) {
         if let Some(op) = self.unit.ops().cong_avoid {
             // SAFETY: see `init_inherited`.
-            self.call(|hs| unsafe { op(hs, ack, acked) });
+            self.call(op as *const (), |hs| unsafe { op(hs, ack, acked) });
         }
     }
 
@@ -340,7 +358,7 @@ impl Socket {
             // On the heap, where AddressSanitizer sees a read beyond its end.
             let sample = Box::new(*sample);
             // SAFETY: see `init_inherited`; the sample outlives the call.
-            self.call(|hs| unsafe { op(hs, ack, flag, &raw const *sample) });
+            self.call(op as *const (), |hs| unsafe { op(hs, ack, flag, &raw const *sample) });
         }
     }
 
@@ -349,7 +367,7 @@ impl Socket {
         if let Some(op) = self.unit.ops().pkts_acked {
             let sample = Box::new(*sample);
             // SAFETY: see `init_inherited`; the sample outlives the call.
-            self.call(|hs| unsafe { op(hs, &raw const *sample) });
+            self.call(op as *const (), |hs| unsafe { op(hs, &raw const *sample) });
         }
     }
 
@@ -357,7 +375,7 @@ impl Socket {
     pub fn set_state(&mut self, state: u8) {
         if let Some(op) = self.unit.ops().set_state {
             // SAFETY: see `init_inherited`.
-            self.call(|hs| unsafe { op(hs, state) });
+            self.call(op as *const (), |hs| unsafe { op(hs, state) });
         }
         self.hs.tp.set_ca_state(state);
     }
@@ -366,7 +384,7 @@ impl Socket {
     pub fn cwnd_event(&mut self, event: u32) {
         if let Some(op) = self.unit.ops().cwnd_event {
             // SAFETY: see `init_inherited`.
-            self.call(|hs| unsafe { op(hs, event) });
+            self.call(op as *const (), |hs| unsafe { op(hs, event) });
         }
     }
 
@@ -374,7 +392,7 @@ impl Socket {
     pub fn in_ack_event(&mut self, flags: u32) {
         if let Some(op) = self.unit.ops().in_ack_event {
             // SAFETY: see `init_inherited`.
-            self.call(|hs| unsafe { op(hs, flags) });
+            self.call(op as *const (), |hs| unsafe { op(hs, flags) });
         }
     }
 
@@ -382,14 +400,14 @@ impl Socket {
     pub fn min_tso_segs(&mut self) -> Option<u32> {
         let op = self.unit.ops().min_tso_segs?;
         // SAFETY: see `init_inherited`.
-        Some(self.call(|hs| unsafe { op(hs) }))
+        Some(self.call(op as *const (), |hs| unsafe { op(hs) }))
     }
 
     /// `sndbuf_expand`
     pub fn sndbuf_expand(&mut self) -> Option<u32> {
         let op = self.unit.ops().sndbuf_expand?;
         // SAFETY: see `init_inherited`.
-        Some(self.call(|hs| unsafe { op(hs) }))
+        Some(self.call(op as *const (), |hs| unsafe { op(hs) }))
     }
 }
 

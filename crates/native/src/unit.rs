@@ -1,14 +1,46 @@
 //! What one compiled algorithm file exports: its ops table and its tunables.
 
-use std::ffi::{CStr, c_char, c_void};
-
-use crate::layout::Ops;
+use crate::layout::{HostSock, Ops};
+use std::ffi::{CStr, c_char, c_ulong, c_void};
+use std::fmt;
+use std::path::Path;
 
 /// `struct cc_host_unit`
 #[repr(C)]
 struct RawUnit {
     ops: *const Ops,
     tunables: *const *const RawTunable,
+    guard: unsafe extern "C" fn(*mut HostSock),
+    enter: unsafe extern "C" fn(*mut HostSock),
+    storage_free: unsafe extern "C" fn(*mut HostSock),
+    places: *const RawPlace,
+    places_end: *const RawPlace,
+}
+
+/// `struct cc_host_place`
+#[repr(C)]
+struct RawPlace {
+    name: *const c_char,
+    function: *const c_void,
+    file: *const c_char,
+    line: c_ulong,
+}
+
+/// Where a callback stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Name of the function.
+    pub function: String,
+    /// File as the compiler was given it.
+    pub file: String,
+    /// From 1.
+    pub line: u64,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}:{})", self.function, self.file, self.line)
+    }
 }
 
 /// `struct cc_host_tunable`
@@ -23,6 +55,9 @@ struct RawTunable {
 }
 
 include!(concat!(env!("OUT_DIR"), "/units.rs"));
+
+/// Of the unit in a library.
+pub(crate) const SYMBOL: &str = "cca_unit";
 
 /// One algorithm as compiled for the host.
 #[derive(Clone, Copy)]
@@ -50,6 +85,71 @@ impl Unit {
         let raw = raw_unit(name, checked)?;
         // SAFETY: the symbol is an immutable C object with static lifetime.
         Some(Unit { raw: unsafe { &*raw } })
+    }
+
+    /// The algorithm of a library that [`build`](crate::build) has made. It stays in this process until its end.
+    ///
+    /// # Errors
+    /// What the dynamic linker says.
+    ///
+    /// # Safety
+    /// The library's constructors run, and later its callbacks: it must be one of [`build`](crate::build).
+    pub unsafe fn load(library: &Path) -> Result<Unit, libloading::Error> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let library = Box::leak(Box::new(libloading::Library::new(library)?));
+            let raw = library.get::<*const RawUnit>(SYMBOL.as_bytes())?;
+            Ok(Unit { raw: &**raw })
+        }
+    }
+
+    /// Where the callback at this address stands; known of loaded units only.
+    #[must_use]
+    pub fn place(&self, function: *const ()) -> Option<Place> {
+        let text = |raw: *const c_char| {
+            // SAFETY: string literals of the C side.
+            unsafe { CStr::from_ptr(raw) }.to_string_lossy().into_owned()
+        };
+        let count = (self.raw.places_end as usize - self.raw.places as usize) / size_of::<RawPlace>();
+        if count == 0 {
+            return None;
+        }
+        // SAFETY: the linker has put the section's records side by side.
+        let places = unsafe { std::slice::from_raw_parts(self.raw.places, count) };
+        let found = places.iter().find(|place| std::ptr::addr_eq(place.function, function))?;
+        Some(Place { function: text(found.name), file: text(found.file), line: found.line })
+    }
+
+    /// Whether [`Unit::place`] knows its callbacks.
+    pub(crate) fn has_places(&self) -> bool {
+        !self.raw.places.is_null()
+    }
+
+    /// See `cc_host_guard()`.
+    ///
+    /// # Safety
+    /// A valid socket.
+    pub(crate) unsafe fn guard(&self, hs: *mut HostSock) {
+        // SAFETY: as the caller promises; the same holds for the two below.
+        unsafe { (self.raw.guard)(hs) }
+    }
+
+    /// Makes it the current socket of this thread.
+    ///
+    /// # Safety
+    /// A socket that stays valid until the next one enters.
+    pub(crate) unsafe fn enter(&self, hs: *mut HostSock) {
+        // SAFETY: see `guard`.
+        unsafe { (self.raw.enter)(hs) }
+    }
+
+    /// Frees all of its socket storage.
+    ///
+    /// # Safety
+    /// A valid socket, in none of whose callbacks we are.
+    pub(crate) unsafe fn storage_free(&self, hs: *mut HostSock) {
+        // SAFETY: see `guard`.
+        unsafe { (self.raw.storage_free)(hs) }
     }
 
     /// The ops table at the end of the file.

@@ -71,15 +71,36 @@ fn a_file_is_shown_like_any_other_algorithm() {
     assert!(shown.contains("mine (loss)") && shown.contains("phases       slow-start, avoidance"), "{shown}");
 }
 
+/// Where a line goes before the window is made.
+const AVOID: &str = "\ttcp_reno_cong_avoid(sk, ack, acked);";
+
+/// What stands in the place of `AVOID`: a line of the mistake, then it.
+fn before_avoiding(line: &str) -> String {
+    format!("\t{line}\n{AVOID}")
+}
+
 #[test]
 fn each_broken_file_has_a_message_that_leads_to_the_mistake() {
     let host = Host::new();
-    let cases: [(&str, &str, &[&str]); 5] = [
+    let two_tables = "CC_OPS(other) = {\n    .ssthresh = (void *)reno_ssthresh,\n};\n\nCC_OPS(bpf_reno) = {";
+    let cases: [(&str, &str, &[&str]); 9] = [
         ("return tcp_reno_ssthresh(sk);", "return tcp_reno_ssthresh(sk)", &["mine.bpf.c:", "error: expected ';'"]),
         ("#include \"cc_handover.bpf.h\"", "#include \"mine.h\"", &["mine.bpf.c:", "'mine.h' file not found"]),
         ("CC_COLOR(\"#777777\")", "CC_COLOR(\"grey\")", &["CC_COLOR 'grey': expected #RRGGBB"]),
         ("\"loss\"", "\"lossy\"", &["the family 'lossy': expected loss, delay, hybrid, model, ecn"]),
         (".undo_cwnd = ", ".sndbuf_expand = ", &["it has no .undo_cwnd in CC_OPS"]),
+        ("CC_OPS(bpf_reno) = {", two_tables, &["it has two tables of callbacks (CC_OPS)"]),
+        (
+            "CC_COLOR(\"#777777\");",
+            "struct state {\n\tu64 words[14];\n};\nCC_PRIV_FITS(struct state);",
+            &["mine.bpf.c:", "private state exceeds icsk_ca_priv"],
+        ),
+        ("CC_COLOR(\"#777777\");", "CC_TUNABLE(u32, beta, 717);", &["mine.bpf.c:", "too few arguments", "CC_TUNABLE"]),
+        (
+            "CC_COLOR(\"#777777\");",
+            "CC_TUNABLE(u32, beta, 717, 800, 900, \"\", \"share that stays\", \"mine\");",
+            &["tunable beta", "800 to 900, default 717"],
+        ),
     ];
     for (from, to, parts) in cases {
         let path = write(&host, &[(from, to)]);
@@ -88,6 +109,95 @@ fn each_broken_file_has_a_message_that_leads_to_the_mistake() {
         assert_eq!(output.status.code(), Some(2), "{to}: {said}");
         assert!(parts.iter().all(|part| said.contains(part)), "{to}: {said}");
     }
+}
+
+#[test]
+fn check_tells_the_line_of_what_a_compiler_lets_pass() {
+    let Some(host) = Host::with_root() else { return };
+    let bounds = "u32 table[4] = {1, 2, 3, 4};\n\ttcp_sk(sk)->snd_cwnd += table[acked & 7];";
+    let cases: [(&str, &[&str]); 4] = [
+        ("tcp_sk(sk)->snd_cwnd += 10 / acked;", &["mine.bpf.c:44:", "a division by zero"]),
+        (bounds, &["mine.bpf.c:45:", "an index beyond the end of the array"]),
+        (
+            "tcp_sk(sk)->snd_cwnd = acked / 2;",
+            &["snd_cwnd is 0 after reno_cong_avoid (", "mine.bpf.c:42)", "shortest input"],
+        ),
+        (
+            "while (tcp_sk(sk)->snd_cwnd < acked)\n\t\tacked |= 1;",
+            &["reno_cong_avoid (", "mine.bpf.c:42) had not returned after 2 s"],
+        ),
+    ];
+    for (line, parts) in cases {
+        let path = write(&host, &[(AVOID, &before_avoiding(line))]);
+        let output = host.ccactl(&["check", path.to_str().unwrap()]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{line}: {said}");
+        assert!(parts.iter().all(|part| said.contains(part)), "{parts:?} in {said}");
+    }
+    assert!(!host.bpffs().exists(), "what fails before is never loaded");
+
+    let path = write(&host, &[]);
+    let said = host.ok(&["check", path.to_str().unwrap()]);
+    let told = [
+        "compiles for BPF: mine (loss)",
+        "leaves a window",
+        "the verifier of this kernel takes it",
+        "10 MB over loopback",
+    ];
+    assert!(told.iter().all(|part| said.contains(part)), "{said}");
+    assert!(!host.bpffs().exists());
+}
+
+#[test]
+fn a_rejection_by_the_verifier_shows_line_reason_and_the_end_of_its_log() {
+    let Some(host) = Host::with_root() else { return };
+    let cases: [(&str, &[&str]); 4] = [
+        (
+            "while (tcp_sk(sk)->snd_cwnd < acked)\n\t\tacked |= 1;",
+            &["mine.bpf.c:44", "infinite loop detected", "give the loop a bound"],
+        ),
+        ("tcp_sk(sk)->srtt_us = 1;", &["mine.bpf.c:44 `tcp_sk(sk)->srtt_us = 1;`", "no write support", "CC_STORAGE"]),
+        ("((u64 *)inet_csk_ca(sk))[13] = 1;", &["mine.bpf.c:44", "no write support", "104 bytes of icsk_ca_priv"]),
+        (
+            "struct cca_trace *trace = cc_trace_storage(sk);\n\ttrace->mode = 1;",
+            &["mine.bpf.c:45 `trace->mode = 1;`", "test the pointer for NULL first"],
+        ),
+    ];
+    let cgroup = host.cgroup();
+    for (line, parts) in cases {
+        let path = write(&host, &[(AVOID, &before_avoiding(line))]);
+        for args in
+            [&["load", path.to_str().unwrap(), "--cgroup", &cgroup, "--create"][..], &["probe", path.to_str().unwrap()]]
+        {
+            let output = host.ccactl(args);
+            let log = ["program reno_cong_avoid", "the last lines of the verifier's log:\n    "];
+            let parts: Vec<&str> = parts.iter().chain(&log).copied().collect();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(3), "{said}");
+            assert!(parts.iter().all(|part| said.contains(part)), "{parts:?} in {said}");
+        }
+        assert!(!host.bpffs().exists() && !registered(&host.name()), "{line}");
+    }
+}
+
+#[test]
+fn an_object_without_a_licence_is_told_where_it_goes() {
+    let Some(host) = Host::with_root() else { return };
+    let path = write(&host, &[]);
+    // As another build system may make it: an object has its licence in a section of this name.
+    let object = host.run.path().join("mine.bpf.o");
+    host.ok(&["show", path.to_str().unwrap()]);
+    let kept = fs::read_dir(host.run.path().join("ccactl/objects")).unwrap().next().unwrap().unwrap().path();
+    let mut bytes = fs::read(kept).unwrap();
+    let name = b"\0license\0";
+    let found = |bytes: &[u8]| bytes.windows(name.len()).position(|window| window == name);
+    while let Some(at) = found(&bytes) {
+        bytes[at + 1] = b'x';
+    }
+    fs::write(&object, bytes).unwrap();
+    let said = host.ccactl(&["probe", object.to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&said.stderr);
+    assert!(said.contains("GPL compatible license") && said.contains("as cc.bpf.h has it"), "{said}");
 }
 
 #[test]

@@ -6,12 +6,15 @@
 //! | sends | [`sender`] | [`server`] |
 //! | receives | [`client`] | [`receiver`] |
 //!
+//! [`loopback`] is apart: one connection of a process to itself.
+//!
 //! A child says `ready` on its standard output, waits for `go T0` on its standard input (`CLOCK_MONOTONIC` in
 //! ns, to which all its times are relative) and, at the end, prints one line of JSON. A receiver ends when its
 //! standard input does. [`checked`] has words of its own.
 
 pub mod checked;
 pub mod client;
+pub mod loopback;
 pub mod receiver;
 pub mod sender;
 pub mod server;
@@ -20,6 +23,7 @@ pub mod transfer;
 pub mod udp;
 
 pub use client::{FetchOptions, FetchReport};
+pub use loopback::{Looped, over_loopback};
 pub use receiver::{Arrival, ReceiveOptions, ReceiveReport, UdpCount};
 pub use sender::{SendOptions, SendReport};
 pub use server::ServeOptions;
