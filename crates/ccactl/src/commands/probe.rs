@@ -77,16 +77,14 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(if all_load { ExitCode::SUCCESS } else { ExitCode::from(ccactl_abi::exit::KERNEL) })
 }
 
-/// Place of the object in a guest.
-const OBJECT_IN_GUEST: &str = "job/object.bpf.o";
-
 fn in_the_lab(args: &Args) -> Result<ExitCode> {
     let mut words = vec!["probe"];
     let mut files = Vec::new();
-    let path = format!("/{OBJECT_IN_GUEST}");
+    let path;
     if let Some(file) = &args.file {
-        let elf = object_of(file)?;
-        files.push((OBJECT_IN_GUEST.to_owned(), elf));
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        path = format!("/job/{}.bpf.o", name.split('.').next().unwrap_or_default());
+        files.push((path[1..].to_owned(), object_of(file)?));
         words.push(&path);
     }
     if args.json {

@@ -6,10 +6,13 @@ use crate::log::Hold;
 use anyhow::{Context, Result};
 use ccactl_collector::{Every, Output, RecordOptions, parse_duration};
 use ccactl_host::{errln, interrupt, terminal};
+use ccactl_live::screen::{App, Notes};
 use ccactl_live::view::{ALGORITHMS, CGROUPS, FLOWS, Key, Snapshot, plain};
 use ccactl_live::{Watch, screen};
 use ccactl_loader::Paths;
+use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::RawFd;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
@@ -31,6 +34,9 @@ pub struct Args {
     /// With --once: print JSON
     #[arg(long, requires = "once")]
     json: bool,
+    /// Pipe of the process that started this one, whose lines are shown below (`ccactl dev`)
+    #[arg(long, hide = true, value_name = "FD")]
+    notes: Option<RawFd>,
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
@@ -40,6 +46,11 @@ pub fn run(args: Args) -> Result<ExitCode> {
     }
     // A signal ends the loop, which gives the terminal back.
     let is_stopped = interrupt::on_signals().context("cannot handle signals")?;
+    // While there are rights to open it.
+    let app = match args.notes {
+        Some(fd) => App::beside(Notes::read(File::open(format!("/proc/self/fd/{fd}")).context("open the notes")?)),
+        None => App::default(),
+    };
     let mut options = RecordOptions::new(Output::Nowhere);
     args.filters.apply(&mut options)?;
     options.every = args.every;
@@ -52,7 +63,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         return once(watch, &args, &is_stopped);
     }
     let _messages_wait = Hold::begin();
-    screen::run(watch, args.interval, &is_stopped)?;
+    screen::run(watch, app, args.interval, &is_stopped)?;
     Ok(ExitCode::SUCCESS)
 }
 

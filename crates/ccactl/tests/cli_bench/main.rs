@@ -12,6 +12,7 @@ mod figures;
 mod input;
 mod leftovers;
 mod netem;
+mod own_files;
 mod paths;
 mod scenario;
 mod suite;

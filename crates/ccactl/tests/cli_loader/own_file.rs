@@ -201,6 +201,30 @@ fn an_object_without_a_licence_is_told_where_it_goes() {
 }
 
 #[test]
+fn a_policy_file_names_it_beside_itself_and_sees_that_it_has_changed() {
+    let Some(host) = Host::with_root() else { return };
+    let cgroup = host.cgroup();
+    write(&host, &[]);
+    let policies = host.run.path().join("policies.toml");
+    fs::write(&policies, format!("[cgroup.{cgroup:?}]\nalgorithm = \"mine.bpf.c\"\ncreate = true\n")).unwrap();
+    let policies = policies.to_str().unwrap();
+    host.ok(&["apply", policies]);
+    let object = || host.json(&["status", "--json"])[0]["object"].as_str().unwrap().to_owned();
+    let first = object();
+    host.ok(&["apply", policies]);
+    assert!(object() == first && host.ok(&["diff", policies]).contains("in force"));
+    write(&host, &[("trace->mode = ", "trace->v0 = 1;\n\ttrace->mode = ")]);
+    // As other tunables under the same name: told, and nobody's connections get other code by surprise.
+    for args in [["diff", policies], ["apply", policies]] {
+        let output = host.ccactl(&args);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains("conflict") && said.contains(&first), "{args:?}: {said}");
+    }
+    assert_eq!(object(), first);
+    host.ok(&["unload", "--all"]);
+}
+
+#[test]
 fn a_new_file_is_complete_and_overwrites_nothing() {
     let host = Host::new();
     for like in ["reno", "cubic", "vegas", "bbr"] {

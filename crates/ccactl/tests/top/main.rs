@@ -12,6 +12,8 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 use terminal::OnTerminal;
 use traffic::Traffic;
 
@@ -172,4 +174,45 @@ fn without_a_terminal_it_says_what_to_do() {
     assert_eq!(refused.status.code(), Some(2), "{stderr}");
     assert!(stderr.lines().count() == 1 && stderr.contains("--once"), "{stderr}");
     assert_eq!(host.ccactl(&["top", "--json"]).output().unwrap().status.code(), Some(2), "JSON is of one interval");
+}
+
+/// Reno under a kernel name of the test, with a line of its own.
+fn own_algorithm(host: &Host, line: &str) -> String {
+    const RENO: &str = include_str!("../../../../bpf/cc/reno.bpf.c");
+    let own = RENO
+        .replace("CC_ALGORITHM(\"reno\"", "CC_ALGORITHM(\"mine\"")
+        .replace("\"bpf_reno\"", &format!("{:?}", host.name));
+    own.replace("\treno_publish(sk);", &format!("\t{line}\n\treno_publish(sk);"))
+}
+
+#[test]
+fn dev_shows_the_flows_and_what_became_of_each_version() {
+    let Some(host) = Host::new("dev") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mine.bpf.c");
+    fs::write(&path, own_algorithm(&host, "")).unwrap();
+    let mut command = host.ccactl(&["dev", path.to_str().unwrap(), "--cgroup", &host.cgroup]);
+    command.env("TERM", "xterm-256color").env("XDG_CACHE_HOME", folder.path());
+    let mut dev = OnTerminal::start(command, false);
+    // Only what changes is written to a terminal, so words stand there without the spaces between them.
+    for text in ["[3 flows]", "force", "watching"] {
+        dev.wait_for(text);
+    }
+    let object = || host.json(&["status", "--json"])[0]["object"].clone();
+    let first = object();
+    let traffic = Traffic::start(&host.directory());
+    // The details of a flow open by themselves.
+    dev.wait_for("inner");
+    fs::write(&path, own_algorithm(&host, "tcp_sk(sk)->snd_cwnd += 1;")).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while object() == first {
+        assert!(Instant::now() < deadline, "the saved version is not in force: {}", dev.shown());
+        sleep(Duration::from_millis(50));
+    }
+    traffic.end();
+    assert!(!dev.is_sane());
+    dev.press("q");
+    assert_eq!(dev.end(), Some(0));
+    dev.wait_for("takes");
+    assert!(dev.is_sane() && dev.shown().contains(LEAVE));
 }

@@ -1,5 +1,6 @@
 //! What is looked at, and what keys change about it.
 
+use super::notes::Notes;
 use crate::board::FlowKey;
 use crate::view::{ALGORITHMS, CGROUPS, Column, FLOWS, FlowRow, GroupRow, Row, RowId, Snapshot};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -65,6 +66,9 @@ pub struct App {
     pub(super) are_closed_hidden: bool,
     /// Rows that the table has on the screen, as last drawn.
     pub(super) page: usize,
+    pub(super) notes: Notes,
+    /// Opens the details of the first flow that comes.
+    pub(super) waits_for_a_flow: bool,
 }
 
 impl Default for App {
@@ -84,11 +88,29 @@ impl Default for App {
             is_paused: false,
             are_closed_hidden: false,
             page: 1,
+            notes: Notes::default(),
+            waits_for_a_flow: false,
         }
     }
 }
 
 impl App {
+    /// With the notes of whoever started the screen, and the details of the first flow that comes.
+    #[must_use]
+    pub fn beside(notes: Notes) -> App {
+        App { notes, waits_for_a_flow: true, ..App::default() }
+    }
+
+    /// Opens the flow that was waited for.
+    pub(super) fn see(&mut self, snapshot: &Snapshot) {
+        if self.waits_for_a_flow
+            && let Some(first) = self.flows(snapshot).first()
+        {
+            self.detail = Some(first.key());
+            self.waits_for_a_flow = false;
+        }
+    }
+
     /// Whether the picture stands still.
     #[must_use]
     pub fn is_paused(&self) -> bool {

@@ -14,10 +14,16 @@ use ratatui::widgets::Paragraph;
 /// Draws what `app` looks at; `history` is of the flow whose details are shown.
 pub fn draw(screen: &mut Frame<'_>, app: &mut App, theme: Theme, snapshot: &Snapshot, history: Option<&History>) {
     let header = frame::header(app, snapshot);
-    let [above, middle, below] =
-        Layout::vertical([Constraint::Length(header.len() as u16), Constraint::Min(0), Constraint::Length(1)])
-            .areas(screen.area());
+    let notes = app.notes.lines(screen.area().width);
+    let [above, middle, noted, below] = Layout::vertical([
+        Constraint::Length(header.len() as u16),
+        Constraint::Min(0),
+        Constraint::Length(notes.len() as u16),
+        Constraint::Length(1),
+    ])
+    .areas(screen.area());
     screen.render_widget(Paragraph::new(header), above);
+    screen.render_widget(Paragraph::new(notes), noted);
     if app.is_help_shown {
         screen.render_widget(Paragraph::new(help::lines()), middle);
         screen.render_widget(Line::from("any key: back").style(Theme::strong()), below);

@@ -5,6 +5,7 @@ mod detail;
 mod draw;
 mod frame;
 mod help;
+mod notes;
 mod run;
 mod table;
 #[cfg(test)]
@@ -13,5 +14,6 @@ mod theme;
 
 pub use app::{App, View};
 pub use draw::draw;
+pub use notes::Notes;
 pub use run::{Error, run};
 pub use theme::Theme;

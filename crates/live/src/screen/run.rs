@@ -51,10 +51,10 @@ impl Error {
 ///
 /// # Errors
 /// [`enum@Error`]
-pub fn run(watch: Watch, interval: Duration, is_stopped: &AtomicBool) -> Result<(), Error> {
+pub fn run(watch: Watch, app: App, interval: Duration, is_stopped: &AtomicBool) -> Result<(), Error> {
     // Also makes a panic, of whatever thread, give the terminal back before it says anything.
     let terminal = try_init()?;
-    let shown = show(terminal, watch, interval, is_stopped);
+    let shown = show(terminal, watch, app, interval, is_stopped);
     // After a hang-up there is nothing to give back.
     let restored = try_restore();
     shown?;
@@ -64,18 +64,19 @@ pub fn run(watch: Watch, interval: Duration, is_stopped: &AtomicBool) -> Result<
 fn show(
     mut terminal: DefaultTerminal,
     mut watch: Watch,
+    mut app: App,
     interval: Duration,
     is_stopped: &AtomicBool,
 ) -> Result<(), Error> {
     let theme = Theme::of(|name| std::env::var(name).ok());
     let redraw = (interval / 2).clamp(*REDRAW.start(), *REDRAW.end());
-    let mut app = App::default();
     let mut snapshot = Snapshot::default();
     let mut held: Option<Board> = None;
     loop {
         if !app.is_paused() {
             held = None;
             snapshot = watch.look();
+            app.see(&snapshot);
         } else if held.is_none() {
             held = Some(watch.copy());
         }

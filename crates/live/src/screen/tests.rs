@@ -208,6 +208,29 @@ fn every_view_is_drawn_on_small_and_on_large_terminals() {
 }
 
 #[test]
+fn notes_stand_below_the_details_of_the_first_flow_that_comes() {
+    let host = Host::new();
+    let notes = Notes::default();
+    let mut app = App::beside(notes.clone());
+    app.see(&Snapshot::default());
+    assert!(screen(&mut app, &host, &Snapshot::default(), 80, 40).contains("[3 flows]"));
+    assert_eq!(app.detail(), None, "no flow, no details");
+
+    let snapshot = host.snapshot();
+    app.see(&snapshot);
+    for line in 0..200 {
+        notes.push(&format!("line {line}\x1b[2J"));
+    }
+    let drawn = screen(&mut app, &host, &snapshot, 80, 40);
+    assert!(drawn.contains("goodput") && app.detail().is_some(), "{drawn}");
+    assert!(drawn.contains("line 199") && !drawn.contains("line 187") && !drawn.contains('\x1b'), "{drawn}");
+    // Whoever goes back to the tables stays there.
+    press(&mut app, &snapshot, &[KeyCode::Esc]);
+    app.see(&snapshot);
+    assert_eq!(app.detail(), None);
+}
+
+#[test]
 fn a_small_terminal_has_the_key_columns_whole() {
     let host = Host::new();
     let snapshot = host.snapshot();
