@@ -25,6 +25,17 @@ pub fn swap(args: &[&str]) -> Result {
     crate::soak::with_ccactl("swap_time", "bench", args)
 }
 
+/// Builds `ccactl` and runs `crates/loader/examples/dev_time.py`.
+pub fn dev() -> Result {
+    setup::tools(Scope::Build)?;
+    heading("build");
+    shell::run(shell::cargo().args(["build", "--release", "--workspace", "--bin", "ccactl"]))?;
+    heading("bench");
+    let script = shell::root().join("crates/loader/examples/dev_time.py");
+    let ccactl = shell::target_dir().join("release/ccactl");
+    shell::run(shell::program("python3").arg(script).arg(ccactl).arg(shell::root().join("bpf")))
+}
+
 /// Builds `crates/testbed/examples/emulator_path` and `bench/rattan`, and runs the first beside the second.
 pub fn emulator(args: &[&str]) -> Result {
     setup::tools(Scope::Build)?;

@@ -37,6 +37,7 @@ Usage: cargo xtask COMMAND
                         setup, build, then a bulk transfer over loopback with and without a recording, and with a loop of
                         ss (root, an idle machine); 6 when the recorded throughput, the drops or the bytes per row miss
                         their goals
+  bench dev             setup, build, then the time from a saved C file to live connections on the new code (root)
   bench swap [--repeats N] [--connections N,…]
                         setup, build, then the time of a swap with up to 50 000 connections (root, an idle machine); 6
                         when the iteration over 10 000 connections of two namespaces takes 100 ms or more
@@ -99,6 +100,7 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         ("bench", ["algorithms", args @ ..]) => bench::algorithms(args)?,
         ("bench", ["collector", args @ ..]) => bench::collector(args)?,
         ("bench", ["swap", args @ ..]) => bench::swap(args)?,
+        ("bench", ["dev"]) => bench::dev()?,
         ("bench", ["emulator", args @ ..]) => bench::emulator(args)?,
         ("bench", ["report", args @ ..]) => bench::report(args)?,
         ("soak", args) => soak::run(args)?,

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// -mcpu=v3: understood by every clang since 9 and every kernel since 5.1; v4 would need kernel 6.6.
-const FLAGS: [&str; 10] = [
+pub const FLAGS: [&str; 10] = [
     "-target",
     "bpf",
     "-mcpu=v3",

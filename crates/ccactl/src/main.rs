@@ -49,6 +49,8 @@ enum Command {
     Check(commands::check::Args),
     /// Put a C file in force in a cgroup, again each time that it is saved
     Dev(commands::dev::Args),
+    /// Write headers, templates and flags for an editor into a folder
+    Sdk(commands::sdk::Args),
     /// Record the sockets of a cgroup, namespace or port
     Record(commands::record::Args),
     /// Make a Parquet file of the stream that a killed recording left
@@ -117,6 +119,7 @@ fn main() -> ExitCode {
         Command::Check(args) => commands::check::run(&args),
         Command::Properties(args) => commands::check::properties(&args),
         Command::Transfer(args) => commands::check::transfer(&args),
+        Command::Sdk(args) => commands::sdk::run(&args),
         Command::Dev(args) => commands::dev::run(args),
         Command::Record(args) => commands::record::run(args),
         Command::Recover(args) => commands::recover::run(args),

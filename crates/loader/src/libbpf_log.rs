@@ -152,7 +152,7 @@ fn verdict(lines: &[&str]) -> (String, Option<String>) {
         line.contains(':') && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
     };
     let is_reason = |line: &&str| !is_instruction(line) && !ASIDE.iter().any(|start| line.starts_with(start));
-    let Some(at) = lines.iter().rposition(|line| is_reason(&line)) else { return (shorten(lines), None) };
+    let Some(at) = lines.iter().rposition(is_reason) else { return (shorten(lines), None) };
     let source = lines[..at].iter().rev().find_map(|line| line.strip_prefix(';')).map(str::trim);
     // `text @ file:line` since Linux 6.9, before that the text alone.
     let place = source.filter(|text| !text.is_empty()).map(|text| match text.rsplit_once(" @ ") {

@@ -24,6 +24,7 @@ pub mod recover;
 pub mod report;
 pub mod rollback;
 pub mod run;
+pub mod sdk;
 pub mod show;
 pub mod sockets_view;
 pub mod status;

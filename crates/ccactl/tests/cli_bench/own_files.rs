@@ -1,7 +1,7 @@
 //! Algorithms of one's own in a scenario.
 
 use crate::figures::last_run;
-use crate::host::Host;
+use crate::host::{Host, succeeded};
 use crate::scenario::{Bench, flow};
 use serde_json::Value;
 use std::fs;
@@ -79,4 +79,51 @@ fn a_path_is_relative_to_the_file_that_has_it() {
         assert_eq!(said.contains("link.rate"), is_found, "{algorithm}: {said}");
         assert!(is_found || said.contains("flow[0].algorithm") && said.contains("scenarios/other.bpf.c"), "{said}");
     }
+}
+
+/// The blocks of a page in this language.
+fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
+    let begin = format!("```{language}\n");
+    page.split(&begin).skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
+}
+
+#[test]
+fn the_page_for_beginners_works_step_by_step() {
+    const PAGE: &str = include_str!("../../../../docs/how-to/write-an-algorithm.md");
+    let Some(host) = Host::with_root() else { return };
+    let folder = host.run.path();
+    let here = |args: &[&str]| {
+        let output = host.command(args).current_dir(folder).output().unwrap();
+        succeeded(&output, args)
+    };
+    here(&["new", "gentle"]);
+    let file = folder.join("gentle.bpf.c");
+    let mut text = fs::read_to_string(&file).unwrap();
+    let changes = blocks(PAGE, "diff");
+    assert_eq!(changes.len(), 2);
+    for change in changes {
+        let side = |other: char| -> String {
+            let lines = change.lines().filter(|line| !line.starts_with(other));
+            lines.map(|line| format!("{}\n", &line[1..])).collect()
+        };
+        let (before, after) = (side('+'), side('-'));
+        assert_eq!(text.matches(&before).count(), 1, "{before}");
+        text = text.replace(&before, &after);
+    }
+    fs::write(&file, text).unwrap();
+    assert!(here(&["check", "gentle.bpf.c"]).contains("10 MB over loopback"));
+
+    fs::write(folder.join("duel.toml"), blocks(PAGE, "toml")[0]).unwrap();
+    let duel = ["bench", "duel.toml", "-o", "out", "--json", "--duration", "2s", "--set", "flow[ours].set.beta=0.9"];
+    let output = host.command(&duel).current_dir(folder).output().unwrap();
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    let run = last_run(&result)["directory"].as_str().unwrap().to_owned();
+    let report = here(&["report", &format!("out/{run}/recording.parquet")]);
+    assert!(report.contains("phases of gentle: slow-start"), "{report}");
+
+    here(&["sdk", "sdk"]);
+    for name in ["include/cc.bpf.h", "include/bpf/bpf_helpers.h", "templates/cubic.bpf.c", "compile_flags.txt"] {
+        assert!(folder.join("sdk").join(name).is_file(), "{name}");
+    }
+    here(&["sdk", "sdk"]);
 }
