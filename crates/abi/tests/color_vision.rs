@@ -102,7 +102,7 @@ fn algorithms_that_are_often_compared_differ_in_colour_or_are_known_to_be_close(
 fn no_two_algorithms_have_one_colour() {
     for (i, a) in ALGORITHMS.iter().enumerate() {
         for b in &ALGORITHMS[i + 1..] {
-            assert_ne!(a.color, b.color, "{} and {}", a.name, b.name);
+            assert_ne!(a.color, b.color, "{} and {}: give the newer one another CC_COLOR", a.name, b.name);
         }
     }
 }
