@@ -13,6 +13,7 @@
 #define __noinline __attribute__((noinline))
 #define __hidden   __attribute__((visibility("hidden")))
 #define SEC(name)
+#define bpf_printk(format, args...) ((void)0)
 
 #define cc_bitfield(ptr, field) ((ptr)->field)
 /* Everything that the host can have is there. */

@@ -6,6 +6,10 @@ use ccactl_abi::Algorithm;
 use ccactl_abi::layout::name_str;
 use ccactl_collector::Resolver;
 use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// How often it is asked again what stands behind the name of an algorithm from a file.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// Names of cgroups and namespaces, and what the registry knows of algorithms.
 pub struct Labels {
@@ -13,6 +17,8 @@ pub struct Labels {
     resolve: Resolver,
     /// `None`: asked, nobody knows it.
     algorithms: HashMap<String, Option<&'static Algorithm>>,
+    /// When those from files were looked at last.
+    looked: Option<Instant>,
 }
 
 /// The numbers and kernel names that a board has.
@@ -41,15 +47,26 @@ impl Labels {
     /// Labels by these names; `resolve` says what stands behind a kernel name.
     #[must_use]
     pub fn new(names: Names, resolve: Resolver) -> Labels {
-        Labels { names, resolve, algorithms: HashMap::new() }
+        Labels { names, resolve, algorithms: HashMap::new(), looked: None }
     }
 
     /// Looks up what is new.
     pub fn learn(&mut self, unlabelled: Unlabelled) {
         self.names.learn(unlabelled.cgroups, unlabelled.netns);
+        // Behind the name of an algorithm from a file there may be other code by now (`ccactl dev`).
+        let is_due = self.looked.is_none_or(|looked| looked.elapsed() >= AGAIN);
+        if is_due {
+            self.looked = Some(Instant::now());
+        }
         for name in unlabelled.algorithms {
-            let resolve = &self.resolve;
-            self.algorithms.entry(name).or_insert_with_key(|name| resolve(name).map(|known| known.algorithm));
+            let is_settled = match self.algorithms.get(&name) {
+                None => false,
+                Some(known) => known.is_none_or(Algorithm::is_built_in) || !is_due,
+            };
+            if !is_settled {
+                let known = (self.resolve)(&name).map(|known| known.algorithm);
+                self.algorithms.insert(name, known);
+            }
         }
     }
 

@@ -200,6 +200,14 @@ impl Error {
         }
     }
 
+    /// The same, without the verifier's log.
+    pub(crate) fn without_log(self) -> Self {
+        match self {
+            Self::Load { object, detail, .. } => Self::Load { object, detail, log: Vec::new() },
+            other => other,
+        }
+    }
+
     /// The same, where the command can make a missing cgroup itself.
     pub(crate) fn can_create(self) -> Self {
         match self {

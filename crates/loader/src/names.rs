@@ -55,10 +55,9 @@ pub fn exact_name(algorithm: &Algorithm) -> String {
     format!("{}-{:016x}{}", algorithm.name, algorithm.hash(), source::OBJECT)
 }
 
-/// The algorithm of an [`exact_name`] of this process.
+/// The algorithm of an [`exact_name`] of this process. With a folder it is the name of a file.
 fn known_exactly(name: &str) -> Option<&'static Algorithm> {
-    let file = Path::new(name).file_name()?.to_str()?.strip_suffix(source::OBJECT)?;
-    let (name, hash) = file.rsplit_once('-')?;
+    let (name, hash) = name.strip_suffix(source::OBJECT)?.rsplit_once('-')?;
     let hash = u64::from_str_radix(hash, 16).ok()?;
     Algorithm::by_hash(hash).filter(|algorithm| algorithm.name == name && !algorithm.is_built_in())
 }
@@ -72,8 +71,10 @@ pub fn settle_algorithm(folder: &Path, algorithm: &str) -> Result<String> {
     if !source::is_file(algorithm) {
         return Ok(algorithm.to_owned());
     }
-    let path = folder.join(algorithm);
-    pick_algorithm(&path.to_string_lossy()).map(exact_name)
+    match known_exactly(algorithm) {
+        Some(known) => Ok(exact_name(known)),
+        None => source::algorithm(&folder.join(algorithm)).map(exact_name),
+    }
 }
 
 /// The algorithm with this name, or of this file (`.bpf.c`, `.bpf.o`).

@@ -34,7 +34,8 @@ pub(crate) fn load(settings: &Settings<'_>, kernel: Kernel) -> Result<Object> {
     set_name(&mut object, name, settings.kernel_name)?;
     pin_trace_map(&mut object, settings.trace_pin)?;
     registration::prepare(&mut object, kernel)?;
-    finish(object, name)
+    // Of ours a line tells enough; the author of a file wants to see more.
+    finish(object, name).map_err(|error| if settings.algorithm.is_built_in() { error.without_log() } else { error })
 }
 
 /// Opens and loads an object that is not of the registry under another kernel name; also returns its own.
@@ -85,8 +86,6 @@ pub(crate) fn finish(object: OpenObject, name: &str) -> Result<Object> {
 
 fn rejected(name: &str, error: &libbpf_rs::Error) -> Error {
     let Rejection { reason, log } = libbpf_log::rejection(error);
-    // Of ours a line tells enough; the author of a file wants to see more.
-    let log = if Algorithm::by_name(name).is_some() { Vec::new() } else { log };
     Error::Load { object: name.to_owned(), detail: reason, log }
 }
 

@@ -39,6 +39,8 @@ pub fn build(source: &Path, room: &Path) -> Result<PathBuf, BuildError> {
     let library = room.join("unit.so");
     let mut command = Command::new(clang());
     command.args(["-std=gnu11", "-O1", "-g", "-fPIC", "-shared", "-fvisibility=hidden", "-DCCA_HOST", "-DCCA_PLACES"]);
+    // What this host does not have is told here, not at the first call.
+    command.args(["-Werror=implicit-function-declaration", "-Wl,-z,defs"]);
     // Its own handlers tell the line. Callbacks are called through a table of untyped pointers.
     command.args(["-fsanitize=undefined", "-fno-sanitize-recover=all", "-fno-sanitize=function,vptr"]);
     command.arg(format!("-DCCA_UNIT=__attribute__((visibility(\"default\"))) {SYMBOL}")).arg("-I").arg(&include);

@@ -3,7 +3,7 @@
 //! `ccactl check` go through the same list, [`ALL`].
 
 use crate::path::{Flow, Link};
-use crate::steps::{origin, step};
+use crate::steps::{answers, origin, step};
 use crate::{AckSample, RateSample, Socket};
 use ccactl_abi::Algorithm;
 use proptest::prelude::*;
@@ -211,8 +211,7 @@ fn every_callback(socket: &mut Socket) -> Result<(), String> {
                 "expected an ssthresh of at least 2 and an undo_cwnd of at least 1, found {ssthresh} and {undo}"
             ));
         }
-        socket.min_tso_segs();
-        socket.sndbuf_expand();
+        answers(socket)?;
         has_window(socket)?;
     }
     Ok(())

@@ -177,6 +177,17 @@ pub fn step() -> impl Strategy<Value = Step> {
     prop_oneof![5 => call(), 3 => surroundings()]
 }
 
+/// What the kernel asks for sending: none of it may be nothing.
+pub fn answers(socket: &mut Socket) -> Result<(), String> {
+    if socket.min_tso_segs() == Some(0) {
+        return Err("min_tso_segs gives 0: nothing would be sent".to_owned());
+    }
+    if socket.sndbuf_expand() == Some(0) {
+        return Err("sndbuf_expand gives 0".to_owned());
+    }
+    Ok(())
+}
+
 impl Step {
     /// Does it; an error is an answer that no algorithm may give.
     pub fn apply(&self, socket: &mut Socket) -> Result<(), String> {
@@ -212,10 +223,7 @@ impl Step {
                 }
             }
             Self::Asked => {
-                socket.min_tso_segs();
-                if socket.sndbuf_expand() == Some(0) {
-                    return Err("sndbuf_expand gives 0".to_owned());
-                }
+                answers(socket)?;
             }
             other => other.surround(socket),
         }

@@ -5,9 +5,10 @@ use crate::reader::FromValue;
 use crate::units::Span;
 use crate::{FlowSpec, Scenario, SwapSpec};
 use ccactl_abi::ALGORITHMS;
-use ccactl_loader::{Choice, settle_algorithm};
+use ccactl_loader::{Choice, is_file, settle_algorithm};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use toml::de::DeValue;
 
 /// Stands for every algorithm of the registry, in its order.
@@ -23,13 +24,29 @@ pub(super) struct Tour {
     pub through: Through,
 }
 
+/// An algorithm as a scenario names it, once and for all: each cell of a sweep means the code that its path had first.
+pub(super) fn settled(folder: &Path, written: &str) -> Result<String, ccactl_loader::Error> {
+    static SETTLED: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
+    if !is_file(written) {
+        return Ok(written.to_owned());
+    }
+    let path = folder.join(written);
+    let mut settled = SETTLED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(name) = settled.get(&path) {
+        return Ok(name.clone());
+    }
+    let name = settle_algorithm(folder, written)?;
+    settled.insert(path, name.clone());
+    Ok(name)
+}
+
 /// Names of algorithms in the order of the tour, at least one.
 pub(super) struct Through(Vec<String>);
 
 impl Through {
     /// With the code that its paths have at this moment.
     pub(super) fn settled(self, folder: &Path) -> Result<Self, ccactl_loader::Error> {
-        self.0.iter().map(|written| settle_algorithm(folder, written)).collect::<Result<_, _>>().map(Self)
+        self.0.iter().map(|written| settled(folder, written)).collect::<Result<_, _>>().map(Self)
     }
 }
 

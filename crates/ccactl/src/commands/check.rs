@@ -1,14 +1,19 @@
 //! `ccactl check`
 
 use anyhow::{Context, Result, bail};
-use ccactl_host::{errln, outln};
-use ccactl_loader::{LoadRequest, Loader, pick_algorithm};
+use ccactl_abi::exit;
+use ccactl_host::{errln, interrupt, outln};
+use ccactl_loader::{LoadRequest, Loader, exact_name, pick_algorithm};
 use ccactl_native::properties::{ALL, Subject};
 use ccactl_native::{Socket, Unit, build, on_overdue};
 use ccactl_testbed::traffic;
-use std::os::unix::process::ExitStatusExt;
+use std::any::Any;
+use std::fs;
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
-use std::process::{self, Command, ExitCode};
+use std::process::{self, Child, Command, ExitCode, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 #[derive(clap::Args)]
@@ -28,6 +33,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let Some(file) = args.file.to_str().filter(|name| name.ends_with(".bpf.c")) else {
         bail!("{}: expected a C file NAME.bpf.c, as its properties are looked at in the source", args.file.display());
     };
+    let end = interrupt::on_signals().context("watch for SIGINT and SIGTERM")?;
     let algorithm = pick_algorithm(file)?;
     outln!(
         "compiles for BPF: {} ({}), kernel name {}",
@@ -37,22 +43,50 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     );
     let room = tempfile::tempdir().context("make a folder for the compiler")?;
     let library = build(&args.file, room.path())?;
+    let object = room.path().join("checked.bpf.o");
+    fs::write(&object, algorithm.object()).context("write the object")?;
     // In a process of its own: what is wrong may end it or never return.
-    let properties = this_program()?.arg("__properties").arg(&library).arg(file).status().context("start a process")?;
-    if let Some(signal) = properties.signal() {
-        bail!("{file}: the process with its properties was ended by signal {signal}");
+    let mut properties = this_program()?;
+    properties.arg("__properties").arg(&library).arg(&object).arg(file);
+    let Some(properties) = wait(properties.spawn().context("start a process")?, &end)? else {
+        return Ok(ExitCode::from(exit::INTERRUPTED));
+    };
+    match properties.code() {
+        Some(0) => {}
+        // It has said why.
+        Some(1) => return Ok(ExitCode::FAILURE),
+        _ => bail!(
+            "{file}: expected an answer of the process with its properties, found that it ended with {properties}"
+        ),
     }
-    if !properties.success() {
-        return Ok(ExitCode::FAILURE);
+    // All that was seen is of one version.
+    if pick_algorithm(file)?.hash() != algorithm.hash() {
+        bail!("{file} was changed while it was checked: check it again");
     }
     let loader = Loader::open()?;
     // A name of its own: what is in force under the algorithm's stays as it is.
-    let request = LoadRequest::new(file, "/").as_name(format!("check_{:x}", process::id()));
+    let request = LoadRequest::new(exact_name(algorithm), "/").as_name(format!("check_{:x}", process::id()));
     loader.probe_object(file, algorithm.object())?;
     outln!("the verifier of this kernel takes it");
     let mut transfer = this_program()?;
     transfer.arg("__transfer").arg(request.parse()?.kernel_name());
     Ok(ExitCode::from(loader.run(&request, transfer)?))
+}
+
+/// The end of a child, or none when a signal has come; then it is gone too.
+fn wait(mut child: Child, end: &AtomicBool) -> Result<Option<ExitStatus>> {
+    const LOOK: Duration = Duration::from_millis(20);
+    loop {
+        if let Some(status) = child.try_wait().context("wait for a process")? {
+            return Ok(Some(status));
+        }
+        if end.load(Ordering::Relaxed) {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Ok(None);
+        }
+        sleep(LOOK);
+    }
 }
 
 fn this_program() -> Result<Command> {
@@ -62,14 +96,17 @@ fn this_program() -> Result<Command> {
 #[derive(clap::Args)]
 pub struct PropertiesArgs {
     library: PathBuf,
+    object: String,
+    /// As the user named it.
     file: String,
 }
 
 /// The part of `check` in a process of its own.
 pub fn properties(args: &PropertiesArgs) -> Result<ExitCode> {
-    let algorithm = pick_algorithm(&args.file)?;
+    let algorithm = pick_algorithm(&args.object)?;
     // SAFETY: `check` has built it for this call.
-    let unit = unsafe { Unit::load(&args.library) }.with_context(|| args.library.display().to_string())?;
+    let unit = unsafe { Unit::load(&args.library) }
+        .with_context(|| format!("cannot load {} (is TMPDIR mounted noexec?)", args.library.display()))?;
     // What panics in a property is an answer, told below.
     std::panic::set_hook(Box::new(|_| {}));
     on_overdue(CALLBACK_LIMIT, move |function| {
@@ -79,13 +116,19 @@ pub fn properties(args: &PropertiesArgs) -> Result<ExitCode> {
     });
     let subject = Subject { algorithm, socket: &|| Socket::of(unit), repeatable: true };
     for (words, property) in ALL {
-        if let Err(found) = property(&subject) {
+        let held = std::panic::catch_unwind(AssertUnwindSafe(|| property(&subject)));
+        if let Err(found) = held.unwrap_or_else(|panic| Err(text_of(&*panic))) {
             errln!("{}: expected that {words}; found: {found}", args.file);
             return Ok(ExitCode::FAILURE);
         }
         outln!("{words}");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn text_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without words").to_owned()
 }
 
 #[derive(clap::Args)]

@@ -1,5 +1,6 @@
 //! `ccactl dev`
 
+use crate::log::Hold;
 use anyhow::{Context, Result, bail};
 use ccactl_host::{errln, interrupt, outln, terminal};
 use ccactl_loader::{LoadRequest, Loader, SwapRequest, is_file, pick_algorithm};
@@ -7,13 +8,13 @@ use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, pipe2};
+use nix::unistd::{Pid, getpgrp, pipe2, tcgetpgrp};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode};
+use std::process::{Child, Command, ExitCode, ExitStatus};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,9 @@ pub struct Args {
     /// cgroup whose sockets get it, relative to the cgroup2 mount (/bench) or absolute; made when it is missing
     #[arg(long, value_name = "PATH")]
     cgroup: PathBuf,
+    /// Only lines: no screen with the flows, which a terminal gets otherwise
+    #[arg(long)]
+    no_screen: bool,
 }
 
 /// How often it is looked whether a signal has come.
@@ -38,32 +42,50 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let loader = Loader::open()?;
     let watch = Watch::begin(&args.file)?;
     let end = interrupt::on_signals().context("watch for SIGINT and SIGTERM")?;
-    let has_terminal = terminal::is_out() && std::io::stdin().is_terminal();
-    let mut told = Told::Lines;
-    let put = |told: &mut Told| -> Result<()> {
-        let done = put_in_force(&loader, name, &args.cgroup);
+    let mut wants_screen = !args.no_screen && is_in_foreground();
+    let mut screen: Option<Screen> = None;
+    let mut failed = put_in_force(&loader, name, &args.cgroup, &mut None).is_err();
+    let watching = format!("watching {name}; Ctrl-C ends");
+    outln!("{watching}");
+    let mut last_words = None;
+    while !end.load(Ordering::Relaxed) {
         // Not before the first success, which makes the cgroup.
-        if has_terminal && done.is_ok() && matches!(told, Told::Lines) {
-            *told = Told::Screen(Screen::begin(&args.cgroup)?);
+        if wants_screen && !failed {
+            wants_screen = false;
+            screen = Some(Screen::begin(&args.cgroup)?);
+            tell(&mut screen, &Ok(watching.clone()));
         }
-        told.tell(done);
-        Ok(())
-    };
-    put(&mut told)?;
-    told.tell(Ok(format!("watching {name}; Ctrl-C ends")));
-    while !end.load(Ordering::Relaxed) && told.is_there()? {
+        if let Some(Some(status)) = screen.as_mut().map(Screen::ended).transpose()? {
+            drop(screen.take());
+            if status.success() {
+                break;
+            }
+            errln!("ccactl top ended ({status}): from here on only lines");
+        }
         if watch.was_saved()? {
-            put(&mut told)?;
+            let done = put_in_force(&loader, name, &args.cgroup, &mut screen);
+            failed = done.is_err();
+            // On the screen a part of it was seen.
+            last_words = done.err().filter(|_| screen.is_some());
         }
     }
-    drop(told);
+    drop(screen);
+    if let Some(words) = last_words {
+        errln!("{words}");
+    }
     let cgroup = args.cgroup.display();
     outln!("{cgroup} keeps what it has: `ccactl unload --cgroup {cgroup}` takes it back");
     Ok(ExitCode::SUCCESS)
 }
 
-/// What came of it; the next save may be better.
-fn put_in_force(loader: &Loader, file: &str, cgroup: &Path) -> Result<String, String> {
+/// Whether a terminal is ours to draw on: a job in the background would be stopped.
+fn is_in_foreground() -> bool {
+    let stdin = std::io::stdin();
+    terminal::is_out() && stdin.is_terminal() && tcgetpgrp(&stdin).is_ok_and(|group| group == getpgrp())
+}
+
+/// Tells what came of it; the next save may be better.
+fn put_in_force(loader: &Loader, file: &str, cgroup: &Path, screen: &mut Option<Screen>) -> Result<String, String> {
     let start = Instant::now();
     let request = LoadRequest::new(file, cgroup).create(true).replace(true);
     let put = || -> Result<String, ccactl_loader::Error> {
@@ -75,34 +97,25 @@ fn put_in_force(loader: &Loader, file: &str, cgroup: &Path) -> Result<String, St
         let ms = start.elapsed().as_millis();
         Ok(format!("{name}: object {hash:016x} is in force after {ms} ms, {moved} live sockets moved{left}"))
     };
-    put().map_err(|error| format!("{error}\n{} keeps what it has", cgroup.display()))
+    let done = put().map_err(|error| format!("{error}\n{} keeps what it has", cgroup.display()));
+    tell(screen, &done);
+    done
 }
 
-/// Where it is told.
-enum Told {
-    Lines,
-    Screen(Screen),
-}
+/// Of an error, the lines that a screen has room for: the compiler's first error tells most.
+const FIRST_LINES: usize = 8;
 
-impl Told {
-    fn tell(&mut self, done: Result<String, String>) {
-        match (self, done) {
-            (Self::Lines, Ok(line)) => outln!("{line}"),
-            (Self::Lines, Err(lines)) => errln!("{lines}"),
-            (Self::Screen(screen), Ok(lines) | Err(lines)) => screen.tell(&lines),
-        }
-    }
-
-    /// Whether somebody is looking.
-    fn is_there(&mut self) -> Result<bool> {
-        match self {
-            Self::Lines => Ok(true),
-            Self::Screen(screen) => {
-                let ended = screen.top.try_wait().context("look for ccactl top")?;
-                match ended {
-                    Some(status) if !status.success() => bail!("ccactl top ended: {status}"),
-                    ended => Ok(ended.is_none()),
-                }
+fn tell(screen: &mut Option<Screen>, done: &Result<String, String>) {
+    match (screen, done) {
+        (None, Ok(line)) => outln!("{line}"),
+        (None, Err(lines)) => errln!("{lines}"),
+        (Some(screen), Ok(line)) => screen.tell(line),
+        (Some(screen), Err(lines)) => {
+            let all: Vec<&str> = lines.lines().collect();
+            let (first, rest) = all.split_at(all.len().min(FIRST_LINES));
+            screen.tell(&first.join("\n"));
+            if let Some(last) = rest.last() {
+                screen.tell(&format!("… {} more lines, which are shown at the end\n{last}", rest.len()));
             }
         }
     }
@@ -112,6 +125,8 @@ impl Told {
 struct Screen {
     top: Child,
     notes: File,
+    /// What the compiler warns of waits until the screen is gone.
+    _messages: Hold,
 }
 
 impl Screen {
@@ -121,7 +136,12 @@ impl Screen {
         let program = std::env::current_exe().context("find the ccactl binary for the screen")?;
         let mut top = Command::new(program);
         top.arg("top").arg("--cgroup").arg(cgroup).arg("--notes").arg(read.as_raw_fd().to_string());
-        Ok(Self { top: top.spawn().context("start ccactl top")?, notes: write.into() })
+        let top = top.spawn().context("start ccactl top")?;
+        Ok(Self { top, notes: write.into(), _messages: Hold::begin() })
+    }
+
+    fn ended(&mut self) -> Result<Option<ExitStatus>> {
+        self.top.try_wait().context("look for ccactl top")
     }
 
     /// A screen that is gone is noticed in the loop.

@@ -125,5 +125,12 @@ fn the_page_for_beginners_works_step_by_step() {
     for name in ["include/cc.bpf.h", "include/bpf/bpf_helpers.h", "templates/cubic.bpf.c", "compile_flags.txt"] {
         assert!(folder.join("sdk").join(name).is_file(), "{name}");
     }
+    // Again is no matter; what somebody changed is never replaced.
     here(&["sdk", "sdk"]);
+    let changed = folder.join("sdk/compile_flags.txt");
+    fs::write(&changed, "-DMINE\n").unwrap();
+    let refused = host.command(&["sdk", "sdk"]).current_dir(folder).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("sdk/compile_flags.txt"), "{said}");
+    assert_eq!(fs::read_to_string(&changed).unwrap(), "-DMINE\n");
 }

@@ -115,7 +115,8 @@ fn each_broken_file_has_a_message_that_leads_to_the_mistake() {
 fn check_tells_the_line_of_what_a_compiler_lets_pass() {
     let Some(host) = Host::with_root() else { return };
     let bounds = "u32 table[4] = {1, 2, 3, 4};\n\ttcp_sk(sk)->snd_cwnd += table[acked & 7];";
-    let cases: [(&str, &[&str]); 4] = [
+    let cases: [(&str, &[&str]); 5] = [
+        ("no_such_helper(sk);", &["mine.bpf.c:44:", "no_such_helper"]),
         ("tcp_sk(sk)->snd_cwnd += 10 / acked;", &["mine.bpf.c:44:", "a division by zero"]),
         (bounds, &["mine.bpf.c:45:", "an index beyond the end of the array"]),
         (
@@ -135,6 +136,13 @@ fn check_tells_the_line_of_what_a_compiler_lets_pass() {
         assert!(parts.iter().all(|part| said.contains(part)), "{parts:?} in {said}");
     }
     assert!(!host.bpffs().exists(), "what fails before is never loaded");
+    let no_segments = [
+        ("CC_OP(void, reno_init", "CC_OP(u32, mine_segs, struct sock *sk)\n{\n\treturn 0;\n}\n\nCC_OP(void, reno_init"),
+        (".undo_cwnd = ", ".min_tso_segs = (void *)mine_segs,\n    .undo_cwnd = "),
+    ];
+    let path = write(&host, &no_segments);
+    let output = host.ccactl(&["check", path.to_str().unwrap()]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("min_tso_segs gives 0"), "{output:?}");
 
     let path = write(&host, &[]);
     let said = host.ok(&["check", path.to_str().unwrap()]);

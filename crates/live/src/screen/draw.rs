@@ -14,7 +14,7 @@ use ratatui::widgets::Paragraph;
 /// Draws what `app` looks at; `history` is of the flow whose details are shown.
 pub fn draw(screen: &mut Frame<'_>, app: &mut App, theme: Theme, snapshot: &Snapshot, history: Option<&History>) {
     let header = frame::header(app, snapshot);
-    let notes = app.notes.lines(screen.area().width);
+    let notes = app.notes.lines(screen.area().width, screen.area().height);
     let [above, middle, noted, below] = Layout::vertical([
         Constraint::Length(header.len() as u16),
         Constraint::Min(0),

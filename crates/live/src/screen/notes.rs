@@ -10,8 +10,8 @@ use std::thread;
 
 /// Lines that are kept; compilers say more than anybody reads at once.
 const KEPT: usize = 100;
-/// Lines of the screen that they may take.
-const SHOWN: usize = 12;
+/// Share of the screen that they may take.
+const SHARE: u16 = 3;
 
 /// The latest lines.
 #[derive(Debug, Clone, Default)]
@@ -39,14 +39,18 @@ impl Notes {
         }
     }
 
-    /// The last ones, a rule above them.
-    pub(super) fn lines(&self, width: u16) -> Vec<Line<'static>> {
+    /// The last ones as far as they have room on a screen of this size, a rule above them. Long ones are broken.
+    pub(super) fn lines(&self, width: u16, height: u16) -> Vec<Line<'static>> {
         let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.is_empty() {
             return Vec::new();
         }
         let rule = Line::from("─".repeat(usize::from(width)));
-        let last = lines.iter().skip(lines.len().saturating_sub(SHOWN));
-        std::iter::once(rule).chain(last.map(|line| Line::from(line.clone()))).collect()
+        let chars: Vec<Vec<char>> = lines.iter().map(|line| line.chars().collect()).collect();
+        let broken = chars.iter().flat_map(|line| line.chunks(usize::from(width.max(1))));
+        let broken: Vec<String> = broken.map(|part| part.iter().collect()).collect();
+        let shown = usize::from(height / SHARE).max(1);
+        let last = broken[broken.len().saturating_sub(shown)..].iter().map(|line| Line::from(line.clone()));
+        std::iter::once(rule).chain(last).collect()
     }
 }

@@ -221,7 +221,7 @@ impl Flow {
             bytes = bytes.saturating_add(u64::from(sk.sk_gso_max_size >> halvings));
         }
         let bytes = bytes.min(u64::from(sk.sk_gso_max_size));
-        ((bytes / u64::from(tp.mss_cache)) as u32).max(floor)
+        ((bytes / u64::from(tp.mss_cache)) as u32).max(floor).max(1)
     }
 
     /// `tcp_write_xmit()`: bursts until cwnd is used or the pacing clock says wait.

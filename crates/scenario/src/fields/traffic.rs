@@ -10,11 +10,11 @@ const MAX_UDP_BYTES: u64 = 9000;
 const ALGORITHM: Field = required(
     "algorithm",
     Kind::Text,
-    "a name of `ccactl list`, or `native:NAME` for the kernel's own; `native:cdg`, which Linux lets no BPF program choose, is \
+    "a name of `ccactl list`, a file (`.bpf.c`, `.bpf.o`) relative to the scenario, or `native:NAME` for the kernel's own; `native:cdg`, which Linux lets no BPF program choose, is \
      chosen by the sender of an upload itself",
 );
 const SET: Field = optional("set", Kind::Settings, "none", "tunables, as for `ccactl load --set`");
-const AS: Field = optional("as", Kind::Text, "made from the tunables", "kernel name; needed only to choose it");
+const AS: Field = optional("as", Kind::Text, "made from code and tunables", "kernel name; needed only to choose it");
 const START: Field = optional("start", Kind::Span, "0s", "relative to the beginning of the run");
 const STOP: Field = optional("stop", Kind::Span, "end of the run", "relative to the beginning of the run");
 const PATH: Field = optional(

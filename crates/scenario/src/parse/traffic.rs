@@ -4,10 +4,9 @@ use super::link::rate_step;
 use crate::fields::{FLOW, SWAP, TOUR, UDP};
 use crate::reader::Fields;
 use crate::spec::LINK;
-use crate::swaps::{Through, Tour};
+use crate::swaps::{Through, Tour, settled};
 use crate::units::Span;
 use crate::{Direction, FlowSpec, Repeat, ScenarioError, SwapSpec, UdpSpec};
-use ccactl_loader::settle_algorithm;
 
 pub(super) fn flow(fields: Fields<'_, '_>, duration: Span) -> Result<(FlowSpec, Option<Tour>), ScenarioError> {
     let fields = fields.only(&FLOW)?;
@@ -34,7 +33,7 @@ pub(super) fn flow(fields: Fields<'_, '_>, duration: Span) -> Result<(FlowSpec, 
 
 fn algorithm(fields: &Fields<'_, '_>) -> Result<String, ScenarioError> {
     let written: String = fields.required("algorithm")?;
-    settle_algorithm(fields.folder(), &written).map_err(|error| fields.error("algorithm", error.to_string()))
+    settled(fields.folder(), &written).map_err(|error| fields.error("algorithm", error.to_string()))
 }
 
 /// Most flows pass the bottleneck and nothing else.

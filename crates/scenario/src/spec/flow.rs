@@ -93,7 +93,7 @@ pub struct SwapSpec {
 /// An algorithm as a flow or a swap asks for it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Wanted<'a> {
-    /// Name of the registry, or `native:NAME`.
+    /// As in [`FlowSpec`].
     pub algorithm: &'a str,
     /// Tunables, as written.
     pub set: &'a BTreeMap<String, String>,

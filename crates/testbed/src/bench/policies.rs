@@ -86,7 +86,7 @@ fn kernel_name(wanted: Wanted<'_>) -> Result<String> {
     Ok(choice.kernel_name().to_owned())
 }
 
-/// Kernel name that no policy outside of a bench has: by code and tunables. The same ones give the same name, so that flows,
+/// Kernel name, unless the scenario chooses one, that no policy outside of a bench has: by code and tunables. The same ones give the same name, so that flows,
 /// and benches that run at the same time, share one struct_ops; other code or tunables never meet it.
 fn alias(wanted: Wanted<'_>) -> Result<Option<String>> {
     const STEM_BYTES: usize = 8;

@@ -32,6 +32,7 @@ pub fn over_loopback(bytes: u64, limit: Duration) -> io::Result<Looped> {
     let algorithm = name_str(algorithm.as_encoded_bytes()).to_owned();
     let piece: Vec<u8> = (0..PIECE_BYTES).map(|i| (i % 251) as u8).collect();
     let sent = piece.clone();
+    let waker = sender.try_clone()?;
     let writer = thread::spawn(move || {
         let mut sender = sender;
         let mut left = bytes;
@@ -56,14 +57,19 @@ pub fn over_loopback(bytes: u64, limit: Duration) -> io::Result<Looped> {
                 let message = format!("expected what was sent from byte {arrived} on, found something else");
                 return Err(io::Error::new(io::ErrorKind::InvalidData, message));
             }
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
+            Err(error) if is_passing(&error) => {}
             Err(error) => return Err(error),
         }
     }
     // A writer that is still waiting gets an error.
-    drop(receiver);
+    let _ = waker.shutdown(Shutdown::Both);
     let _ = writer.join();
     Ok(Looped { algorithm, bytes: arrived })
+}
+
+/// Time is up for one look, or a signal came.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
 }
 
 #[cfg(test)]
