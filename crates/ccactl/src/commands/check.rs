@@ -7,8 +7,10 @@ use ccactl_loader::{LoadRequest, Loader, exact_name, pick_algorithm};
 use ccactl_native::properties::{ALL, Subject};
 use ccactl_native::{Socket, Unit, build, on_overdue};
 use ccactl_testbed::traffic;
+use nix::sys::signal::Signal;
 use std::any::Any;
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::process::{self, Child, Command, ExitCode, ExitStatus};
@@ -77,8 +79,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 fn wait(mut child: Child, end: &AtomicBool) -> Result<Option<ExitStatus>> {
     const LOOK: Duration = Duration::from_millis(20);
     loop {
-        if let Some(status) = child.try_wait().context("wait for a process")? {
-            return Ok(Some(status));
+        let status = child.try_wait().context("wait for a process")?;
+        if let Some(status) = status.filter(|_| !end.load(Ordering::Relaxed)) {
+            // Ctrl-C reaches both of us, in whatever order.
+            let is_interrupted = status.signal().is_some_and(|signal| signal == Signal::SIGINT as i32);
+            return Ok((!is_interrupted).then_some(status));
         }
         if end.load(Ordering::Relaxed) {
             let _ = child.kill();

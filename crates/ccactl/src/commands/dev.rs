@@ -3,7 +3,7 @@
 use crate::log::Hold;
 use anyhow::{Context, Result, bail};
 use ccactl_host::{errln, interrupt, outln, terminal};
-use ccactl_loader::{LoadRequest, Loader, SwapRequest, is_file, pick_algorithm};
+use ccactl_loader::{LoadRequest, Loader, SwapRequest, exact_name, is_file, pick_algorithm};
 use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
@@ -87,11 +87,12 @@ fn is_in_foreground() -> bool {
 /// Tells what came of it; the next save may be better.
 fn put_in_force(loader: &Loader, file: &str, cgroup: &Path, screen: &mut Option<Screen>) -> Result<String, String> {
     let start = Instant::now();
-    let request = LoadRequest::new(file, cgroup).create(true).replace(true);
     let put = || -> Result<String, ccactl_loader::Error> {
-        loader.load(&request)?;
-        let outcome = loader.swap(&SwapRequest::of(request.clone()))?;
         let algorithm = pick_algorithm(file)?;
+        // This very code, also when the file is saved meanwhile.
+        let request = LoadRequest::new(exact_name(algorithm), cgroup).create(true).replace(true);
+        loader.load(&request)?;
+        let outcome = loader.swap(&SwapRequest::of(request))?;
         let (name, hash, moved) = (algorithm.name, algorithm.hash(), outcome.counts.moved);
         let left = if outcome.is_complete() { "" } else { "; some were not: `ccactl status` says why" };
         let ms = start.elapsed().as_millis();
