@@ -192,6 +192,22 @@ pub struct RateSample {
     pub is_ack_delayed: bool,
 }
 
+impl RateSample {
+    /// `delivered` packets over `interval_us`, all acknowledged by this ACK, with that interval as their RTT.
+    #[must_use]
+    pub fn of(prior_delivered: u32, delivered: i32, interval_us: i64) -> Self {
+        Self {
+            prior_delivered,
+            delivered,
+            interval_us,
+            rtt_us: interval_us,
+            acked_sacked: delivered as u32,
+            prior_in_flight: delivered as u32,
+            ..Self::default()
+        }
+    }
+}
+
 impl Default for RateSample {
     /// A sample that says nothing: no delivery rate, no RTT.
     fn default() -> Self {

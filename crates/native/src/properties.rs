@@ -52,6 +52,8 @@ fn set(socket: &mut Socket, row: &Algorithm, picks: &Picks) {
     }
 }
 
+/// Of the path that most properties use: room for a queue, and losses.
+const BUFFER_MILLI_BDP: u64 = 1500;
 /// How much of an input an answer shows.
 const SHOWN_BYTES: usize = 1500;
 
@@ -153,7 +155,7 @@ fn wraps_are_not_noticed(subject: &Subject<'_>) -> Result<(), String> {
         } else {
             socket.set_time_us((1 << 33) + 10_000_000 - ((1 << 33) % 4000));
         }
-        let mut flow = Flow::new(socket, link(), 1);
+        let mut flow = Flow::new(socket, link(BUFFER_MILLI_BDP), 1);
         if wraps {
             flow.set_first_packet(u64::from(u32::MAX / 1448) - 4000);
         }
@@ -182,16 +184,8 @@ fn every_callback_survives_before_init(subject: &Subject<'_>) -> Result<(), Stri
 }
 
 fn every_callback(socket: &mut Socket) -> Result<(), String> {
-    let sample = |delivered: i32, interval_us: i64| RateSample {
-        delivered,
-        interval_us,
-        rtt_us: interval_us,
-        acked_sacked: delivered as u32,
-        prior_in_flight: delivered as u32,
-        ..RateSample::default()
-    };
     for state in 0..5 {
-        for sample in [RateSample::default(), sample(0, 0), sample(10, 40_000)] {
+        for sample in [RateSample::default(), RateSample::of(0, 0, 0), RateSample::of(0, 10, 40_000)] {
             socket.cong_control(0, 0, &sample);
             has_window(socket)?;
         }
@@ -220,7 +214,7 @@ fn every_callback(socket: &mut Socket) -> Result<(), String> {
 /// One ACK for four packets: the window grows with packets, and nothing is taken for a standstill.
 fn stretch_acks_do_not_stop_a_flow(subject: &Subject<'_>) -> Result<(), String> {
     let run = |ack_every| {
-        let mut flow = Flow::new((subject.socket)(), link(), 1);
+        let mut flow = Flow::new((subject.socket)(), link(BUFFER_MILLI_BDP), 1);
         flow.set_ack_every(ack_every);
         flow.run_for_us(10_000_000, |_| {});
         flow.stats().delivered_pkts
@@ -234,7 +228,7 @@ fn stretch_acks_do_not_stop_a_flow(subject: &Subject<'_>) -> Result<(), String> 
 fn the_phase_has_a_name(subject: &Subject<'_>) -> Result<(), String> {
     let mut socket = (subject.socket)();
     socket.record(true);
-    let mut flow = Flow::new(socket, link(), 1);
+    let mut flow = Flow::new(socket, link(BUFFER_MILLI_BDP), 1);
     let modes = subject.algorithm.modes;
     let mut nameless = None;
     flow.run_for_us(3_000_000, |flow| {
@@ -244,7 +238,9 @@ fn the_phase_has_a_name(subject: &Subject<'_>) -> Result<(), String> {
     nameless.map_or(Ok(()), |mode| Err(format!("cca_trace.mode is {mode}, and CC_MODES has {modes:?}")))
 }
 
-/// 50 Mbit/s and 40 ms with a buffer of one and a half bandwidth-delay products.
-fn link() -> Link {
-    Link { rate_bps: 50_000_000, base_rtt_us: 40_000, buffer_pkts: 0, loss_ppm: 0 }.with_buffer_milli_bdp(1500)
+/// 50 Mbit/s and 40 ms with a buffer in thousandths of the bandwidth-delay product.
+#[must_use]
+pub fn link(buffer_milli_bdp: u64) -> Link {
+    Link { rate_bps: 50_000_000, base_rtt_us: 40_000, buffer_pkts: 0, loss_ppm: 0 }
+        .with_buffer_milli_bdp(buffer_milli_bdp)
 }
