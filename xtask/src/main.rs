@@ -14,6 +14,7 @@ mod shell;
 mod soak;
 mod test;
 mod vm;
+mod words;
 
 use error::{Error, Result};
 use std::process::ExitCode;
@@ -62,7 +63,8 @@ Usage: cargo xtask COMMAND
   vm ring [--kernel KERNEL] [--duration SECONDS]
                         setup, build, then what the send ring of BBRv2 and its descendants knows of a packet beside the truth, in the
                         virtual lab (no root); without arguments the table of docs/fidelity.md
-  lint [--deny]         fmt, clippy, rustdoc, clang-format, generated text, cargo-deny (--deny installs it)
+  lint [--deny]         fmt, clippy, rustdoc, clang-format, generated text, words, cargo-deny (--deny installs it)
+  words [FILE…]         what of the documents is hard to read (long sentences and lines) or leads nowhere (links, paths)
   gen [--check]         Write the tables of README.md and docs/schema.md from the code; --check only compares
   fuzz NAME [SECONDS]   Fuzz one input format, a minute unless said otherwise, from fuzz/seeds/NAME and what earlier
                         runs have left in fuzz/corpus/NAME
@@ -110,6 +112,7 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         ("vm", ["ring", args @ ..]) => vm::ring(args)?,
         ("lint", []) => lint::run(false)?,
         ("lint", ["--deny"]) => lint::run(true)?,
+        ("words", files) => words::run(files)?,
         ("gen", []) => generate::run(false)?,
         ("gen", ["--check"]) => generate::run(true)?,
         ("fuzz", [target]) => fuzz::run(target, FUZZ_SECONDS)?,

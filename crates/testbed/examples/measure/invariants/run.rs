@@ -69,9 +69,10 @@ impl Run {
     }
 
     fn rows(&self, cgroup_id: u64) -> PolarsResult<Flow> {
-        let path = PlRefPath::try_from_path(&self.recording)?;
         let of_flow = col("cgroup_id").eq(lit(cgroup_id)).and(col("event").eq(lit("sample")));
-        let rows = LazyFrame::scan_parquet(path, ScanArgsParquet::default())?
+        let rows = ParquetReader::new(std::fs::File::open(&self.recording)?)
+            .finish()?
+            .lazy()
             .filter(of_flow.and(col("bytes_sent").gt(lit(0))))
             .sort(["t_us"], SortMultipleOptions::default().with_maintain_order(true))
             .collect()?;
