@@ -12,12 +12,14 @@ type Gate = fn() -> Result;
 pub fn run(install_deny: bool) -> Result {
     setup::tools(Scope::Lint)?;
     rust_components()?;
-    let gates: [(&str, Gate); 5] = [
+    let gates: [(&str, Gate); 7] = [
         ("rustfmt", rustfmt),
         ("clippy", clippy),
         ("rustdoc", rustdoc),
         ("clang-format", clang_format),
         ("generated text", || crate::generate::run(true)),
+        ("words", || crate::words::run(&[])),
+        ("commits", crate::commits::check),
     ];
     let mut failed = Vec::new();
     for (name, gate) in gates {

@@ -3,6 +3,7 @@
 //! One module per subcommand. No dependencies, so that it builds in a second on a machine that has nothing but Rust.
 
 mod bench;
+mod commits;
 mod demo;
 mod error;
 mod fuzz;
@@ -63,8 +64,10 @@ Usage: cargo xtask COMMAND
   vm ring [--kernel KERNEL] [--duration SECONDS]
                         setup, build, then what the send ring of BBRv2 and its descendants knows of a packet beside the truth, in the
                         virtual lab (no root); without arguments the table of docs/fidelity.md
-  lint [--deny]         fmt, clippy, rustdoc, clang-format, generated text, words, cargo-deny (--deny installs it)
-  words [FILE…]         what of the documents is hard to read (long sentences and lines) or leads nowhere (links, paths)
+  lint [--deny]         fmt, clippy, rustdoc, clang-format, generated text, words, commits,
+                        cargo-deny (--deny installs it)
+  words [FILE…]         long sentences of documents and doc comments; of documents also long lines, and links and
+                        paths that lead nowhere
   gen [--check]         Write the tables of README.md and docs/schema.md from the code; --check only compares
   fuzz NAME [SECONDS]   Fuzz one input format, a minute unless said otherwise, from fuzz/seeds/NAME and what earlier
                         runs have left in fuzz/corpus/NAME

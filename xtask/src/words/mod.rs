@@ -1,7 +1,8 @@
-//! `cargo xtask words`: what can be counted of plain English in the documents, and whether what they name exists.
+//! `cargo xtask words`: what can be counted of plain English in documents and doc comments, and whether what documents name
+//! exists.
 //!
-//! A sentence has at most 35 words and a line at most 100 characters; a link, an anchor and a path of the repository lead
-//! somewhere. Code, tables, headings and what `cargo xtask gen` writes are left out of the counting.
+//! A sentence has at most 35 words. A line of a document has at most 100 characters. A link, an anchor and a path of the
+//! repository lead somewhere. Code, tables, headings and what `cargo xtask gen` writes are left out of the counting.
 
 mod markdown;
 mod places;
@@ -21,14 +22,14 @@ const LINE_CHARS: usize = 100;
 const NOT_COUNTED: [&str; 3] = ["docs/experiments/", "crates/report/tests/golden/", "crates/suites/tests/golden/"];
 
 /// Something to mend.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Finding {
     /// From 1.
     line: usize,
     what: What,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum What {
     LongLine(usize),
     LongSentence { words: usize, begins: String },
@@ -66,16 +67,16 @@ pub fn run(named: &[&str]) -> Result {
         }
     }
     if findings > 0 {
-        return Err(Error::new(FAILURE, format!("{findings} places in the documents to mend")));
+        return Err(Error::new(FAILURE, format!("{findings} places to mend")));
     }
-    println!("{} documents: sentences, lines, links and paths are as they should be", files.len());
+    println!("{} files: sentences, lines, links and paths are as they should be", files.len());
     Ok(())
 }
 
-/// The Markdown files in git, new ones too.
+/// The Markdown and Rust files in git, new ones too.
 fn documents() -> Result<String> {
     let mut git = program("git");
-    git.args(["ls-files", "--cached", "--others", "--exclude-standard", "*.md"]);
+    git.args(["ls-files", "--cached", "--others", "--exclude-standard", "*.md", "*.rs"]);
     let output = git.output().map_err(|error| Error::io("cannot run git", &error))?;
     if !output.status.success() {
         return Err(Error::new(FAILURE, "git does not list the documents: expected a clone of the repository"));
@@ -85,38 +86,55 @@ fn documents() -> Result<String> {
 
 fn check(file: &str) -> Result<Vec<Finding>> {
     let text = std::fs::read_to_string(root().join(file)).map_err(|error| Error::io(file, &error))?;
+    if Path::new(file).extension().is_some_and(|extension| extension == "rs") {
+        return Ok(long_sentences(&doc_comments(&text)));
+    }
     let mut findings = places::check(Path::new(file), &text);
     if !NOT_COUNTED.iter().any(|folder| file.starts_with(folder)) {
-        findings.extend(counted(&text));
+        findings.extend(long_lines(&text));
+        findings.extend(long_sentences(&text));
     }
     findings.sort_by_key(|finding| finding.line);
     Ok(findings)
 }
 
-fn counted(text: &str) -> Vec<Finding> {
+fn long_lines(text: &str) -> Vec<Finding> {
+    let blocks = markdown::blocks(text);
+    let lines = blocks.iter().flat_map(|block| &block.lines).filter(|(_, content)| !markdown::has_link(content));
+    let lengths = lines.map(|(line, content)| (*line, content.chars().count()));
+    let too_long = lengths.filter(|(_, chars)| *chars > LINE_CHARS);
+    too_long.map(|(line, chars)| Finding { line, what: What::LongLine(chars) }).collect()
+}
+
+fn long_sentences(text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for block in markdown::blocks(text) {
-        for (line, content) in &block.lines {
-            let chars = content.chars().count();
-            if chars > LINE_CHARS && !markdown::has_link(content) {
-                findings.push(Finding { line: *line, what: What::LongLine(chars) });
-            }
-        }
-        for sentence in block.sentences() {
-            let words = markdown::words(&sentence.text);
-            if words.len() > SENTENCE_WORDS {
-                let begins = words[..6].join(" ");
-                let what = What::LongSentence { words: words.len(), begins };
-                findings.push(Finding { line: sentence.line, what });
-            }
+    for sentence in markdown::blocks(text).iter().flat_map(markdown::Block::sentences) {
+        let words = markdown::words(&sentence.text);
+        if words.len() > SENTENCE_WORDS {
+            let what = What::LongSentence { words: words.len(), begins: words[..6].join(" ") };
+            findings.push(Finding { line: sentence.line, what });
         }
     }
     findings
 }
 
+/// The doc comments of a Rust file, each in the line where it is; other lines are empty.
+fn doc_comments(text: &str) -> String {
+    let comment = |line: &str| {
+        let line = line.trim_start();
+        let content = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
+        content.unwrap_or_default().to_owned()
+    };
+    text.lines().map(comment).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn counted(text: &str) -> Vec<Finding> {
+        [long_lines(text), long_sentences(text)].concat()
+    }
 
     #[test]
     fn a_sentence_and_a_line_that_are_too_long_are_found_where_they_begin() {
@@ -141,6 +159,14 @@ mod tests {
         ] {
             assert_eq!(counted(&text), [], "{text}");
         }
+    }
+
+    #[test]
+    fn of_code_the_doc_comments_are_read() {
+        let long = "word ".repeat(36);
+        let code = format!("fn f() {{}}\n\n    /// Short. {long}\n    // {long}\n");
+        let findings = long_sentences(&doc_comments(&code));
+        assert_eq!(findings.iter().map(|finding| finding.line).collect::<Vec<_>>(), [3]);
     }
 
     #[test]
