@@ -17,8 +17,9 @@ use tempfile::TempDir;
 use under_load::{Load, ccactl, kernel_counts, sum};
 
 const KILLS: u64 = 20;
-/// Rows that the kernel has counted and that are in no file yet: half a second until the next flush, a tenth that rows are
-/// held back to be put in order, a twentieth until the ring is emptied. What the recorder waits for a CPU comes on top.
+/// Rows that the kernel has counted and that are in no file yet. Half a second passes until the next flush. Rows are held
+/// back for a tenth to be put in order, and it takes a twentieth until the ring is emptied. What the recorder waits for a
+/// CPU comes on top.
 const IN_FLIGHT: Duration = Duration::from_millis(700);
 
 #[test]

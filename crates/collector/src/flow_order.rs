@@ -1,5 +1,5 @@
-//! Rows of a row group by flow: neighbours are then one connection's, whose counters grow by small steps and whose names,
-//! addresses and ports stay, so they take less room on disk, and a reader meets thousands of rows of one flow in turn.
+//! Rows of a row group by flow. Neighbours are then one connection's: its counters grow by small steps, and its names,
+//! addresses and ports stay. So they take less room on disk, and a reader meets thousands of rows of one flow in turn.
 
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;

@@ -82,9 +82,9 @@ pub struct Buckets {
 }
 
 impl Default for Buckets {
-    /// *RTT*: six bounds per decade up to 0.5 s, each at most 1.67 times the one before, so that a quantile interpolated
-    /// inside a bucket is off by no more than that; from 20 µs (two namespaces of one host) to 5 s (a satellite behind a full
-    /// buffer). *cwnd*: doublings, because that is what slow start does and, downwards, a reduction; the kernel's own
+    /// *RTT*: six bounds per decade up to 0.5 s, each at most 1.67 times the one before. So a quantile interpolated
+    /// inside a bucket is off by no more than that. They go from 20 µs (two namespaces of one host) to 5 s (a satellite behind
+    /// a full buffer). *cwnd*: doublings, because that is what slow start does and, downwards, a reduction; the kernel's own
     /// first window of 10 lies between 8 and 16. *Completion*: three per decade, as it spreads over seven of them.
     fn default() -> Buckets {
         const RTT_US: [u64; 30] = [

@@ -4,8 +4,8 @@
 //! recorder's thread ─tap─▶ sockets: rows → increases per ids ─settle─▶ ledger: increases → label sets ─▶ page ─▶ HTTP
 //! ```
 //!
-//! Counters are sums of increases over sockets, so they never go back: a socket whose opening was recorded counts
-//! from zero, any other one from its first row on, and the last increase comes with its `close` row.
+//! Counters are sums of increases over sockets, so they never go back. A socket whose opening was recorded counts
+//! from zero, any other one from its first row on. The last increase comes with its `close` row.
 
 mod error;
 mod exporter;

@@ -144,8 +144,8 @@ impl Sockets {
         }
     }
 
-    /// A socket at its first row. It counts from zero when the recording has seen its connection begin, by its `open`
-    /// row or, where that was lost, by the time of its opening; otherwise this row is the zero of its counters. So it
+    /// A socket at its first row. It counts from zero when the recording has seen its connection begin: by its `open`
+    /// row or, where that was lost, by the time of its opening. Otherwise this row is the zero of its counters. So it
     /// is for a socket that may have been forgotten in between, or had another algorithm than the only one that is
     /// recorded: it was there before.
     fn enter(&mut self, row: &Sample, ids: Ids) -> Socket {

@@ -29,8 +29,8 @@ pub struct GuestCommand {
 pub(crate) struct Job {
     /// Names of modules that are loaded before the first command, in this order.
     pub(crate) modules: Vec<String>,
-    /// Names of modules that are loaded after the last one: a disk's answers come when the host has them, which is not the
-    /// same moment of the guest's time twice, so there is no disk while something is measured.
+    /// Names of modules that are loaded after the last one. A disk's answers come when the host has them, which is not the
+    /// same moment of the guest's time twice. So there is no disk while something is measured.
     pub(crate) disk_modules: Vec<String>,
     /// One after the other, whatever becomes of each.
     pub(crate) commands: Vec<GuestCommand>,

@@ -24,21 +24,21 @@ const CPU: &str = "Nehalem";
 /// What every guest is booted with. `panic=-1` reboots at once, which ends QEMU.
 const COMMAND_LINE: &str = "console=ttyS0 quiet panic=-1 mitigations=off";
 /// What differs from boot to boot is left out: places of kernel and programs in memory, and random numbers of others than the
-/// kernel itself, whose generator lives on the timing of interrupts, which the instruction clock repeats. The time stamp
+/// kernel itself. The kernel's generator lives on the timing of interrupts, which the instruction clock repeats. The time stamp
 /// counter is the instruction counter; the kernel would doubt it where a jump over idle time looks like a fault.
 const REPEATABLE: &str = "nokaslr norandmaps random.trust_cpu=off random.trust_bootloader=off tsc=reliable";
 /// Kernel threads that look through the memory every few seconds, ten milliseconds long, and hit whatever is measured then.
 const QUIET: &str = "transparent_hugepage=never damon_stat.enabled=N";
 
-/// QEMU moves the time of an idle CPU to the next timer in a thread of its own, which may see that the CPU has halted before the CPU's
-/// thread has accounted for its latest instructions (`icount_start_warp_timer`, softmmu/icount.c): that timer is then late by as many
-/// nanoseconds, more often the busier the host is. Where QEMU records the run, a lock keeps the two threads apart
+/// QEMU moves the time of an idle CPU to the next timer in a thread of its own. That thread may see that the CPU has halted before the
+/// CPU's thread has accounted for its latest instructions (`icount_start_warp_timer`, softmmu/icount.c). The timer is then late by as
+/// many nanoseconds, more often the busier the host is. Where QEMU records the run, a lock keeps the two threads apart
 /// (`replay_mutex_lock`). The recording itself is of no use.
 const RECORDING: &str = "rr=record,rrfile=/dev/null";
 
 /// The disk for the results, which nothing touches before they are there. The firmware would: it asks a disk that it can use for its first
-/// sector, QEMU answers from a thread of its own, and the guest's time goes on until then by as many instructions as the firmware waits
-/// with. It cannot use a disk of virtio's first kind with a queue of more than 256 entries; Linux can. Without `ioeventfd` the CPU's own
+/// sector. QEMU answers from a thread of its own, and until then the guest's time goes on by as many instructions as the firmware
+/// waits with. It cannot use a disk of virtio's first kind with a queue of more than 256 entries; Linux can. Without `ioeventfd` the CPU's own
 /// thread serves the queue.
 const DISK: &str = "virtio-blk-pci,drive=results,ioeventfd=off,disable-modern=on,queue-size=1024";
 

@@ -1,5 +1,5 @@
-//! What holds for every queue discipline, on links whose rate and delay change: nothing is lost without a reason, flows keep their order, the
-//! rate is kept, the buffer is never exceeded, and nothing but arrivals and seed decides.
+//! What holds for every queue discipline, on links whose rate and delay change. Nothing is lost without a reason. Flows keep their order.
+//! The rate is kept, the buffer is never exceeded, and nothing but arrivals and seed decides.
 //!
 //! That what came in = what left + what was dropped + what is queued is asserted by the driver after every arrival.
 

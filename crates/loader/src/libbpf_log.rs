@@ -128,8 +128,8 @@ fn cut(line: &str) -> String {
     if end < line.len() { format!("{} …", &line[..end]) } else { line.to_owned() }
 }
 
-/// Why the verifier refuses, and the line of the source that it was at (kernel/bpf/log.c, verifier.c): the last line that
-/// is neither an instruction nor a state nor one of its figures, and the last one before it with a source line.
+/// Why the verifier refuses, and the line of the source that it was at (kernel/bpf/log.c, verifier.c). The reason is the last
+/// line that is neither an instruction nor a state nor one of its figures. The source is the last such line before it.
 fn verdict(lines: &[&str]) -> (String, Option<String>) {
     const ASIDE: &[&str] = &[
         "processed ",

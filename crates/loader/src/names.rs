@@ -62,7 +62,7 @@ fn known_exactly(name: &str) -> Option<&'static Algorithm> {
     Algorithm::by_hash(hash).filter(|algorithm| algorithm.name == name && !algorithm.is_built_in())
 }
 
-/// An algorithm as it stands in a file of the user: what it names by a path is relative to `folder`, and from now on this
+/// An algorithm as it stands in a file of the user. What it names by a path is relative to `folder`. From now on this
 /// process means the code that the path has at this moment.
 ///
 /// # Errors

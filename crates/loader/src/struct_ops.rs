@@ -1,7 +1,7 @@
 //! Registered algorithms: `algorithms/KERNEL_NAME/{loaded,link}`.
 //!
 //! `loaded` is pinned before `link` (on old kernels `map`, see `registration`) and removed after it, so a link without
-//! its record never exists; a record without a link is what a killed process left and counts as nothing. While the code
+//! its record never exists. A record without a link is what a killed process left, and counts as nothing. While the code
 //! behind a name is replaced there is a second record, `loaded_new`; the one with the id of the registered table is true.
 
 use crate::bpffs;
@@ -231,7 +231,7 @@ pub(crate) fn remove(paths: &Paths, kernel_name: &str) -> Result<()> {
 }
 
 /// Whether nobody holds the name. The kernel unregisters in the background once the last reference to a link is gone,
-/// be it unpinned or that of a killed process, so a name that is on its way out is waited for.
+/// be it unpinned or that of a killed process. So a name that is on its way out is waited for.
 fn becomes_free(kernel_name: &str) -> Result<bool> {
     const ATTEMPTS: u32 = 100;
     const STEP: Duration = Duration::from_millis(5);

@@ -1,5 +1,5 @@
-//! Every algorithm of the registry under what a connection goes through on the real kernel: chosen on a listening socket,
-//! over IPv6 with losses, idle for longer than a timeout, chosen in mid-connection, and with packets marked by ECN.
+//! Every algorithm of the registry under what a connection goes through on the real kernel. It is chosen on a listening
+//! socket, over IPv6 with losses, idle for longer than a timeout, in mid-connection, and with packets marked by ECN.
 //! `kernel_callbacks.rs` has the plain transfer over IPv4, recovery and timeouts.
 
 mod common;

@@ -1,5 +1,5 @@
-//! A live connection whose algorithm is changed, as `setsockopt(TCP_CONGESTION)` and a swap do it: what the old one leaves
-//! behind (pacing, cwnd, ssthresh, published state), and that data arrives whatever the connection is doing at the moment.
+//! A live connection whose algorithm is changed, as `setsockopt(TCP_CONGESTION)` and a swap do it. What the old one leaves
+//! behind is looked at: pacing, cwnd, ssthresh, published state. Data arrives whatever the connection is doing.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Objects that are not of the registry, with the mistakes that the kernel's own tests try: each is refused with one line
-//! that says which object, what is wrong, what was expected, and nothing is left behind.
+//! Objects that are not of the registry, with the mistakes that the kernel's own tests try. Each is refused with one line
+//! that says which object, what is wrong and what was expected. Nothing is left behind.
 
 mod common;
 

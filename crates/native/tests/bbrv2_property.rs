@@ -1,5 +1,5 @@
 //! BBRv2 and F-BBRv2 under arbitrary input: no undefined behaviour (the checked build traps), never a window or a rate of
-//! zero, bounds in their order; and over the scripted path the figures that the model promises.
+//! zero, bounds in their order. Over the scripted path they have the figures that the model promises.
 
 use ccactl_native::path::{Flow, Link, Stats};
 use ccactl_native::{RateSample, Socket};

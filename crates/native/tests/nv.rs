@@ -1,5 +1,5 @@
-//! TCP-NV against hand-worked rounds. One packet is 1448 bytes; 100 packets in 10 ms are 144800 * 80000 / 10000 = 1158400
-//! units of 100 bit/s, and at a minimum RTT of 10 ms need 1158400 * 10000 / (80000 * 1448) = 100 packets: `max_win` 110.
+//! TCP-NV against hand-worked rounds. One packet is 1448 bytes. 100 packets in 10 ms are 144800 * 80000 / 10000 = 1158400
+//! units of 100 bit/s. At a minimum RTT of 10 ms they need 1158400 * 10000 / (80000 * 1448) = 100 packets: `max_win` 110.
 
 mod common;
 

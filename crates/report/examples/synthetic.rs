@@ -1,4 +1,4 @@
-//! Writes a recording that looks like a real one, to try tables and pages without root and without a network:
+//! Writes a recording that looks like a real one, to try tables and pages without root and without a network. It has
 //! a BBR-like flow beside a loss-based sawtooth on a 50 Mbit/s link, one row per ACK.
 //!
 //! `cargo run --release -p ccactl-report --example synthetic -- OUT.parquet [SECONDS]`

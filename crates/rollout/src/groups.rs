@@ -5,8 +5,8 @@
 //!    begins at nothing;
 //!  - a step belongs to the algorithm that the flow had at *both* of its rows; the step in which a flow changes belongs to
 //!    nobody, as nobody knows how much of it is whose;
-//!  - a flow counts only on the side that its share says: one that kept its algorithm though it is in the share, because
-//!    its application or its route chose or because it could not be moved, would make the baseline a selection;
+//!  - a flow counts only on the side that its share says. One may have kept its algorithm though it is in the share: its
+//!    application or its route chose, or it could not be moved. Counted, it would make the baseline a selection;
 //!  - a flow that had sent nothing before it changed has run nothing, so it begins in its new group from nothing.
 
 use crate::share::Share;

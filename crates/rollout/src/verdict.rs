@@ -7,8 +7,8 @@ use serde::Serialize;
 
 /// A canary is taken back early when a guard holds on this many evaluations in a row, one per second.
 ///
-/// The figures are sums since the start of the watch, so they settle; five seconds outlast what a single burst of losses
-/// does to them, and it is short beside the time that bad connections have to be endured otherwise.
+/// The figures are sums since the start of the watch, so they settle. Five seconds outlast what a single burst of losses
+/// does to them, and are short beside the time that bad connections have to be endured otherwise.
 pub const CONSECUTIVE: u32 = 5;
 
 /// What one guard says.

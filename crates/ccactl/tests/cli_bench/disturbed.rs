@@ -1,5 +1,5 @@
-//! The validity gate on purpose: a run during which something with more priority than the emulator holds all CPUs is told apart, tried
-//! again, and in no mean; so is one whose sender does not run. An emulator of a fast link has CPU time reserved.
+//! The validity gate on purpose. A run during which something with more priority than the emulator holds all CPUs is told apart, tried
+//! again, and in no mean. So is one whose sender does not run. An emulator of a fast link has CPU time reserved.
 
 use crate::figures;
 use crate::host::Host;

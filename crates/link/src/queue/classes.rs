@@ -1,7 +1,7 @@
 //! Sharing by class after Floyd, Van Jacobson, "Link-sharing and resource management models for packet networks", IEEE/ACM ToN 3(4),
-//! 1995: each class gets its share of the link when it needs it, and what others do not use may be borrowed. It is one
-//! level of that model, not its hierarchy, and has no priorities. Where CBQ estimates a class's rate by a moving average,
-//! this keeps the time from which a class is within its share again, with a credit of one burst; and what is lent is divided in
+//! 1995. Each class gets its share of the link when it needs it, and what others do not use may be borrowed. It is one
+//! level of that model, not its hierarchy, and has no priorities. CBQ estimates a class's rate by a moving average.
+//! This keeps the time from which a class is within its share again, with a credit of one burst. What is lent is divided in
 //! proportion to the shares of the borrowers.
 
 use super::fattest::Fattest;

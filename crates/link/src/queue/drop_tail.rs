@@ -25,8 +25,8 @@ impl<P> Queue<P> for DropTail {
     }
 }
 
-/// Drops the oldest packets until the new one has room, so that a loss is seen a whole queue earlier (Lakshman, Neidhardt, Ott:
-/// "The drop from front strategy in TCP and in TCP over ATM", INFOCOM 1996). What is in transmission cannot be dropped.
+/// Drops the oldest packets until the new one has room, so that a loss is seen a whole queue earlier. Source: Lakshman, Neidhardt,
+/// Ott: "The drop from front strategy in TCP and in TCP over ATM", INFOCOM 1996. What is in transmission cannot be dropped.
 #[derive(Default)]
 pub(crate) struct DropHead {
     packets: Line,

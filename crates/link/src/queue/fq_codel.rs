@@ -1,6 +1,6 @@
-//! Fair queueing by flow with CoDel on each: RFC 8290. Differences: when the buffer is too full, as many packets as needed are
-//! dropped from the head of the longest queue, one after the other (a heap finds it in O(log n)), where the RFC's
-//! implementation drops a batch because it has to search; and "hash" collisions are those of our hash.
+//! Fair queueing by flow with CoDel on each: RFC 8290. Two things differ. When the buffer is too full, as many packets as
+//! needed are dropped from the head of the longest queue, one after the other: a heap finds it in O(log n). The RFC's
+//! implementation drops a batch because it has to search. And "hash" collisions are those of our hash.
 
 use super::fattest::Fattest;
 use super::{CoDel, Next, Queue, bucket, codel};

@@ -1,8 +1,8 @@
 //! Proportional integral controller enhanced: RFC 8033, sections 4 and 5.1, 5.4, 5.5. The queueing delay is the time stamp of the
 //! packet that left last (section 4.3, second way), and 0 once nothing waits, as Linux has it.
 //!
-//! Where section and pseudocode of the RFC differ, the section holds: the probability decays when two delays in a row were 0
-//! (4.2; Linux and FreeBSD too), not when both were below half of the target (appendices).
+//! Where section and pseudocode of the RFC differ, the section holds. The probability decays when two delays in a row were 0
+//! (4.2; Linux and FreeBSD too). It does not decay when both were below half of the target (appendices).
 
 use super::early::{Arrival, Departure, Judge, Verdict};
 use crate::Nanos;

@@ -1,7 +1,7 @@
 //! Stochastic fairness queueing: McKenney, "Stochastic fairness queueing", INFOCOM 1990. Flows are hashed to queues, which take turns of
 //! one packet; when the buffer is too full the last packet of the longest queue is dropped. The hash changes now and then, so
-//! that no two flows collide for long; packets that wait move to their new queues then, in their order, so that no
-//! flow is reordered (the paper's would be).
+//! that no two flows collide for long. Packets that wait move to their new queues then, in their order. So no flow is
+//! reordered (the paper's would be).
 
 use super::fattest::Fattest;
 use super::{Next, Queue, bucket};

@@ -1,6 +1,6 @@
 //! A scripted path: one socket, one bottleneck, virtual time, ACK by ACK.
 //!
-//! [`Flow`] is a small model of the kernel's sender, detailed enough for the algorithms' tests: rate samples
+//! [`Flow`] is a small model of the kernel's sender, detailed enough for the algorithms' tests. It has rate samples
 //! (`net/ipv4/tcp_rate.c`), loss marking after three later deliveries, PRR for algorithms that have only `cong_avoid`,
 //! retransmission timeout, pacing, TSO bursts, cwnd-limited tracking. The receiver acknowledges every packet at once,
 //! or several together ([`Flow::set_ack_every`]).

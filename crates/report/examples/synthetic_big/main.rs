@@ -1,5 +1,5 @@
-//! Writes a recording of any length in bounded memory, to see what a report on it costs: flows of three algorithms that
-//! share a link, one row per ACK, schema version 2, in the layout that the recorder gives its files.
+//! Writes a recording of any length in bounded memory, to see what a report on it costs. It has flows of three algorithms
+//! that share a link, one row per ACK, schema version 2, in the layout that the recorder gives its files.
 //!
 //! `cargo xtask bench report` runs it; by hand
 //! `cargo run --release -p ccactl-report --example synthetic_big -- OUT.parquet ROWS [FLOWS]`.

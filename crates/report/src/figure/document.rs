@@ -1,9 +1,9 @@
 //! One still figure (SVG) of a recording for documents: window and RTT over time, one above the other.
 //!
 //! The same reduced series as on the page (`charts`), thinned once more to the columns of the figure with the extremes
-//! of each column kept, so that a file stays below 60 kB whatever the length of the recording. The background is
-//! transparent, text and axes have a grey that reads on white and on black, and lines too dark for a dark background
-//! are lightened there by a media query.
+//! of each column kept. So a file stays below 60 kB whatever the length of the recording. The background is
+//! transparent, and text and axes have a grey that reads on white and on black. A media query lightens lines that are too
+//! dark for a dark background.
 
 use std::path::Path;
 

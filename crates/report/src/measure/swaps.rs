@@ -1,7 +1,7 @@
 //! What a change of algorithm did to its flow: the second before, the second after, and the socket's state around it.
 //!
 //! A row shows what the ACK before it left behind. So the last row with the old algorithm is the state just before the
-//! change, and the first row with the new one the state just after it, before the new algorithm has seen an ACK. Steps
+//! change. The first row with the new one is the state just after it, before the new algorithm has seen an ACK. Steps
 //! lie on one side of a change, as it happens at a row.
 
 use super::changes::Change;

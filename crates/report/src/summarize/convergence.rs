@@ -9,7 +9,7 @@ const EVEN: f64 = 0.9;
 /// For how long it has to stay there.
 const HOLD_US: u64 = 5_000_000;
 
-/// Looks at the intervals from the start of the last flow on in which every flow was active from edge to edge; `None`
+/// Looks at the intervals from the start of the last flow on in which every flow was active from edge to edge. `None`
 /// when these are fewer than 5 s in one piece, which is too short to tell.
 pub fn find(flows: &[Flow], series: &[JainPoint], interval_us: u64) -> Option<Convergence> {
     let last_start_us = flows.iter().map(Flow::first_us).max()?;

@@ -1,5 +1,5 @@
-//! A matrix of algorithms, as in the appendix of a paper on pairs: the entry of a row and a column has the figures of both
-//! flows, and the first one belongs to the algorithm that comes first in the order of the matrix, also below the diagonal.
+//! A matrix of algorithms, as in the appendix of a paper on pairs. The entry of a row and a column has the figures of both
+//! flows. The first one belongs to the algorithm that comes first in the order of the matrix, also below the diagonal.
 
 use super::{Compared, Entry, Printed, Row, Table};
 use crate::results::{CellResults, Metric, Results};

@@ -21,8 +21,8 @@ impl<'a> Policies<'a> {
     /// Loads the algorithm of every flow, and those that the flows will be swapped to.
     ///
     /// An algorithm stays registered while a policy names it. Each algorithm of a swap gets a policy of its own on an
-    /// empty cgroup below `parent`, so that a swap does not wait for the kernel's verifier in the middle of a run, and
-    /// what this kernel does not load is known before the run.
+    /// empty cgroup below `parent`. So a swap does not wait for the kernel's verifier in the middle of a run, and what this
+    /// kernel does not load is known before the run.
     pub fn load(loader: &'a Loader, scenario: &Scenario, parent: &Cgroup, cgroups: &[Cgroup]) -> Result<Policies<'a>> {
         let mut policies = Policies { loader, cgroup_ids: Vec::new(), kernel_names: Vec::new(), _reserves: Vec::new() };
         for (flow, cgroup) in scenario.flows.iter().zip(cgroups) {

@@ -21,13 +21,13 @@ const CPU_STOLEN: f64 = 0.01;
 /// the link may be off.
 const SOCKET_EMPTY: f64 = 0.01;
 
-/// An emulator that stands still for as long as a round trip takes is one that the algorithms see; on a host that is left alone, the
+/// An emulator that stands still for as long as a round trip takes is one that the algorithms see. On a host that is left alone, the
 /// 99.9th percentile stays far below (`docs/how-to/bench.md`, "What a host carries").
 const LATENESS_P999_US: f64 = 10_000.0;
 /// Faster links have more packets in the same pause.
 const FAST_LATENESS_P999_US: f64 = 20_000.0;
 
-/// A pause while hardly anything is in flight makes hardly any packet late, and shows in no percentile: on a starved host one of 35 s in a
+/// A pause while hardly anything is in flight makes hardly any packet late, and shows in no percentile. On a starved host one of 35 s in a
 /// run of 60 s made the 99.9th 0.4 ms. One as long as the shortest retransmission timeout (`TCP_RTO_MIN`, include/net/tcp.h) makes senders
 /// take packets for lost.
 const LATENESS_MAX_US: f64 = 200_000.0;

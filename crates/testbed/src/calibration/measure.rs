@@ -126,7 +126,7 @@ fn side_by_side(
     })
 }
 
-/// Room of the buffer in BDP. Slow start may end with two losses in a row, after which the window is a quarter of what the path holds: with
+/// Room of the buffer in BDP. Slow start may end with two losses in a row. After them the window is a quarter of what the path holds. With
 /// one BDP that is half of what fills the link, and the flow needs longer than a run to come back.
 const BUFFER_BDP: u64 = 3;
 

@@ -29,7 +29,7 @@ impl PlannedRate {
 }
 
 /// Shortest backlog that says anything about the rate. The first packet after an idle time is late, because a thread had to wake up for
-/// it, and those behind it are not: over a backlog of a millisecond that looks like a link faster by per cents. Over this one, a
+/// it, and those behind it are not. Over a backlog of a millisecond that looks like a link faster by per cents. Over this one, a
 /// lateness that is within its own limit stays within 1 %.
 const SHORTEST_NS: Nanos = 100_000_000;
 

@@ -35,8 +35,8 @@ impl Drop for LockedMemory {
 }
 
 /// An emulator that needs less than half of a core has a fixed priority instead: at most so fast, in bit/s of 1500-byte packets. What a
-/// hypervisor takes while the thread runs is charged to its reservation, and the thread waits until as many periods have renewed it: ten
-/// times as long with a tenth of a CPU, a fifth longer with 85 %. With a tenth, packets of 1.5 Mbit/s were up to 650 ms late on the host
+/// hypervisor takes while the thread runs is charged to its reservation, and the thread waits until as many periods have renewed it. That
+/// is ten times as long with a tenth of a CPU, and a fifth longer with 85 %. With a tenth, packets of 1.5 Mbit/s were up to 650 ms late on the host
 /// of docs/performance.md; with a fixed priority, up to 304 ms.
 const PRIORITY_SUFFICES_BPS: u64 = 200_000_000;
 

@@ -1,7 +1,7 @@
 //! Whether a sending process kept its socket filled: what a process that gets no CPU does not.
 //!
 //! A sender hands the kernel data until it takes no more, and is woken when there is room again. If by the time it runs everything has been
-//! sent and the congestion window has room, the congestion control would have sent more than there was: the flow was held back by its
+//! sent and the congestion window has room, the congestion control would have sent more than there was. Then the flow was held back by its
 //! process, not by the network.
 
 use serde::{Deserialize, Serialize};

@@ -30,8 +30,8 @@ pub struct FlowResult {
     /// Time that its delivered data packets spent in queues, all links together; absent where nobody saw them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queueing: Option<QueueingDelay>,
-    /// Share of the time in which its sending process, for want of a CPU, had left the socket without data though there were more;
-    /// none for a command, for less than a second, and where the scenario limits the socket's buffer.
+    /// Share of the time in which its sending process, for want of a CPU, had left the socket without data though there were more.
+    /// None for a command, for less than a second, and where the scenario limits the socket's buffer.
     #[serde(default)]
     pub socket_empty: Option<f64>,
     /// Figures of the recording; none when it sent nothing. Of a flow with several sockets those that can be added up.
