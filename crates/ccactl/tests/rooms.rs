@@ -59,7 +59,10 @@ fn every_arrow_between_rooms_points_downwards_in_the_picture() {
     assert_eq!(in_picture, in_code, "{PAGE} has the rooms that there are");
     for (room, below) in &crates {
         for other in below {
-            assert!(rows[room] < rows[other], "{room} uses {other}, which the picture in {PAGE} does not have below it");
+            assert!(
+                rows[room] < rows[other],
+                "{room} uses {other}, which the picture in {PAGE} does not have below it"
+            );
         }
     }
 }
