@@ -10,6 +10,9 @@ use tracing_subscriber::fmt::format::debug_fn;
 /// Messages that wait at most; what comes after is the same again.
 const HELD_BYTES: usize = 64 * 1024;
 
+/// Unless `CCACTL_LOG` says otherwise. A figure embeds its font, which the converter to PNG does not need and warns of.
+const FILTER: &str = "warn,simplecss=error";
+
 static HELD: Mutex<Option<Vec<u8>>> = Mutex::new(None);
 
 fn held() -> MutexGuard<'static, Option<Vec<u8>>> {
@@ -27,7 +30,9 @@ pub fn begin() {
         .fmt_fields(fields.delimited(" "))
         .with_ansi(has_colors())
         .with_writer(|| Log)
-        .with_env_filter(EnvFilter::try_from_env("CCACTL_LOG").unwrap_or_else(|_| "warn".into()))
+        .with_env_filter(EnvFilter::try_from_env("CCACTL_LOG").unwrap_or_else(|_| FILTER.into()))
+        // Standard error is gone: there is nobody to tell, and telling it there would be a panic.
+        .log_internal_errors(false)
         .init();
 }
 

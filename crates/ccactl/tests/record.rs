@@ -220,6 +220,32 @@ fn a_stream_goes_to_standard_output_and_ends_with_its_reader() {
     assert_eq!(stream.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 0);
 }
 
+/// Every column of a recorder is in the stream, also those that no report reads.
+#[test]
+fn a_recorded_stream_is_reported_like_a_file() {
+    let Some(host) = Host::new("streamed") else { return };
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let mut record = host.ccactl(&["record", "--port", &port, "-o", "-"]);
+    let mut running = Running(record.stdout(Stdio::piped()).spawn().unwrap());
+    let mut stream = running.0.stdout.take().unwrap();
+    let mut bytes = vec![0; 100];
+    // The header: the recording runs.
+    stream.read_exact(&mut bytes).unwrap();
+    transfer(&listener, None, 1_000_000);
+    running.signal(Signal::SIGINT);
+    stream.read_to_end(&mut bytes).unwrap();
+    assert!(running.end().success());
+    fs::write(host.file("x.arrows"), bytes).unwrap();
+
+    let report = host.ccactl(&["report", "x.arrows", "--json"]).output().unwrap();
+    assert!(report.status.success(), "{report:?}");
+    let summary: serde_json::Value = serde_json::from_slice(&report.stdout).unwrap();
+    let flows = summary["recordings"][0]["flows"].as_array().unwrap();
+    assert_eq!(flows.len(), 1, "{summary}");
+    assert!(flows[0]["sent_bytes"].as_u64() >= Some(1_000_000), "{summary}");
+}
+
 #[test]
 fn a_reader_of_the_stream_that_goes_away_ends_the_recording() {
     let Some(host) = Host::new("pipe") else { return };

@@ -78,7 +78,9 @@ impl Source {
                 let batches = parquet::Batches::open(part.file_path(), footer.clone(), there.collect())?;
                 Ok(Source::Parquet(Box::new(batches)))
             }
-            Layout::Stream(count) => Ok(Source::Stream(Box::new(stream::Batches::open(part.file_path(), *count)?))),
+            Layout::Stream(count) => {
+                Ok(Source::Stream(Box::new(stream::Batches::open(part.file_path(), *count, names)?)))
+            }
         }
     }
 

@@ -37,16 +37,21 @@ pub fn content(path: &Path) -> Result<Content, Problem> {
 pub struct Batches {
     frames: Frames<BufReader<File>>,
     header: StreamMetadata,
+    /// Places of the columns that are decoded, in rising order.
+    projection: Vec<usize>,
     left: usize,
 }
 
 impl Batches {
-    pub fn open(path: &Path, count: usize) -> PolarsResult<Batches> {
+    /// Decodes the columns of these names, as far as the stream has them.
+    pub fn open(path: &Path, count: usize, names: &[&str]) -> PolarsResult<Batches> {
         let mut frames = frames(path)?;
         let first = frames.next().transpose().map_err(error)?;
         let first = first.ok_or_else(|| error("the stream has become empty"))?;
         let header = read_stream_metadata(&mut Cursor::new(first.bytes()))?;
-        Ok(Batches { frames, header, left: count })
+        let columns = header.schema.iter_names().enumerate();
+        let projection = columns.filter(|(_, name)| names.contains(&name.as_str())).map(|(place, _)| place).collect();
+        Ok(Batches { frames, header, projection, left: count })
     }
 
     pub fn next(&mut self) -> PolarsResult<Option<DataFrame>> {
@@ -56,7 +61,8 @@ impl Batches {
         self.left -= 1;
         let frame =
             self.frames.next().transpose().map_err(error)?.ok_or_else(|| error("the stream has become shorter"))?;
-        match StreamReader::new(Cursor::new(frame.bytes()), self.header.clone(), None).next() {
+        let projection = Some(self.projection.clone());
+        match StreamReader::new(Cursor::new(frame.bytes()), self.header.clone(), projection).next() {
             Some(Ok(StreamState::Some(batch))) => Ok(Some(DataFrame::from(batch))),
             Some(Err(reason)) => Err(reason),
             Some(Ok(StreamState::Waiting)) | None => Err(error("a batch of the stream has no rows to decode")),
