@@ -1,5 +1,5 @@
 //! What a recorder shares with other processes of ccactl on this host: the pinned trace map, and the announcement that
-//! somebody records. `docs/architecture.md`, "State on the host", has the rules.
+//! somebody records. `docs/host-state.md`, has the rules.
 
 use crate::error::{Error, Result};
 use ccactl_host::capabilities::{self, Capability};

@@ -1,6 +1,6 @@
 //! Registers algorithms with the kernel and gives them to cgroups.
 //!
-//! All state lives in the kernel and in bpffs (`docs/architecture.md`, "State on the host"): the policies are the
+//! All state lives in the kernel and in bpffs (`docs/host-state.md`): the policies are the
 //! roots, and whatever no policy refers to is garbage. Every operation that changes something collects the garbage
 //! before and after its own work, so a `ccactl` that was killed between two steps is cleaned up by the next one.
 //!

@@ -1,4 +1,4 @@
-//! The `ccactl.` keys of a recording, parsed. Their list is in `docs/architecture.md`.
+//! The `ccactl.` keys of a recording, parsed. Their list is in `docs/schema.md`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
