@@ -24,9 +24,9 @@
  *
  * Unlike the paper, as the module:
  *   - The search goes a quarter of the way, not half. The plateau replaces Smin.
- *   - cnt is divided by the measured packets per ACK although growth counts packets, so the growth above is
- *     multiplied by them: by 2 with delayed ACKs, by more with GRO, and by 31/16 with an ACK per packet,
- *     where the integer average settles.
+ *   - cnt is divided by the measured packets per ACK although growth counts packets. So the growth above is
+ *     multiplied by them: by 2 with delayed ACKs, by more with GRO. With an ACK per packet it is 31/16, where
+ *     the integer average settles.
  * A divisor of zero, which the module excludes by its initial value, is excluded by a test here: a callback
  * may run before init.
  */

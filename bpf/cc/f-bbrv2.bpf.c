@@ -10,8 +10,8 @@
  *   reaction   pacing_gain of CRUISE = 1.15           instead of 1, while detected
  *
  * The phases are those of BBRv2. The 15 % are those that BBRv2 leaves as headroom. Only pacing changes: the
- * window stays at min(inflight_lo, 0.85 * inflight_hi), and so it may mask the gain. v1 of the trace says
- * when it does: BBR2_BOUND_RAISED together with BBR2_BOUND_CWND_LIMITED and the bound that cut the window.
+ * window stays at min(inflight_lo, 0.85 * inflight_hi), and so it may mask the gain. The trace's v1 says when
+ * it does: BBR2_BOUND_RAISED together with BBR2_BOUND_CWND_LIMITED and the bound that cut the window.
  *
  * The paper leaves open which estimate RTprop_current is, and whether RTprop is the first sample or the
  * lowest. The tunables of bbr2_friendly.bpf.h offer the readings; the defaults take the paper literally.

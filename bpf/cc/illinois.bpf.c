@@ -18,9 +18,10 @@
  * A window below win_thresh behaves as Reno: alpha 1, beta 1/2. Once da has been above d1, theta rounds below
  * it must pass before alpha jumps to alpha_max.
  *
- * As native illinois, step by step: alpha in 1/128 and beta in 1/64, RTT samples cut to 3.36 s, one credit
- * per ACK that pkts_acked announced, the fraction of alpha thrown away when cwnd grows, base and maximum RTT
- * never forgotten (an idle period or a longer path included).
+ * As native illinois, step by step:
+ *   - alpha in 1/128 and beta in 1/64, RTT samples cut to 3.36 s;
+ *   - one credit per ACK that pkts_acked announced, and the fraction of alpha thrown away when cwnd grows;
+ *   - base and maximum RTT never forgotten, not after an idle period or on a longer path either.
  *
  * What differs: the number of RTT samples of a round, the packets of one ACK and the product cwnd * beta do
  * not wrap at 16 and 32 bits. A growth that the packets of one huge round could wrap is computed in 64.

@@ -21,11 +21,10 @@
  *       (by ssthresh)  <--------------------------------
  *                          a decision finds no congestion
  *
- * A decision needs so many RTT samples (30 to leave the first slow start, 60 to shrink, 20 to grow) that one
- * taken over few packets or right after a change of the window cannot happen. Where TSO or GRO merge a round
- * into one ACK, the window grows regardless, by raising the least window at which decisions are made. min RTT
- * is the minimum of the last 5 to 10 s: every 3.75 to 6.25 s, at random, the minimum since the last such
- * moment replaces it.
+ * A decision needs RTT samples: 30 to leave the first slow start, 60 to shrink, 20 to grow. So none is taken
+ * over few packets or right after a change of the window. Where TSO or GRO merge a round into one ACK, the
+ * window grows regardless, by raising the least window at which decisions are made. min RTT is the minimum of
+ * the last 5 to 10 s: every 3.75 to 6.25 s, at random, the minimum since the last such moment replaces it.
  *
  * As native nv, step by step: rate in 100 bit/s, average of the RTT in whole us, jiffies for the reset of min
  * RTT.
