@@ -1,25 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ACA-TCP: Na, Park, Lee, Kim, "Design and Performance Evaluation of ACA-TCP", 2006. Reno whose slow-start threshold
- * is, at every ACK, the window that the estimated available bandwidth calls for:
+ * ACA-TCP: Na, Park, Lee, Kim, "Design and Performance Evaluation of ACA-TCP", 2006.
  *
- *   (1) cwnd < essthresh    cwnd += 1 per packet acknowledged           phase A: start, or after a timeout
- *                                                                       phase C: after a fast retransmission
- *   (2) cwnd >= essthresh   cwnd += 1 / cwnd                            phase B
- *   (3) BW_new    = (BW * RTT + bytes) / (RTT + T)    bytes acknowledged by this ACK, T since the one before
+ * In a nutshell: Reno whose slow-start threshold is, at every ACK, the window that the estimated available
+ * bandwidth calls for.
+ *
+ *   (1) cwnd < essthresh    cwnd += 1 per packet acknowledged   phase A: start, or after a timeout
+ *                                                               phase C: after a fast retransmission
+ *   (2) cwnd >= essthresh   cwnd += 1 / cwnd                    phase B
+ *   (3) BW_new    = (BW * RTT + bytes) / (RTT + T)              bytes of this ACK, T = time since the one before
  *   (4) BW        = alpha * BW + (1 - alpha) * BW_new
  *   (5) essthresh = BW * RTT / MSS
  *
- * (3) is the time-sliding window of Clark & Fang 1998 with a window of one RTT. A burst of w ACKs lifts BW * RTT to
- * almost 2 w and the pause after it takes it down again, so a flow that leaves gaps is in slow start for part of each
- * round. Once the ACKs are evenly spaced BW * RTT is the window itself, and growth is linear: just above the
- * bandwidth-delay product, without a loss. A paced sender has evenly spaced ACKs from the start and never gets there:
- * the algorithm is meant for senders without pacing (no fq qdisc).
+ *   start, timeout --------> START  (A) --+--- cwnd >= essthresh ---> LINEAR (B)
+ *   fast retransmission ---> RESUME (C) --+                              |
+ *                            A or C, by the last of them <---------------+
+ *                                                      cwnd < essthresh
  *
- * What the paper leaves open is a tunable, with the reading taken as default. Unlike the paper: growth counts packets,
- * not ACKs (as Linux does for all its algorithms); the connection starts with the kernel's initial window rather than
- * with one packet, and essthresh does not rule before the first RTT sample; recovery is the kernel's PRR, which ends at
- * half of the window, and essthresh rules again from the first ACK after it.
+ * (3) is the time-sliding window of Clark & Fang 1998 with a window of one RTT. A burst of w ACKs lifts BW *
+ * RTT to almost 2 w and the pause after it takes it down again. So a flow that leaves gaps is in slow start
+ * for part of each round. Once the ACKs are evenly spaced BW * RTT is the window itself, and growth is
+ * linear: just above the bandwidth-delay product, without a loss. A paced sender has evenly spaced ACKs from
+ * the start and never gets there: the algorithm is meant for senders without pacing (no fq qdisc).
+ *
+ * What the paper leaves open is a tunable, with the reading taken as default. Unlike the paper:
+ *   - Growth counts packets, not ACKs, as Linux does for all its algorithms.
+ *   - The connection starts with the kernel's initial window rather than with one packet. essthresh does not
+ *     rule before the first RTT sample.
+ *   - Recovery is the kernel's PRR, which ends at half of the window. essthresh rules again from the first
+ *     ACK after it.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

@@ -1,30 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * BBR version 1: Cardwell, Cheng, Gunn, Yeganeh, Jacobson, "BBR: Congestion-Based Congestion Control", ACM Queue 14(5),
- * 2016.
+ * BBR version 1: Cardwell, Cheng, Gunn, Yeganeh, Jacobson, "BBR: Congestion-Based Congestion Control", ACM
+ * Queue 14(5), 2016.
  *
- *   model      bw = max delivery rate of the last 10 rounds, min_rtt = min RTT of the last 10 s
- *   control    pacing = pacing_gain * bw * 0.99, cwnd = cwnd_gain * bw * min_rtt + room for bursts and ACK aggregation
+ * In a nutshell: the flow measures the path's bandwidth and its RTT without a queue, and sends what follows:
+ *
+ *   bw        = max delivery rate of the last 10 rounds
+ *   min_rtt   = min RTT of the last 10 s
+ *   pacing    = pacing_gain * bw * 0.99
+ *   cwnd      = cwnd_gain * bw * min_rtt + room for bursts and ACK aggregation
+ *
+ *   init
+ *    |
+ *    v        no growth by 1/4           a BDP
+ *  STARTUP --- in three rounds --> DRAIN -- in flight --> PROBE_BW
+ *   ^  |                             |                     ^  |
+ *   |  +-- min_rtt 10 s old --+------+---------------------|--+
+ *   |                         v                            |
+ *   +-- pipe not full --- PROBE_RTT --- pipe has been -----+
+ *       yet                             full
  *
  *   STARTUP    gains 2.89 (2 / ln 2: doubles per round) until bw has not grown by a quarter in three rounds
  *   DRAIN      gain 1 / 2.89 until what is in flight fits bw * min_rtt
- *   PROBE_BW   eight phases of about a min_rtt each, gains 5/4, 3/4, 1, 1, 1, 1, 1, 1; any but the second comes first
+ *   PROBE_BW   eight phases of about a min_rtt each, gains 5/4, 3/4, 1, 1, 1, 1, 1, 1; any but the second
+ *              comes first
  *   PROBE_RTT  when min_rtt is 10 s old: 4 packets in flight for 200 ms and a round
  *
- * Loss does not lower the model. Entering recovery, cwnd follows what is delivered for a round (packet conservation)
- * and is restored at the end. Two lossy intervals with about the same rate are taken for a policer: its rate replaces
- * bw for 48 rounds.
+ * Loss does not lower the model. When recovery begins, cwnd follows what is delivered for a round (packet
+ * conservation); it is restored at the end. Two lossy intervals with about the same rate are taken for a
+ * policer: its rate replaces bw for 48 rounds.
  *
- * As native bbr, step by step. Different: callbacks before init do nothing (the native module computes on zeroes, which
- * init then throws away); where the kernel refuses to let BPF write tp->app_limited (before 6.4), samples are
- * discounted in PROBE_RTT and the round after by a private counter instead.
+ * As native bbr, step by step. What differs:
+ *   - Callbacks before init do nothing. The native module computes on zeroes, which init then throws away.
+ *   - Before 6.4 the kernel refuses to let BPF write tp->app_limited. There a private counter discounts the
+ *     samples of PROBE_RTT and of the round after it.
+ *   - A connection that leaves BBR is handed over (cc_handover.bpf.h). The native module has no release.
+ *   - There is no min_tso_segs. The floor of a burst is net.ipv4.tcp_min_tso_segs, 2 packets; native bbr has
+ *     1 below 1.2 Mbit/s and 2 above. The kernel calls the op for every transmission, and the result alone
+ *     decides how large the burst may become. One kernel that was measured leaves the program out whenever
+ *     process 1 happens to be the current one. It then takes whatever is on the stack for the result, and two
+ *     full buffers, up to 90 packets, left at once.
  *
- * A connection that leaves BBR is handed over (cc_handover.bpf.h); the native module has no release.
- *
- * And there is no min_tso_segs: the floor of a burst is net.ipv4.tcp_min_tso_segs, 2 packets, where native bbr has 1
- * below 1.2 Mbit/s and 2 above. The op is called for every transmission, and its result alone decides how large the
- * burst may become. A kernel that leaves out a program (one that was measured does so whenever process 1 happens to be
- * the current one) takes whatever is on the stack for the result, and two full buffers, up to 90 packets, left at once.
+ * Read in this order: bbr_common.bpf.h (units, from a rate to packets, ACK aggregation), bbr1_state.bpf.h
+ * (tunables, struct bbr), this file from bbr_cong_control() upwards, bbr_policer.bpf.h.
  */
 #include "cc.bpf.h"
 #include "bbr1_state.bpf.h"

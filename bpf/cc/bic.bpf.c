@@ -1,26 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * BIC: Xu, Harfoush, Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks", INFOCOM 2004.
+ * BIC: Xu, Harfoush, Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance Networks",
+ * INFOCOM 2004.
  *
- * With Wmax the window of the last loss, B = 4, and the growth of cwnd per RTT:
+ * In a nutshell: the window searches for the Wmax of the last loss in steps that shrink as it comes near, and
+ * looks for more beyond it in steps that grow. With B = 4, the growth of cwnd per RTT:
  *
- *   reno        cwnd <= 14                          1
- *   linear      more than 4 * 16 below Wmax         16 (Smax)
- *   search      nearer                              (Wmax - cwnd) / 4: a quarter of what is missing
- *   plateau     less than 8 below, less than 4 above    4/20
- *   probe       up to 3 * 16 above                  (cwnd - Wmax) / 3
- *   linear      beyond                              16
+ *   reno        cwnd <= 14                             1
+ *   linear      more than 4 * 16 below Wmax            16 (Smax)
+ *   search      nearer                                 (Wmax - cwnd) / 4: a quarter of what is missing
+ *   plateau     less than 8 below, less than 4 above   4/20
+ *   probe       up to 3 * 16 above                     (cwnd - Wmax) / 3
+ *   linear      beyond                                 16
  *
  *   before the first loss, at least cwnd / 20 per RTT
- *   loss        Wmax = cwnd, or cwnd * (1 + beta) / 2 if cwnd has not come back to the last Wmax (fast convergence);
+ *   loss        Wmax = cwnd
+ *               Wmax = cwnd * (1 + beta) / 2 if cwnd has not come back to the last Wmax (fast convergence)
  *               ssthresh = beta * cwnd with beta = 0.8, half of it up to 14 packets
  *
- * As native bic, step by step: the growth is kept as cnt, packets acknowledged per packet of growth, recomputed when
- * cwnd changes or every 1/32 s (jiffies); the widths of its products are the module's (they wrap above 2.3 million
- * packets). Unlike the paper, as the module: the search goes a quarter of the way, not half; the plateau replaces Smin;
- * and cnt is divided by the measured packets per ACK although growth counts packets, so the growth above is multiplied
- * by them: by 2 with delayed ACKs, by more with GRO, and by 31/16 with an ACK per packet, where the integer average
- * settles. A divisor of zero, which the module excludes by its initial value, is excluded by a test here: a callback
+ * As native bic, step by step. The growth is kept as cnt, packets acknowledged per packet of growth,
+ * recomputed when cwnd changes or every 1/32 s (jiffies). The widths of its products are the module's (they
+ * wrap above 2.3 million packets).
+ *
+ * Unlike the paper, as the module:
+ *   - The search goes a quarter of the way, not half. The plateau replaces Smin.
+ *   - cnt is divided by the measured packets per ACK although growth counts packets. So the growth above is
+ *     multiplied by them: by 2 with delayed ACKs, by more with GRO. With an ACK per packet it is 31/16, where
+ *     the integer average settles.
+ * A divisor of zero, which the module excludes by its initial value, is excluded by a test here: a callback
  * may run before init.
  */
 #include "cc.bpf.h"

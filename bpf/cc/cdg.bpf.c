@@ -1,29 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * CDG: Hayes, Armitage, "Revisiting TCP Congestion Control Using Delay Gradients", IFIP Networking 2011;
- * net/ipv4/tcp_cdg.c. Backs off because the delay rises, not because it is high, and at random, so that flows do not do
- * it together.
+ * net/ipv4/tcp_cdg.c.
  *
- *   per RTT       g_min, g_max: change of the smallest and the largest RTT against the round before, summed over window
- *                 rounds; g = g_min > 0 ? g_min : g_max
+ * In a nutshell: the flow backs off because the delay rises, not because it is high. It does so at random, so
+ * that flows do not do it together.
+ *
+ *   per RTT       g_min, g_max: change of the smallest and the largest RTT against the round before,
+ *                 summed over window rounds
+ *                 g = g_min > 0 ? g_min : g_max
  *   g > 0         back off with probability 1 - e^(-g * backoff_factor / 10^6): ssthresh = 0.7071 cwnd
  *   ineffectual   more than use_ineff back-offs without a fall of the delay: someone else fills the queue, stay
- *   loss          ssthresh = max(cwnd / 2, half the shadow window), at most cwnd. The shadow window is what Reno would
- *                 have: back-offs for delay do not shrink it
+ *   loss          ssthresh = max(cwnd / 2, half the shadow window), at most cwnd. The shadow window is what Reno
+ *                 would have: back-offs for delay do not shrink it
  *   slow start    HyStart: ends by an ACK train of half the RTT, or by an RTT an eighth above the minimum
  *   growth        Reno's
  *
- * As native cdg, step by step, but for one thing: the native back-off calls tcp_enter_cwr(), which no BPF program may.
- * Here the window is reduced by the algorithm itself, for as long: until what had been sent by then is acknowledged, by
- * the kernel's proportional rate reduction (RFC 6937, tcp_cwnd_reduction()) applied in cong_avoid. Cwnd follows the
- * same numbers, but the connection stays in the open state, as ss and recordings show; ACKs that acknowledge no data
- * do not count until one does; no CWR flag is sent to an ECN receiver; and a loss in that RTT is a recovery of its own
- * to the kernel, which keeps the ssthresh of the back-off as natively, while its undo returns to the window at the
- * loss, not to that before the back-off.
+ *                HyStart, or ssthresh reached
+ *   SLOW_START ------------------------------> AVOIDANCE
  *
- * Also different: sums of gradients have 64 bits and the exponent stays at its limit instead of wrapping; ssthresh is
- * at least 2 with use_tolerance too. Gradients lie in socket storage. Without it every gradient stands for window of
- * them, as natively.
+ *                               g > 0, by chance
+ *   SLOW_START or AVOIDANCE ------------------------> BACK_OFF
+ *                 AVOIDANCE <------------------------
+ *                               what had been sent is acknowledged, or the kernel begins a reduction
+ *
+ * As native cdg, step by step, but for one thing: the native back-off calls tcp_enter_cwr(), which no BPF
+ * program may. Here the algorithm itself reduces the window for as long: until what had been sent by then is
+ * acknowledged, by the kernel's proportional rate reduction (RFC 6937, tcp_cwnd_reduction()) applied in
+ * cong_avoid. Cwnd follows the same numbers, but
+ *   - the connection stays in the open state, as ss and recordings show;
+ *   - ACKs that acknowledge no data do not count until one does;
+ *   - no CWR flag is sent to an ECN receiver;
+ *   - a loss in that RTT is a recovery of its own to the kernel. It keeps the ssthresh of the back-off as
+ *     natively, while its undo returns to the window at the loss, not to that before the back-off.
+ *
+ * Also different: sums of gradients have 64 bits and the exponent stays at its limit instead of wrapping;
+ * ssthresh is at least 2 with use_tolerance too. Gradients lie in socket storage. Without it every gradient
+ * stands for window of them, as natively.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

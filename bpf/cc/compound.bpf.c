@@ -1,25 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Compound TCP: Tan, Song, Zhang, Sridharan, "A Compound TCP Approach for High-Speed and Long Distance Networks",
- * INFOCOM 2006; draft-sridharan-tcpm-ctcp-02.
+ * Compound TCP: Tan, Song, Zhang, Sridharan, "A Compound TCP Approach for High-Speed and Long Distance
+ * Networks", INFOCOM 2006; draft-sridharan-tcpm-ctcp-02.
  *
- *   win = cwnd + dwnd        cwnd: Reno's part, + 1 / win per packet acknowledged; dwnd: driven by delay
- *   once per round           diff = win * (1 - base RTT / min RTT)                       packets queued
- *     diff < gamma           dwnd += max(alpha * win^k - 1, 0), k = 3/4
- *     diff >= gamma          dwnd -= eta * diff, at least 0
- *   loss                     win' = win * (1 - beta), cwnd' = cwnd / 2, dwnd' = win' - cwnd', at least 0
- *   timeout                  dwnd = 0
- *   gamma tuning (optional)  at a loss: gamma = (1 - lambda) * gamma + lambda * 3/4 * queue of Reno's part, within
- * bounds
+ * In a nutshell: Reno with a second window beside its own, which grows fast while the queue is short.
  *
- * dwnd is 0 in slow start and below low_window, where Reno is good enough. snd_cwnd is win: what is kept here is dwnd,
- * and cwnd is the rest. When the kernel has lowered snd_cwnd by itself (after an idle or application-limited time),
- * both parts shrink in proportion.
+ *   win = cwnd + dwnd       cwnd: Reno's part, + 1 / win per packet acknowledged; dwnd: driven by delay
+ *   once per round          diff = win * (1 - base RTT / min RTT)                       packets queued
+ *     diff < gamma          dwnd += max(alpha * win^k - 1, 0), k = 3/4
+ *     diff >= gamma         dwnd -= eta * diff, at least 0
+ *   loss                    win' = win * (1 - beta)
+ *                           cwnd' = cwnd / 2
+ *                           dwnd' = win' - cwnd', at least 0
+ *   timeout                 dwnd = 0
+ *   gamma tuning, optional  gamma = (1 - lambda) * gamma + lambda * 3/4 * queue of Reno's part
+ *                           at a loss, within bounds
  *
- * There is no native module; net/ipv4/tcp_compound.c was in Linux for a short time in 2006. Unlike that file: dwnd has
- * 8 fraction bits, for 1 packet per round is lost to rounding otherwise; the window that counts is snd_cwnd when the
- * flow has used it, not the data sent in the round; both parts are reduced by a loss as the paper has it, the file
- * leaves dwnd to whatever the kernel's window is; and the base RTT survives an idle time, as in the draft.
+ *                ssthresh reached           diff >= gamma
+ *   SLOW_START -------------------> GROW ------------------> SHRINK
+ *                                    ^                         |
+ *                                    +----- diff < gamma ------+
+ *   RENO    below low_window, where dwnd is 0; and until the state is open again, when dwnd stays
+ *
+ * dwnd is 0 in slow start and below low_window, where Reno is good enough. snd_cwnd is win: what is kept here
+ * is dwnd, and cwnd is the rest. When the kernel has lowered snd_cwnd by itself (after an idle or
+ * application-limited time), both parts shrink in proportion.
+ *
+ * There is no native module; net/ipv4/tcp_compound.c was in Linux for a short time in 2006. Unlike that file:
+ *   - dwnd has 8 fraction bits, for 1 packet per round is lost to rounding otherwise;
+ *   - the window that counts is snd_cwnd when the flow has used it, not the data sent in the round;
+ *   - a loss reduces both parts, as in the paper; the file leaves dwnd to whatever the kernel's window is;
+ *   - the base RTT survives an idle time, as in the draft.
+ *
+ * Read vegas.bpf.h first: RTT samples and rounds are those of Vegas.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

@@ -2,30 +2,49 @@
 /*
  * Copa: Arun, Balakrishnan, "Copa: Practical Delay-Based Congestion Control for the Internet", NSDI 2018.
  *
- *   d_q = RTTstanding - RTTmin         RTTstanding: lowest RTT of the last srtt / 2; RTTmin: of the last 10 s
- *   target rate 1 / (delta d_q), rate cwnd / RTTstanding                                            (section 2.1)
- *   per ACK       cwnd += v / (delta cwnd) while the rate is not above the target, else cwnd -= the same
- *   velocity v    1; once per round trip the window is compared with that of one round trip ago: after three times the
- *                 same direction v doubles with every further one, another direction makes it 1
+ * In a nutshell: the flow steers its rate to 1 / (delta d_q), so that it has about 1 / delta packets in the
+ * queue.
+ *
+ *   d_q = RTTstanding - RTTmin
+ *   RTTstanding   lowest RTT of the last srtt / 2
+ *   RTTmin        lowest RTT of the last 10 s
+ *
+ *   target rate   1 / (delta d_q)                                                          (section 2.1)
+ *   rate          cwnd / RTTstanding
+ *   per ACK       cwnd += v / (delta cwnd)     while the rate is not above the target
+ *                 cwnd -= v / (delta cwnd)     else
+ *   velocity v    1; once per round trip the window is compared with that of one round trip ago. After three
+ *                 times the same direction v doubles with every further one; another direction makes it 1
  *   slow start    cwnd doubles per round trip until the rate exceeds the target, once per connection
  *   pacing        2 cwnd / RTTstanding
- *   modes         delta = 0.5 while the queue has been nearly empty, d_q < 0.1 (RTTmax - RTTmin), in the last 5 round
- *                 trips; RTTmax is the highest RTT of the last four. Otherwise there is a flow that fills buffers: 1 /
- *                 delta += 1 per round trip, and is halved by a loss, but delta stays at or below 0.5    (section 2.2)
+ *
+ *   delta = 0.5   while the queue has been nearly empty in the last 5 round trips:         (section 2.2)
+ *                 d_q < 0.1 (RTTmax - RTTmin), RTTmax = highest RTT of the last four round trips
+ *   otherwise     there is a flow that fills buffers: 1 / delta += 1 per round trip, halved by a loss, and delta
+ *                 stays at or below 0.5
+ *
+ *                rate above the                 queue not nearly empty
+ *                target, or timeout             for 5 round trips
+ *   SLOW_START ---------------------> DEFAULT ------------------------> COMPETITIVE
+ *                                       ^                                   |
+ *                                       +------- queue nearly empty --------+
  *
  * In equilibrium the queue swings between 0 and 2.5 / delta packets, about 1 / delta on average (section 3).
  *
- * Losses: in the default mode none is a signal, so recovery goes on with the window as it is and the law above. That is
- * said here because the kernel does nothing to the window in recovery when an algorithm has cong_control. A timeout
- * sets it to rto_cwnd packets and v to 1, without a new slow start.
+ * Losses: in the default mode none is a signal, so recovery goes on with the window as it is and the law
+ * above. The kernel does nothing to the window in recovery when an algorithm has cong_control. A timeout sets
+ * the window to rto_cwnd packets and v to 1, without a new slow start.
  *
- * Beyond the paper: a large v falls to 1 as soon as the law turns, as in mvfst (Copa.cpp), and not only when the round
- * trip is over. To the letter the window goes on at full v in the new direction, undershoots by as much as it has
- * overshot, and the flow may never settle (a third of the link used, crates/native/tests/copa.rs); in equilibrium,
- * where v is 1, there is no difference. An increase, but not a decrease, needs a window that is in use. v is at most
- * delta cwnd, so that no round trip more than doubles the window. A queue of exactly 0 is nearly empty even where
- * RTTmax = RTTmin. Round trips are counted by packets for v and 1 / delta, and by srtt for the windows of time. mvfst's
- * other choices are tunables: delta 0.05, delay_source 1, mode_switch 0.
+ * Beyond the paper:
+ *   - A large v falls to 1 as soon as the law turns, as in mvfst (Copa.cpp), and not only when the round trip
+ *     is over. To the letter of the paper the window goes on at full v in the new direction and undershoots
+ *     by as much as it has overshot. The flow may never settle (a third of the link used,
+ *     crates/native/tests/copa.rs). In equilibrium, where v is 1, there is no difference.
+ *   - An increase, but not a decrease, needs a window that is in use.
+ *   - v is at most delta cwnd, so that no round trip more than doubles the window.
+ *   - A queue of exactly 0 is nearly empty even where RTTmax = RTTmin.
+ *   - Round trips are counted by packets for v and 1 / delta, and by srtt for the windows of time.
+ *   - mvfst's other choices are tunables: delta 0.05, delay_source 1, mode_switch 0.
  */
 #include "cc.bpf.h"
 #include "cc_fallback.bpf.h"

@@ -1,20 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * CUBIC with HyStart: Ha, Rhee, Xu, "CUBIC: A New TCP-Friendly High-Speed TCP Variant" (2008); RFC 9438; HyStart: Ha,
- * Rhee, "Taming the Elephants" (2011).
+ * CUBIC with HyStart: Ha, Rhee, Xu, "CUBIC: A New TCP-Friendly High-Speed TCP Variant" (2008); RFC 9438;
+ * HyStart: Ha, Rhee, "Taming the Elephants" (2011).
+ *
+ * In a nutshell: after a loss the window follows a cubic of the time since then, flat around the window of
+ * the loss.
  *
  *   avoidance     W(t) = C (t - K)^3 + origin      t = time since the epoch began + min RTT (one RTT ahead)
- *   after a loss  origin = Wmax, K = cbrt((Wmax - cwnd) / C); ssthresh = beta * cwnd
- *                 Wmax = cwnd, or cwnd * (1 + beta) / 2 if cwnd has not come back to the last Wmax (fast convergence)
- *   friendliness  W_est grows by one packet per cwnd * 8 (1 + beta) / 3 (1 - beta) / 8 acknowledged ones, as Reno with
- *                 this beta would; cwnd does not grow more slowly than W_est
+ *   after a loss  origin = Wmax
+ *                 K = cbrt((Wmax - cwnd) / C)
+ *                 ssthresh = beta * cwnd
+ *                 Wmax = cwnd
+ *                 Wmax = cwnd * (1 + beta) / 2 if cwnd has not come back to the last Wmax (fast convergence)
+ *   friendliness  W_est grows by one packet per cwnd * 8 (1 + beta) / 3 (1 - beta) / 8 acknowledged ones, as
+ *                 Reno with this beta would; cwnd does not grow more slowly than W_est
  *   slow start    ends early by HyStart, or by HyStart++ (RFC 9406) with hystart = 2: hystart.bpf.h
  *
- * As native cubic, step by step: time in jiffies, the cube root's integers, one recomputation per jiffy. Unlike RFC
- * 9438: cwnd rather than FlightSize, no clamp of the target to 1.5 cwnd (at most one packet per two acknowledged gives
- * the same bound), a fixed slope of W_est. Written differently from the native module: the loop that advances W_est is
- * a division, and beta and C may be set per loaded copy, from which the derived factors are computed where they are
- * used.
+ *     window
+ *       ^                                                        /
+ *       |                                                    _.-'   CONVEX: looks for more
+ *   Wmax|- - - - - - - - - -  _____---------------------'''''
+ *       |                _.--'              |
+ *       |            _.-'                   |
+ *       |         .-'   CONCAVE: back to Wmax
+ *   beta|       .'                          |
+ *   Wmax|      |                            |
+ *       +------+----------------------------+---------------------> time
+ *            loss                      K after it
+ *
+ *                HyStart or loss
+ *   SLOW_START ------------------> CONCAVE, then CONVEX; FRIENDLY whenever W_est is above this curve
+ *              <------------------
+ *                timeout: all of it is forgotten
+ *
+ * As native cubic, step by step: time in jiffies, the cube root's integers, one recomputation per jiffy.
+ *
+ * Unlike RFC 9438: cwnd rather than FlightSize; a fixed slope of W_est; no clamp of the target to 1.5 cwnd
+ * (at most one packet per two acknowledged gives the same bound).
+ *
+ * Written differently from the native module: the loop that advances W_est is a division. beta and C may be
+ * set per loaded copy, and the derived factors are computed from them where they are used.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * DCTCP: Alizadeh, Greenberg, Maltz, Padhye, Patel, Prabhakar, Sengupta, Sridharan, "Data Center TCP (DCTCP)", SIGCOMM
- * 2010; RFC 8257.
+ * DCTCP: Alizadeh, Greenberg, Maltz, Padhye, Patel, Prabhakar, Sengupta, Sridharan, "Data Center TCP
+ * (DCTCP)", SIGCOMM 2010; RFC 8257.
  *
- *   per window    alpha = (1 - g) alpha + g F          F = share of marked packets among those delivered, g = 1/16
+ * In a nutshell: Reno that reduces its window by half the share of packets that a switch has marked.
+ *
+ *   per window    alpha = (1 - g) alpha + g F          F = marked packets / delivered ones, g = 1/16
  *   marks         ssthresh = cwnd (1 - alpha / 2)      once per window, by the kernel's CWR state
  *   loss          ssthresh = cwnd / 2                  recovery and timeout alike
  *   growth        as Reno
  *   receiver      ECE on the ACKs of marked packets, and on those only: ecn_echo.bpf.h
  *
- * As native dctcp, step by step: alpha in 1/1024, the decay of at least 1, the order of ssthresh() and set_state().
- * Different: whether ECN was negotiated is asked at the ACKs rather than in init, because a swap may set the algorithm
- * before the SYN-ACK. Without ECN the socket goes to the kernel's reno, which also takes ECT off its packets, and the
- * last mode that was published says no-ecn; if the kernel refuses that (a route that fixes the algorithm), it follows
- * Reno here. PLB (net/ipv4/tcp_plb.c) is not here: BPF cannot make the kernel choose another flow label.
+ * As native dctcp, step by step: alpha in 1/1024, the decay of at least 1, the order of ssthresh() and
+ * set_state().
+ *
+ * What differs:
+ *   - Whether ECN was negotiated is asked at the ACKs rather than in init, because a swap may set the
+ *     algorithm before the SYN-ACK.
+ *   - Without ECN the socket goes to the kernel's reno, which also takes ECT off its packets. The last mode
+ *     that was published says no-ecn. If the kernel refuses (a route that fixes the algorithm), the flow
+ *     follows Reno here.
+ *   - PLB (net/ipv4/tcp_plb.c) is not here: BPF cannot make the kernel choose another flow label.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

@@ -2,19 +2,22 @@
 /*
  * F-BBRv2: Cho & Cho 2023, "Improvement of Bandwidth Fairness between TCP BBRv2 and CUBIC".
  *
- * BBRv2 with two additions. Among BBRv2 flows the propagation delay that each of them sees hardly changes; a CUBIC flow
- * keeps the queue filled, and the delay rises:
+ * In a nutshell: BBRv2 (bbrv2.bpf.c) that paces CRUISE faster while a loss-based flow shares the link. Among
+ * BBRv2 flows the propagation delay that each of them sees hardly changes. A CUBIC flow keeps the queue
+ * filled, and the delay rises:
  *
- *   detector   RTprop_current > alpha x RTprop        alpha = 1.2
+ *   detector   RTprop_current > alpha * RTprop        alpha = 1.2
  *   reaction   pacing_gain of CRUISE = 1.15           instead of 1, while detected
  *
- * The 15 % are those that BBRv2 leaves as headroom. Only pacing changes: the window stays at min(inflight_lo,
- * 0.85 x inflight_hi), and so it may mask the gain. v1 of the trace says when it does: BBR2_BOUND_RAISED together with
- * BBR2_BOUND_CWND_LIMITED and the bound that cut the window.
+ * The phases are those of BBRv2. The 15 % are those that BBRv2 leaves as headroom. Only pacing changes: the
+ * window stays at min(inflight_lo, 0.85 * inflight_hi), and so it may mask the gain. The trace's v1 says when
+ * it does: BBR2_BOUND_RAISED together with BBR2_BOUND_CWND_LIMITED and the bound that cut the window.
  *
- * The paper leaves open which estimate RTprop_current is, and whether RTprop is the first sample or the lowest. The
- * tunables of bbr2_friendly.bpf.h offer the readings; the defaults take the paper literally. docs/algorithms/f-bbrv2.md
- * lists them all.
+ * The paper leaves open which estimate RTprop_current is, and whether RTprop is the first sample or the
+ * lowest. The tunables of bbr2_friendly.bpf.h offer the readings; the defaults take the paper literally.
+ * docs/algorithms/f-bbrv2.md lists them all.
+ *
+ * Read bbr2_friendly.bpf.h: it is all that BBRv2 does not have.
  */
 #include "cc.bpf.h"
 #include "bbr2_friendly.bpf.h"

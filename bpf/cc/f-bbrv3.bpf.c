@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * F-BBRv3: our own. The detector and the reaction of F-BBRv2 (Cho & Cho 2023; f-bbrv2.bpf.c) on BBRv3 instead of BBRv2.
- * No paper describes it.
+ * F-BBRv3: our own. The detector and the reaction of F-BBRv2 (Cho & Cho 2023; f-bbrv2.bpf.c) on BBRv3 instead
+ * of BBRv2. No paper describes it.
  *
- *   detector   RTprop_current > alpha x RTprop        alpha = 1.2
+ *   detector   RTprop_current > alpha * RTprop        alpha = 1.2
  *   reaction   pacing_gain of CRUISE = 1.15           instead of 1, while detected
  *
- * The reason given for 15 % holds here as well: CRUISE of version 3 leaves the same headroom below inflight_hi.
+ * The phases are those of BBRv3 (bbrv3.bpf.c). The reason given for 15 % holds here as well: CRUISE of
+ * version 3 leaves the same headroom below inflight_hi.
+ *
+ * Read bbr2_friendly.bpf.h: it is all that BBRv3 does not have.
  */
 #define BBR2_VERSION 3
 

@@ -1,28 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * FAST TCP: Jin, Wei, Low, "FAST TCP: Motivation, Architecture, Algorithms, Performance", INFOCOM 2004; Wei, Jin, Low,
- * Hegde, IEEE/ACM ToN 14(6), 2006. There is no native module.
+ * FAST TCP: Jin, Wei, Low, "FAST TCP: Motivation, Architecture, Algorithms, Performance", INFOCOM 2004; Wei,
+ * Jin, Low, Hegde, IEEE/ACM ToN 14(6), 2006. There is no native module.
+ *
+ * In a nutshell: every other RTT the window moves towards the one with alpha packets in the queue.
  *
  *   w <- min(2 w, (1 - gamma) w + gamma (baseRTT / RTT * w + alpha))          every other RTT
- *   RTT <- (1 - eta) RTT + eta * sample, eta = min(3 / w, 1/4);  baseRTT = the smallest sample
+ *   RTT <- (1 - eta) RTT + eta * sample
+ *   eta = min(3 / w, 1/4)
+ *   baseRTT = the smallest sample
  *
  * At rest w (1 - baseRTT / RTT) = alpha: every flow keeps alpha packets in the queue, whatever its RTT.
  *
- * Slow start ends as soon as more than mi_threshold of alpha waits by the smallest RTT of a round that has given 8
- * samples, as HyStart's delay test: the burst of a doubled window queues below the bandwidth-delay product too, its
- * first packets do not. The price is a window of up to 4 BDP, or a loss, before it ends. Loss is Reno's.
+ * Slow start ends as soon as more than mi_threshold of alpha waits, by the smallest RTT of a round that has
+ * given 8 samples. HyStart's delay test does the same: the burst of a doubled window queues below the
+ * bandwidth-delay product too, its first packets do not. The price is a window of up to 4 BDP, or a loss,
+ * before it ends. Loss is Reno's.
  *
  * Own readings where the papers leave it open:
- *   - the step of an update is spread over the packets acknowledged in the next RTT, which has the effect of the
- *     prototype's burst control with cong_avoid alone; pacing is left to the kernel. w has 8 bits of fraction, or the
- *     last half packet would never be reached;
- *   - alpha is 20 packets: the prototype's value for 10 to 100 Mbit/s. On 100 Mbit/s and 10 ms (83 packets) it costs
- *     2.4 ms of queue and half a buffer of a BDP, while 200, the value beyond 100 Mbit/s, would be 24 ms and overflow
- *     buffers below 2.4 BDP. alpha = 0 is the prototype's table: 8, 20, 200 below 10, below 100, from 100 Mbit/s on, by
- *     w / RTT at each update;
- *   - an idle period forgets RTT and keeps baseRTT; nothing is updated while the flow is not limited by cwnd.
- * As in the papers, a baseRTT measured over a standing queue is too large and costs others that much, and a path that
- * has become longer is never noticed.
+ *   - The step of an update is spread over the packets acknowledged in the next RTT, which has the effect of
+ *     the prototype's burst control with cong_avoid alone. Pacing is left to the kernel. w has 8 bits of
+ *     fraction, or the last half packet would never be reached.
+ *   - alpha is 20 packets: the prototype's value for 10 to 100 Mbit/s. On 100 Mbit/s and 10 ms (83 packets)
+ *     it costs 2.4 ms of queue and half a buffer of a BDP. The value beyond 100 Mbit/s, 200, would be 24 ms
+ *     and overflow buffers below 2.4 BDP. alpha = 0 is the prototype's table: 8, 20, 200 below 10, below 100,
+ *     from 100 Mbit/s on, by w / RTT at each update.
+ *   - An idle period forgets RTT and keeps baseRTT. Nothing is updated while the flow is not limited by cwnd.
+ * As in the papers, a baseRTT measured over a standing queue is too large and costs others that much, and a
+ * path that has become longer is never noticed.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

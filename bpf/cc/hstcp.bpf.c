@@ -2,20 +2,26 @@
 /*
  * HighSpeed TCP: RFC 3649.
  *
+ * In a nutshell: Reno whose increase grows and whose decrease shrinks with the window w.
+ *
  *   avoidance   cwnd += a(w) / w per ACK
  *   loss        ssthresh = max((1 - b(w)) w, 2)
  *
- * with a and b such that the window at a loss rate p is 0.12 / p^0.835 above 38 packets, where Reno's 1.2 / sqrt(p) is
- * left, up to 83000 packets at p = 10^-7:
+ * a and b are such that the window at a loss rate p is 0.12 / p^0.835 above 38 packets, where Reno's 1.2 /
+ * sqrt(p) is left, up to 83000 packets at p = 10^-7:
  *
  *   b(w) = (0.1 - 0.5) (ln w - ln 38) / (ln 83000 - ln 38) + 0.5
- *   a(w) = w^2 p(w) 2 b(w) / (2 - b(w)),  p(w) = 0.078 / w^1.2
+ *   a(w) = w^2 p(w) 2 b(w) / (2 - b(w))
+ *   p(w) = 0.078 / w^1.2
  *
- * taken from the table of the RFC's appendix B. As native highspeed, step by step: between two rows the upper one holds
- * (39 to 118 packets: a = 2); the row is looked up in avoidance only, so a loss in slow start halves as if the window
- * were small; growth is a(w) per call, whatever the ACK covers, and at most one packet. The module leaves the last row
- * out (tunable rows) and lowers snd_cwnd_clamp so that its product fits 32 bits; BPF may not write that field, so
- * growth stops at the same window here, and the product has 64 bits for the windows that slow start can still reach.
+ * They are taken from the table of the RFC's appendix B. As native highspeed, step by step:
+ *   - Between two rows the upper one holds (39 to 118 packets: a = 2).
+ *   - The row is looked up in avoidance only, so a loss in slow start halves as if the window were small.
+ *   - Growth is a(w) per call, whatever the ACK covers, and at most one packet.
+ *
+ * The module leaves the last row out (tunable rows). It also lowers snd_cwnd_clamp so that its product fits
+ * 32 bits. BPF may not write that field, so growth stops at the same window here. The product has 64 bits for
+ * the windows that slow start can still reach.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

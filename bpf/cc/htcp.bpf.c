@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * H-TCP: Leith, Shorten, "H-TCP: TCP for High-Speed and Long-Distance Networks", PFLDnet 2004; draft-leith-tcp-htcp.
+ * H-TCP: Leith, Shorten, "H-TCP: TCP for High-Speed and Long-Distance Networks", PFLDnet 2004;
+ * draft-leith-tcp-htcp.
+ *
+ * In a nutshell: growth rises with the square of the time since the last congestion event; a loss takes what
+ * the queue holds and no more.
  *
  *   avoidance   alpha packets per RTT; D = seconds since the last congestion event, D_L = 1 s
- *                 f(D) = 1                                              D <= D_L
- *                 f(D) = 1 + 10 (D - D_L) + ((D - D_L) / 2)^2           beyond
+ *                 f(D) = 1                                              D <= D_L      (low-speed)
+ *                 f(D) = 1 + 10 (D - D_L) + ((D - D_L) / 2)^2           beyond        (high-speed)
  *                 alpha = 2 (1 - beta) f(D) RTTmin / 100 ms,            the last factor between 1/10 and 2
  *   loss        ssthresh = beta * cwnd
  *                 beta = RTTmin / RTTmax in 0.5 .. 0.8: the queue drains, no more
- *                 beta = 0.5 if the bandwidth has changed by more than a fifth since the last loss, or RTTmin <= 10 ms
- *   bandwidth   B = 3/4 B + 1/4 b, b = packets of about a window / its time; compared are the maxima between losses
+ *                 beta = 0.5 if RTTmin <= 10 ms, or the bandwidth has changed by a fifth since the last loss
+ *   bandwidth   B = 3/4 B + 1/4 b
+ *                 b = packets of about a window / its time; compared are the maxima between losses
  *
- * As native htcp, step by step: all times in jiffies (RTTs rounded up: on a LAN RTTmin is one jiffy), alpha and beta in
- * 1/128, 32-bit products. They wrap as the module's do: f after 2^17 jiffies without a congestion event (524 s at HZ
- * 250). Growth is counted per call by what the last ACK acknowledged. RTTmax fades by a twentieth of the queue's part
- * per loss. An undone loss restores D; RTTmax and the bandwidth to compare with stay as the loss left them, because the
- * kernel asks for ssthresh before it announces the state in which the copies are made.
+ * As native htcp, step by step: all times in jiffies (RTTs rounded up: on a LAN RTTmin is one jiffy), alpha
+ * and beta in 1/128, 32-bit products. They wrap as the module's do: f after 2^17 jiffies without a congestion
+ * event (524 s at HZ 250). Growth is counted per call by what the last ACK acknowledged. RTTmax fades by a
+ * twentieth of the queue's part per loss. An undone loss restores D. RTTmax and the bandwidth to compare with
+ * stay as the loss left them, because the kernel asks for ssthresh before it announces the state in which the
+ * copies are made.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

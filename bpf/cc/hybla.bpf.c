@@ -3,19 +3,29 @@
  * Hybla: Caini, Firrincieli, "TCP Hybla: a TCP Enhancement for Heterogeneous Networks", Int. J. Satellite
  * Communications and Networking 22(5), 2004.
  *
- * A flow with a long RTT is to send per second what a Reno flow with RTT0 = 25 ms would. With rho = max(RTT / RTT0, 1):
+ * In a nutshell: a flow with a long RTT is to send per second what a Reno flow with RTT0 = 25 ms would. With
+ * rho = max(RTT / RTT0, 1):
  *
  *   slow start   cwnd += 2^rho - 1          per ACK
  *   avoidance    cwnd += rho^2 / cwnd       per ACK
  *   loss         ssthresh = max(cwnd / 2, 2)
  *
- * As native hybla, step by step: rho in eighths from srtt, computed anew only when srtt falls below its minimum; the
- * window starts at rho packets, so at a single one on a path below 50 ms; growth per call, whatever the ACK covers
- * (delayed ACKs halve it); Reno's growth while the state is not Open; 2^rho by table for the eighths, with rho cut to
- * 16; a packet per window when the increase rounds to nothing. Unlike it, a connection that is underway keeps its
- * window when it changes to Hybla: the module would set it to rho packets there too. The module sets snd_cwnd_clamp to
- * 65535 packets, which BPF may not write: the window is cut to that after each call instead. The paper's pacing and
- * initial bandwidth estimate are not part of it; without pacing (fq, or another qdisc) a large rho sends large bursts.
+ * As native hybla, step by step:
+ *   - rho in eighths from srtt, computed anew only when srtt falls below its minimum;
+ *   - the window starts at rho packets, so at a single one on a path below 50 ms;
+ *   - growth per call, whatever the ACK covers (delayed ACKs halve it);
+ *   - Reno's growth while the state is not Open;
+ *   - 2^rho by table for the eighths, with rho cut to 16;
+ *   - a packet per window when the increase rounds to nothing.
+ *
+ * What differs:
+ *   - A connection that is underway keeps its window when it changes to Hybla. The module would set it to rho
+ *     packets.
+ *   - The module sets snd_cwnd_clamp to 65535 packets, which BPF may not write. The window is cut to that
+ *     after each call instead.
+ *
+ * The paper's pacing and initial bandwidth estimate are not part of it. Without pacing (fq, or another qdisc)
+ * a large rho sends large bursts.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

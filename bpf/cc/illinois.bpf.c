@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * TCP-Illinois: Liu, Basar, Srikant, "TCP-Illinois: A Loss- and Delay-Based Congestion Control Algorithm for High-Speed
- * Networks", Performance Evaluation 65 (2008). Loss decides when the window falls, delay how far and how fast it grows.
+ * TCP-Illinois: Liu, Basar, Srikant, "TCP-Illinois: A Loss- and Delay-Based Congestion Control Algorithm for
+ * High-Speed Networks", Performance Evaluation 65 (2008).
  *
- *   avoidance  cwnd += alpha per RTT            loss  ssthresh = cwnd - beta * cwnd, at least 2
- *   dm = max RTT - base RTT, da = mean RTT of the last round - base RTT; d1, d2, d3 = 1 %, 10 %, 80 % of dm
+ * In a nutshell: loss decides when the window falls; delay decides how far it falls and how fast it grows.
+ *
+ *   avoidance  cwnd += alpha per RTT
+ *   loss       ssthresh = cwnd - beta * cwnd, at least 2
+ *
+ *   dm = max RTT - base RTT
+ *   da = mean RTT of the last round - base RTT
+ *   d1, d2, d3 = 1 %, 10 %, 80 % of dm
+ *
  *   alpha(da)  alpha_max for da <= d1, else k1 / (k2 + da), which falls from alpha_max at d1 to alpha_min at dm
  *   beta(da)   beta_min for da <= d2, beta_max for da >= d3, a straight line between
- *   a window below win_thresh behaves as Reno: alpha 1, beta 1/2
- *   once da has been above d1, theta rounds below it must pass before alpha jumps to alpha_max
  *
- * As native illinois, step by step: alpha in 1/128 and beta in 1/64, RTT samples cut to 3.36 s, one credit per ACK that
- * pkts_acked announced, the fraction of alpha thrown away when cwnd grows, base and maximum RTT never forgotten (an
- * idle period or a longer path included). Unlike it: the number of RTT samples of a round, the packets of one ACK and
- * the product cwnd * beta do not wrap at 16 and 32 bits, and a growth that the packets of one huge round could wrap is
- * computed in 64.
+ * A window below win_thresh behaves as Reno: alpha 1, beta 1/2. Once da has been above d1, theta rounds below
+ * it must pass before alpha jumps to alpha_max.
+ *
+ * As native illinois, step by step:
+ *   - alpha in 1/128 and beta in 1/64, RTT samples cut to 3.36 s;
+ *   - one credit per ACK that pkts_acked announced, and the fraction of alpha thrown away when cwnd grows;
+ *   - base and maximum RTT never forgotten, not after an idle period or on a longer path either.
+ *
+ * What differs: the number of RTT samples of a round, the packets of one ACK and the product cwnd * beta do
+ * not wrap at 16 and 32 bits. A growth that the packets of one huge round could wrap is computed in 64.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

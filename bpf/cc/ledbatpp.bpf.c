@@ -1,24 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * LEDBAT++, for traffic that gives way to all other: Balasubramanian, Ertugay, Havey, Bagnulo, "LEDBAT++: Congestion
- * Control for Background Traffic", draft-irtf-iccrg-ledbat-plus-plus; its parent is LEDBAT, RFC 6817.
+ * LEDBAT++, for traffic that gives way to all other: Balasubramanian, Ertugay, Havey, Bagnulo, "LEDBAT++:
+ * Congestion Control for Background Traffic", draft-irtf-iccrg-ledbat-plus-plus; its parent is LEDBAT, RFC
+ * 6817.
  *
- *   queueing delay q    min(last 4 RTT) - base      base: lowest RTT of ten minutes, kept as ten one-minute minima
- *   GAIN                1 / min(16, ceil(2 TARGET / base))
- *   q < TARGET          W += GAIN per RTT
- *   q >= TARGET         W += max(GAIN - C W (q / TARGET - 1), -W / 2) per RTT
- *   slow start          W += GAIN per packet acknowledged; the first one ends when q exceeds 3/4 TARGET
- *   slowdown            ssthresh = W, W = 2 for two RTT, then slow start back to ssthresh: the queue drains, base is
- *                       measured anew, flows that came later and measured a queue as base find out
- *                       first one 2 RTT after the first slow start; then after 9 times the length of the last one
- *   loss                W / 2
+ * In a nutshell: the flow adds at most TARGET to the queueing delay, and drains the queue from time to time.
  *
- * What differs from the draft: slowdowns are at least slowdown_min_interval_ms apart, because nine times the few round
- * trips of a slowdown would be hundreds of them per second on a LAN. The law per RTT is applied per packet
- * acknowledged, each taking its share of a window. There are no timers in struct_ops: a slowdown starts with the first
- * ACK after it is due, in the open state and while the window is in use; two RTT without sending count as one, since
- * they drain the queue as well. Minutes of the history are counted from the first sample, and pass while the flow is
- * idle.
+ *   base                    lowest RTT of ten minutes, kept as ten one-minute minima
+ *   queueing delay          q = min(last 4 RTT) - base
+ *   gain                    GAIN = 1 / min(16, ceil(2 TARGET / base))
+ *   per RTT, q < TARGET     W += GAIN
+ *   per RTT, q >= TARGET    W += max(GAIN - C W (q / TARGET - 1), -W / 2)
+ *   slow start              W += GAIN per packet acknowledged; the first one ends when q exceeds 3/4 TARGET
+ *   slowdown                ssthresh = W
+ *                           W = 2 for two RTT, then slow start back to ssthresh
+ *   loss                    W / 2
+ *
+ *           q > 3/4 TARGET                slowdown due, state open
+ *   START ------------------> AVOIDANCE -------------------------> SLOWDOWN
+ *           or a loss             ^                                   |
+ *                                 | W is back at ssthresh             | two RTT over,
+ *                                 |                                   v or timeout
+ *                                 +--------------------------------- RAMP
+ *
+ * During a slowdown the queue drains, and base is measured anew. Flows that came later and measured a queue
+ * as base find out. The first slowdown comes 2 RTT after the first slow start; the next ones after 9 times
+ * the length of the last one.
+ *
+ * What differs from the draft:
+ *   - Slowdowns are at least slowdown_min_interval_ms apart. On a LAN, nine times the few round trips of a
+ *     slowdown would mean hundreds of slowdowns per second.
+ *   - The law per RTT is applied per packet acknowledged, each taking its share of a window.
+ *   - There are no timers in struct_ops. A slowdown starts with the first ACK after it is due, in the open
+ *     state and while the window is in use. Two RTT without sending count as a slowdown, since they drain the
+ *     queue as well.
+ *   - Minutes of the history are counted from the first sample, and pass while the flow is idle.
  */
 #include "cc.bpf.h"
 #include "cc_fraction.bpf.h"
@@ -73,13 +89,13 @@ CC_MODES(ledbatpp_phase, LEDBATPP_START, LEDBATPP_AVOIDANCE, LEDBATPP_SLOWDOWN, 
 /* All zero is a valid state, as before init: no sample, first slow start. */
 struct ledbatpp {
 	u64 minute_us;                       /* start of the current minute of the history */
-	u64 deadline_us;                     /* AVOID: the next slowdown; HOLD: the end of it */
+	u64 deadline_us;                     /* AVOIDANCE: the next slowdown; SLOWDOWN: its end */
 	u64 slowdown_us;                     /* start of the last slowdown */
 	u32 minute_min_us[LEDBATPP_HISTORY]; /* latest minute first; 0 = none. Constant indices only. */
 	u32 recent_us[4];                    /* last RTT samples, latest first; 0 = none. Constant indices only. */
 	u32 base_us;                         /* minimum of the history, 0 = none */
 	u32 cwnd_fraction;                   /* part of the window beyond whole packets, 2^-32 packets */
-	u32 ramp_pkts;                       /* HOLD, RAMP: window before the slowdown */
+	u32 ramp_pkts;                       /* SLOWDOWN, RAMP: window before the slowdown */
 	u32 undo_ramp_pkts;                  /* and before the last loss */
 	u32 interval_us;                     /* from the last slowdown to the next, 0 = there was none */
 	u8 phase;                            /* enum ledbatpp_phase */

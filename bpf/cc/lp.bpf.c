@@ -1,28 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * TCP-LP: Kuzmanovic, Knightly, "TCP-LP: A Distributed Algorithm for Low Priority Data Transfer", INFOCOM 2003;
- * net/ipv4/tcp_lp.c. Takes the bandwidth that others leave: it yields to a queue long before a loss.
+ * TCP-LP: Kuzmanovic, Knightly, "TCP-LP: A Distributed Algorithm for Low Priority Data Transfer", INFOCOM
+ * 2003; net/ipv4/tcp_lp.c.
  *
- *   owd       one-way delay of the data: what the receiver's clock said when it sent the ACK (timestamp value), less
- *             what ours had said when the data left (timestamp echo); smoothed by 1/8
- *   early congestion   smoothed owd > owd_min + 15 % (owd_max - owd_min)
- *   reaction  cwnd / 2; within three RTTs of the last reaction (inference) cwnd = 1
- *   growth    Reno's, but none during inference;   loss: Reno's
+ * In a nutshell: the flow takes the bandwidth that others leave. It yields to a queue long before a loss.
  *
- * owd_reading = 0, the default, is native lp step by step, with 1000 timestamps per second as all kernels since 4.13
- * send. There
+ *   owd                 one-way delay of the data, smoothed by 1/8: what the receiver's clock said when it sent
+ *                       the ACK (timestamp value), less what ours had said when the data left (timestamp echo)
+ *   early congestion    smoothed owd > owd_min + 15 % (owd_max - owd_min)
+ *   reaction            cwnd / 2
+ *                       cwnd = 1      within three RTTs of the last reaction (inference)
+ *   growth              Reno's, but none during inference
+ *   loss                Reno's
+ *
+ *                               early congestion: cwnd / 2
+ *   SLOW_START or AVOIDANCE --------------------------------> INFERENCE ---+
+ *            (by ssthresh)  <--------------------------------     ^        | early congestion: cwnd = 1
+ *                               three RTTs without a reaction     +--------+
+ *
+ * owd_reading = 0, the default, is native lp step by step, with 1000 timestamps per second as all kernels
+ * since 4.13 send. There
  *   - the remote clock's rate is estimated from every pair of ACKs, and an estimate above 1000 counts as 0;
- *   - the clocks' offset is part of the delay. With offsets drawn at random per connection (tcp_timestamps = 1), in
- *     seven of eight connections the smoothed value, kept times 8 in 32 bits, overflows: it stays below owd_min, and
- *     the flow is plain Reno;
+ *   - the clocks' offset is part of the delay. Offsets are drawn at random per connection (tcp_timestamps =
+ *     1). In seven of eight connections the smoothed value, kept times 8 in 32 bits, then overflows: it stays
+ *     below owd_min, and the flow is plain Reno;
  *   - a reaction sets owd_min = owd and owd_max = 2 owd, offset included.
- * owd_reading = 1 is the paper's delay: both clocks tick in ms, the offset is taken away with the first sample,
- * owd_min and owd_max hold for the connection, and the threshold is at least 1 ms, which is all that the clocks
- * resolve. Own readings there: ACKs for packets sent before a reaction give no second indication; the least window is
- * 2, since the ACK of a lone packet is delayed by up to 40 ms, which would count as delay and keep the window at 1 for
- * good.
  *
- * Without timestamps both are plain Reno. Cwnd is cut in pkts_acked, as in the native module: in recovery as well.
+ * owd_reading = 1 is the paper's delay. Both clocks tick in ms, the offset is taken away with the first
+ * sample, owd_min and owd_max hold for the connection. The threshold is at least 1 ms, which is all that the
+ * clocks resolve. Own readings there: ACKs for packets sent before a reaction give no second indication; the
+ * least window is 2. The ACK of a lone packet is delayed by up to 40 ms, which would count as delay and keep
+ * the window at 1 for good.
+ *
+ * Without timestamps both are plain Reno. Cwnd is cut in pkts_acked, as in the native module: in recovery as
+ * well.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

@@ -1,20 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * New Vegas: Sing, Soh, "TCP New Vegas: Improving the Performance of TCP Vegas Over High Latency Links", IEEE NCA 2005.
- * Not Linux' nv, which is another algorithm with a similar name.
+ * New Vegas: Sing, Soh, "TCP New Vegas: Improving the Performance of TCP Vegas Over High Latency Links", IEEE
+ * NCA 2005. Not Linux' nv, which is another algorithm with a similar name.
  *
- * AN OWN READING: only a description of the three additions to Vegas was at hand, not the paper with its formulas.
+ * AN OWN READING: only a description of the three additions to Vegas was at hand, not the paper with its
+ * formulas.
  *
- *   packet pacing              slow start sends one packet per RTT / cwnd; after it, bursts as they come
- *   packet pairing             slow start grows by two packets per two acknowledged, so that they leave in pairs and
- * are acknowledged at once by a receiver that delays ACKs; its RTT samples come from such ACKs rapid window convergence
- * after Vegas has left slow start: s = cwnd / 8; per round, diff < alpha: cwnd + s, up to beta: nothing, above: cwnd -
- * 1 and s / 2; once s has come down to 1 it is Vegas
+ *   packet pacing    slow start sends one packet per RTT / cwnd; after it, bursts as they come
+ *   packet pairing   slow start grows by two packets per two acknowledged, so that they leave in pairs. A
+ *                    receiver that delays ACKs acknowledges a pair at once; RTT samples come from such ACKs
+ *   rapid window     after Vegas has left slow start, with a step s:
+ *   convergence        start           s = cwnd / 8
+ *                      diff < alpha    cwnd + s                  per round
+ *                      up to beta      nothing
+ *                      above           cwnd - 1 and s / 2
+ *                    once s has come down to 1 it is Vegas
  *
- * Diff, rounds, slow start's end, alpha, beta and gamma are those of Vegas (vegas.bpf.h), so is Reno until the state is
- * open again. A loss ends the convergence. Pacing needs cong_control, for which the kernel neither reduces the window
- * in recovery (cc_reduction.bpf.h) nor lowers it after an idle time: the first round after one is paced instead. Growth
- * needs a flow that uses its window, for the kernel does not take unused windows back from cong_control either.
+ *                diff > gamma                 s is 1
+ *   SLOW_START ---------------> CONVERGENCE ---------> AVOIDANCE
+ *              -------------------------------------->
+ *                ssthresh reached
+ *
+ *   any of them -- CWR, recovery ------> REDUCTION -- open again --> AVOIDANCE
+ *   any of them -- disorder, timeout --> RENO -- open again --> SLOW_START below ssthresh, else where it was
+ *
+ * Diff, rounds, the end of slow start, alpha, beta and gamma are those of Vegas (vegas.bpf.h). So is Reno
+ * until the state is open again. A loss ends the convergence.
+ *
+ * Pacing needs cong_control, for which the kernel does two things less. It does not reduce the window in
+ * recovery: cc_reduction.bpf.h does. It does not lower the window after an idle time: the first round after
+ * one is paced instead. Growth needs a flow that uses its window, for the kernel does not take unused windows
+ * back from cong_control either.
+ *
+ * Read vegas.bpf.h and vegas.bpf.c first, then cc_reduction.bpf.h.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

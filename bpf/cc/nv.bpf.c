@@ -1,25 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * TCP-NV ("New Vegas" by its author): Brakmo, "TCP-NV: An Update to TCP-Vegas" (2010, 2016); net/ipv4/tcp_nv.c. Meant
- * for data centres in which all flows use it. It has nothing to do with Sing and Soh's algorithm of the same name.
+ * TCP-NV ("New Vegas" by its author): Brakmo, "TCP-NV: An Update to TCP-Vegas" (2010, 2016);
+ * net/ipv4/tcp_nv.c. Meant for data centres in which all flows use it. It has nothing to do with Sing and
+ * Soh's algorithm of the same name.
  *
- *   rate      bytes that were in flight with the acknowledged packet / smoothed RTT; the maximum of a round counts
- *   max_win   rate * min RTT / MSS + pad     the window that this rate needs, and pad packets of queue
- *   cwnd > max_win                 congestion: ssthresh = max_win, cwnd gives up 30 % of what is above (at least 2)
+ * In a nutshell: the flow computes the window that its rate needs at the minimum RTT, and allows pad packets
+ * of queue.
+ *
+ *   rate                           bytes in flight with the acknowledged packet / smoothed RTT, largest in a round
+ *   max_win                        rate * min RTT / MSS + pad
+ *   cwnd > max_win                 congestion: ssthresh = max_win
+ *                                  cwnd -= 30 % of what is above max_win, at least 2
  *   cwnd <= max_win - pad_buffer   no congestion: cwnd may grow
- *   growth    slow start; then one packet per cwnd * 2^-f acknowledged, where f falls with each timeout (to -8) and
- *             rises again after 8 decisions without congestion
- *   loss      ssthresh = 0.8 cwnd
+ *   growth                         slow start; then one packet per cwnd * 2^-f acknowledged. f falls with each
+ *                                  timeout (to -8) and rises again after 8 decisions without congestion
+ *   loss                           ssthresh = 0.8 cwnd
  *
- * A decision needs so many RTT samples (30 to leave the first slow start, 60 to shrink, 20 to grow) that one taken over
- * few packets or right after a change of the window cannot happen. Where TSO or GRO merge a round into one ACK, the
- * window grows regardless, by raising the least window at which decisions are made. min RTT is the minimum of the last
- * 5 to 10 s: every 3.75 to 6.25 s, at random, the minimum since the last such moment replaces it.
+ *                          congestion, a loss or a mark
+ *   SLOW_START or GROW --------------------------------> HOLD
+ *       (by ssthresh)  <--------------------------------
+ *                          a decision finds no congestion
  *
- * As native nv, step by step: rate in 100 bit/s, average of the RTT in whole us, jiffies for the reset of min RTT.
- * Unlike it: the base RTT, an upper bound of min RTT that there comes from a sock_ops program (BPF_SOCK_OPS_BASE_RTT),
- * is a tunable; a rate beyond 2^32 * 100 bit/s and a window or increment beyond 32 bits stay at the limit instead of
- * wrapping; ssthresh is at least 2. The "catch-up" of the native module is left out: nothing there ever starts it.
+ * A decision needs RTT samples: 30 to leave the first slow start, 60 to shrink, 20 to grow. So none is taken
+ * over few packets or right after a change of the window. Where TSO or GRO merge a round into one ACK, the
+ * window grows regardless, by raising the least window at which decisions are made. min RTT is the minimum of
+ * the last 5 to 10 s: every 3.75 to 6.25 s, at random, the minimum since the last such moment replaces it.
+ *
+ * As native nv, step by step: rate in 100 bit/s, average of the RTT in whole us, jiffies for the reset of min
+ * RTT.
+ *
+ * What differs:
+ *   - The base RTT, an upper bound of min RTT that there comes from a sock_ops program
+ *     (BPF_SOCK_OPS_BASE_RTT), is a tunable.
+ *   - A rate beyond 2^32 * 100 bit/s and a window or increment beyond 32 bits stay at the limit instead of
+ *     wrapping. ssthresh is at least 2.
+ *   - The "catch-up" of the native module is left out: nothing there ever starts it.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

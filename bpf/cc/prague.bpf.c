@@ -1,33 +1,55 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * TCP Prague: De Schepper, Tilmans, Briscoe, "Prague Congestion Control",
- * draft-briscoe-iccrg-prague-congestion-control; requirements of RFC 9331. Reference: net/ipv4/tcp_prague.c 0.7 of the
- * L4S tree.
+ * draft-briscoe-iccrg-prague-congestion-control; requirements of RFC 9331. Reference: net/ipv4/tcp_prague.c
+ * 0.7 of the L4S tree.
  *
- *   alpha         alpha + (F - alpha) / 16 per round, after the first mark only; F = share of marked packets
- *   marks         window -= window * alpha / 2, once per round; the first one halves
- *   growth        window += unmarked packets / window * min(1, srtt / 25 ms)^2: as if the round trip took 25 ms, from
- * the fourth round after slow start on loss          window / 2, nothing grows until it is repaired pacing window /
- * srtt; in slow start twice that small windows (up to 4 packets of 1500 bytes) the rate is kept instead of the window,
- * grows by a packet per virtual round trip of max(25 ms, srtt), and is paced 3 % faster in its first half and 3 %
- * slower in its second
+ * In a nutshell: DCTCP whose growth does not depend on the RTT, with a window in fractions of a packet,
+ * paced.
  *
- * The window is kept in 2^-20 packets; snd_cwnd follows it by one packet per ACK, in recovery too, where the kernel
- * leaves the window to an algorithm with cong_control. Products that need 128 bits in the reference are split at the
- * binary point, with the same result, and operands are bounded (4 s of RTT, 2 Tbit/s).
+ *   alpha     alpha += (F - alpha) / 16            per round, from the first mark on; F = share of marks
+ *   marks     window -= window * alpha / 2         once per round; the first mark halves
+ *   loss      window -= window / 2                 then nothing grows until the loss is repaired
+ *   growth    window += unmarked packets / window * min(1, srtt / 25 ms)^2
+ *   pacing    rate = window / srtt                 twice that in slow start, below ssthresh / 2
+ *
+ * The last factor of growth makes a flow grow as if its round trip took 25 ms. It counts from the fourth
+ * round after slow start on. At small windows the flow keeps its rate in place of its window (RATE). With a
+ * virtual round trip of max(25 ms, srtt):
+ *
+ *   rate      rate += one packet per virtual round trip
+ *   pacing    3 % faster in the first half of each virtual round trip, 3 % slower in the second
+ *
+ *                window reduced, or            marks seen, 4 rounds over,
+ *                ssthresh reached              cwnd <= 4 packets of 1500 bytes
+ *   SLOW_START -------------------> WINDOW -----------------------------> RATE
+ *                                          <-----------------------------
+ *                                              larger cwnd
+ *   WINDOW, RATE -- timeout --> SLOW_START up to the reduced window
+ *   any -- an ACK finds no ECN negotiated --> NO_ECN: the socket goes to the kernel's reno. If that is
+ *          refused, the flow grows and halves as Reno here.
+ *
+ * The window is kept in 2^-20 packets. snd_cwnd follows it by one packet per ACK, in recovery too, where the
+ * kernel leaves the window to an algorithm with cong_control. Products that need 128 bits in the reference
+ * are split at the binary point, with the same result. Operands are bounded (4 s of RTT, 2 Tbit/s).
  *
  * Not possible on a mainline kernel, and therefore missing:
- *   - ECT(1): packets leave with ECT(0), so an L4S queue (DualPI2) treats them as classic traffic. Meant for queues
- * with a step or ramp at a shallow threshold.
- *   - Demanding AccECN. Where the kernel negotiates it by itself it is used; else marks are echoed as in DCTCP
- *     (ecn_echo.bpf.h). A plain RFC 3168 peer repeats each mark for a round: alpha is then too high and Prague too
- * slow, which is the safe side.
- *   - An upper bound of TSO bursts (250 us): there is a floor only, so bursts may last 1 ms (sk_pacing_shift).
+ *   - ECT(1). Packets leave with ECT(0), so an L4S queue (DualPI2) treats them as classic traffic. Prague is
+ *     meant here for queues with a step or ramp at a shallow threshold.
+ *   - Demanding AccECN. Where the kernel negotiates it by itself it is used; else marks are echoed as in
+ *     DCTCP (ecn_echo.bpf.h). A plain RFC 3168 peer repeats each mark for a round: alpha is then too high and
+ *     Prague too slow, which is the safe side.
+ *   - An upper bound of TSO bursts (250 us). There is a floor only, so bursts may last 1 ms
+ *     (sk_pacing_shift).
  *   - Smaller segments at very small windows: the MSS is the kernel's.
- * Different on purpose: the pacing rate counts the fractional window as whole packets rounded up, not down (see
- * prague_pace()); a loss sets ssthresh to the reduced window, where in the reference a timeout in slow start leaves it
- * infinite. Marks are taken from tp->delivered_ce. Without ECN the socket goes to the kernel's reno (mode no-ecn); if
- * that is refused, this grows and halves as Reno.
+ *
+ * Different on purpose:
+ *   - The pacing rate counts the fractional window as whole packets rounded up, not down: see prague_pace().
+ *   - A loss sets ssthresh to the reduced window. In the reference a timeout in slow start leaves it
+ *     infinite.
+ *   - Marks are taken from tp->delivered_ce.
+ *
+ * Read ecn_echo.bpf.h first: the receiver's half, shared with DCTCP.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

@@ -6,8 +6,8 @@
  *   avoidance       cwnd += packets acked / cwnd              (+1 per RTT)
  *   loss            ssthresh = max(cwnd / 2, 2)
  *
- * As native reno, and unlike the RFCs: growth counts packets, not ACKs, so delayed ACKs do not halve it (RFC 3465 with
- * L = infinity), and a loss halves cwnd rather than FlightSize. Recovery itself (PRR, partial ACKs) is the kernel's.
+ * Unlike the RFCs, and as native reno, growth counts packets, not ACKs, so delayed ACKs do not halve it (RFC 3465 with
+ * L = infinity). A loss halves cwnd rather than FlightSize. Recovery itself (PRR, partial ACKs) is the kernel's.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

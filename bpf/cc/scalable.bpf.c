@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scalable TCP: Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", ACM CCR 33(2), 2003.
+ * Scalable TCP: Kelly, "Scalable TCP: Improving Performance in Highspeed Wide Area Networks", ACM CCR 33(2),
+ * 2003.
+ *
+ * In a nutshell: the window grows by 1 % per RTT and gives up an eighth on loss.
  *
  *   slow start      cwnd += packets acked                      while cwnd < ssthresh
  *   avoidance       cwnd += 0.01 per packet acked              (1 % per RTT, whatever the window)
- *                   cwnd += packets acked / cwnd               below 100 packets, where that is the faster of the two
+ *                   cwnd += packets acked / cwnd               below 100 packets, where that is the faster one
  *   loss            ssthresh = max(cwnd - cwnd / 8, 2)
  *
  * So the time to recover from a loss does not depend on the window: ln(8 / 7) / ln(1.01) = 13.4 RTTs.
  *
- * As native scalable of Linux 5.10 and later, step by step. Earlier ones took 50 instead of 100 packets and counted
- * ACKs, so that delayed ACKs gave the paper's rate: ai_cnt = 50 has their growth for a receiver that acknowledges each
- * packet. Unlike the paper: growth as Reno's below 100 packets instead of below the legacy window of 16, a decrease
- * rounded in favour of the window, recovery by PRR.
+ * As native scalable of Linux 5.10 and later, step by step. Earlier ones took 50 instead of 100 packets and
+ * counted ACKs, so that delayed ACKs gave the paper's rate. ai_cnt = 50 has their growth for a receiver that
+ * acknowledges each packet. Unlike the paper: growth as Reno's below 100 packets instead of below the legacy
+ * window of 16, a decrease rounded in favour of the window, recovery by PRR.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

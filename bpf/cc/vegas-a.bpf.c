@@ -1,19 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Vegas-A: Srijith, Jacob, Ananda, "TCP Vegas-A: Improving the Performance of TCP Vegas", Computer Communications
- * 28(4), 2005. Vegas whose thresholds move, by comparing the throughput of a round with that of the round before.
+ * Vegas-A: Srijith, Jacob, Ananda, "TCP Vegas-A: Improving the Performance of TCP Vegas", Computer
+ * Communications 28(4), 2005.
+ *
+ * In a nutshell: Vegas whose thresholds move, by comparing the throughput of a round with that of the round
+ * before.
  *
  *   once per round in avoidance, Th = packets delivered in the round / min RTT:
- *   alpha <= diff <= beta    Th rose: cwnd + 1, alpha + 1, beta + 1        otherwise nothing
- *   diff < alpha             alpha = 1, or Th rose: cwnd + 1               otherwise cwnd - 1, alpha - 1, beta - 1
- *   diff > beta              cwnd - 1; alpha > 1: alpha - 1, beta - 1
  *
- * At the start alpha = 1, beta = 3. Everything else is Vegas (vegas.bpf.h): diff, slow start with gamma, rounds, Reno
- * until the state is open again.
+ *   alpha <= diff <= beta    Th rose              cwnd + 1, alpha + 1, beta + 1
+ *                            otherwise            nothing
+ *   diff < alpha             alpha = 1            cwnd + 1
+ *                            Th rose              cwnd + 1
+ *                            otherwise            cwnd - 1, alpha - 1, beta - 1
+ *   diff > beta              alpha > 1            cwnd - 1, alpha - 1, beta - 1
+ *                            otherwise            cwnd - 1
  *
- * No native module; own reading where the paper is silent. An equal Th has not risen (tunable). The thresholds have an
- * upper bound. A timeout leaves them, as a loss does; a restart from idle, which forgets the base RTT, resets them. Th
- * is counted in delivered packets over the smallest RTT of the round, the same RTT that diff comes from.
+ * At the start alpha = 1, beta = 3. Everything else is Vegas (vegas.bpf.h, and the diagram of vegas.bpf.c):
+ * diff, slow start with gamma, rounds, Reno until the state is open again.
+ *
+ * There is no native module. Own readings where the paper is silent:
+ *   - An equal Th has not risen (tunable). The thresholds have an upper bound.
+ *   - A timeout leaves the thresholds, as a loss does. A restart from idle, which forgets the base RTT,
+ *     resets them.
+ *   - Th is counted in delivered packets over the smallest RTT of the round, the same RTT that diff comes
+ *     from.
+ *
+ * Read vegas.bpf.h and vegas.bpf.c first.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

@@ -1,16 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Vegas: Brakmo, Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13(8), 1995.
+ * Vegas: Brakmo, Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC
+ * 13(8), 1995.
+ *
+ * In a nutshell: once per round the flow computes how many of its packets wait in a queue, and keeps that
+ * number between alpha and beta.
  *
  *   once per round    diff = cwnd * (min RTT - base RTT) / base RTT     packets queued, see vegas.bpf.h
- *   slow start        as Reno while diff <= gamma; then cwnd = cwnd * base RTT / min RTT + 1, and avoidance
- *   avoidance         diff < alpha: cwnd + 1, diff > beta: cwnd - 1, between them nothing
+ *   slow start        as Reno while diff <= gamma
+ *                     then cwnd = cwnd * base RTT / min RTT + 1, and avoidance
+ *   avoidance         diff < alpha             cwnd + 1
+ *                     alpha <= diff <= beta    nothing
+ *                     diff > beta              cwnd - 1
  *   loss              as Reno; what happens until the state is open again, too
  *
- * As native vegas, step by step. Unlike the paper (and like the module): slow start doubles in every round, not in
- * every other one; the actual rate is that of the ACKs; the smallest RTT of the round counts; loss detection is the
- * kernel's; and there is no test whether the flow is limited by cwnd: the diff of a flow that is not is small, and
- * cwnd grows by one per round. Unlike the module: the product in diff does not wrap (vegas.bpf.h).
+ *                diff > gamma, or ssthresh reached
+ *   SLOW_START -----------------------------------> AVOIDANCE
+ *
+ *                               state no longer open
+ *   SLOW_START or AVOIDANCE --------------------------> RENO
+ *            (by ssthresh)  <--------------------------
+ *                               state open again
+ *
+ * An idle time forgets the base RTT and begins a new round.
+ *
+ * As native vegas, step by step. Unlike the paper (and like the module):
+ *   - slow start doubles in every round, not in every other one;
+ *   - the actual rate is that of the ACKs, and the smallest RTT of the round counts;
+ *   - loss detection is the kernel's;
+ *   - there is no test whether the flow is limited by cwnd. The diff of a flow that is not is small, and cwnd
+ *     grows by one per round.
+ * Unlike the module: the product in diff does not wrap (vegas.bpf.h).
+ *
+ * Read vegas.bpf.h first.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

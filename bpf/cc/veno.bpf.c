@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Veno: Fu, Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks", IEEE JSAC 21(2), 2003.
+ * Veno: Fu, Liew, "TCP Veno: TCP Enhancement for Transmission over Wireless Access Networks", IEEE JSAC
+ * 21(2), 2003.
+ *
+ * In a nutshell: Reno that takes a loss without a queue for one of the radio link, and gives up less for it.
  *
  *   each ACK     N = cwnd - cwnd * base RTT / RTT         packets queued, in halves of a packet
- *   avoidance    N < beta: cwnd + 1 per round, as Reno    the path is not congested
- *                otherwise: cwnd + 1 every second round
- *   loss         N < beta: ssthresh = 4/5 cwnd            most likely not from congestion
- *                otherwise: ssthresh = 1/2 cwnd
+ *   avoidance    N < beta     cwnd + 1 per round, as Reno      the path is not congested
+ *                otherwise    cwnd + 1 every second round
+ *   loss         N < beta     ssthresh = 4/5 cwnd              most likely not from congestion
+ *                otherwise    ssthresh = 1/2 cwnd
  *
- * As native veno, step by step, with two of its properties that the paper does not have: the RTT is the smallest sample
- * since the previous ACK that reached cong_avoid, not of a round; and the count of samples is never reset, so that the
- * test for three of them holds from the third ACK of the connection on (and again for three ACKs whenever its 16 bits
- * have wrapped). A timeout uses the same threshold as a loss; the paper halves.
+ * As native veno, step by step, with two of its properties that the paper does not have:
+ *   - The RTT is the smallest sample since the previous ACK that reached cong_avoid, not of a round.
+ *   - The count of samples is never reset. So the test for three of them holds from the third ACK of the
+ *     connection on (and again for three ACKs whenever its 16 bits have wrapped).
+ * A timeout uses the same threshold as a loss; the paper halves.
+ *
+ * Of vegas.bpf.h, which is to be read first, Veno takes the two minima and no rounds.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

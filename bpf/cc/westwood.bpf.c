@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Westwood+: Mascolo, Casetti, Gerla, Sanadidi, Wang, "TCP Westwood: Bandwidth Estimation for Enhanced Transport over
- * Wireless Links", MobiCom 2001; Grieco, Mascolo, "Performance Evaluation and Comparison of Westwood+, New Reno and
- * Vegas TCP Congestion Control", ACM CCR 34(2), 2004.
+ * Westwood+: Mascolo, Casetti, Gerla, Sanadidi, Wang, "TCP Westwood: Bandwidth Estimation for Enhanced
+ * Transport over Wireless Links", MobiCom 2001; Grieco, Mascolo, "Performance Evaluation and Comparison of
+ * Westwood+, New Reno and Vegas TCP Congestion Control", ACM CCR 34(2), 2004.
+ *
+ * In a nutshell: Reno that goes, after a loss, to the window that fits the path without a queue, instead of
+ * to a half.
  *
  *   growth         as Reno
  *   sample         b = bytes acknowledged in a window / its length; a window is an RTT, at least 50 ms
- *   estimate       bw' = 7/8 bw' + 1/8 b, bw = 7/8 bw + 1/8 bw'
- *   after a loss   cwnd = ssthresh = max(bw * RTTmin / MSS, 2): what fits the path without a queue, instead of a half
+ *   estimate       bw' = 7/8 bw' + 1/8 b
+ *                  bw = 7/8 bw + 1/8 bw'
+ *   after a loss   cwnd = ssthresh = max(bw * RTTmin / MSS, 2)
  *   timeout        ssthresh likewise, and RTTmin starts anew with the next sample
  *
- * As native westwood, step by step: bytes per jiffy and RTTs in jiffies (a window is an RTT rounded up to jiffies; 50
- * ms are HZ / 20), 32-bit products, a duplicate ACK counted as one MSS that the next cumulative ACK does not count
- * again. During recovery the kernel's PRR goes to half the window; the estimate replaces that when recovery ends, and
- * may lie above it. Before the first window has passed the estimate is 0, so a loss leaves 2 packets.
+ * As native westwood, step by step: bytes per jiffy and RTTs in jiffies, 32-bit products. A window is an RTT
+ * rounded up to jiffies; 50 ms are HZ / 20. A duplicate ACK is counted as one MSS that the next cumulative
+ * ACK does not count again. During recovery the kernel's PRR goes to half the window; the estimate replaces
+ * that when recovery ends, and may lie above it. Before the first window has passed the estimate is 0, so a
+ * loss leaves 2 packets.
  *
- * Linux moved in_ack_event behind the clean-up of the retransmission queue in 2025 (about 6.15): there the window's
- * length is judged with the RTT of this ACK, before with that of the one before. The native module changes with it.
+ * Linux moved in_ack_event behind the clean-up of the retransmission queue in 2025 (about 6.15). There the
+ * window's length is judged with the RTT of this ACK, before with that of the one before. The native module
+ * changes with it.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

@@ -2,18 +2,30 @@
 /*
  * YeAH: Baiocchi, Castellani, Vacirca, "YeAH-TCP: Yet Another Highspeed TCP", PFLDnet 2007.
  *
+ * In a nutshell: Scalable while the queue is short, Reno while it is not, and a drained queue beyond alpha
+ * packets.
+ *
  *   once per round   queue = cwnd * (min RTT - base RTT) / min RTT
  *   fast mode        Scalable: cwnd + 1 per min(cwnd, ai_cnt) packets acknowledged
- *   slow mode        Reno; after a round with queue > alpha or min RTT - base RTT > base RTT / phy
- *   decongestion     queue > alpha: cwnd -= min(queue / gamma, cwnd >> epsilon), not below reno_count; ssthresh = cwnd
- *   loss             no Reno competes (fewer than rho slow rounds running): cwnd less the queue, at least cwnd >> delta
+ *   slow mode        Reno
+ *   decongestion     cwnd -= min(queue / gamma, cwnd >> epsilon), not below reno_count      when queue > alpha
+ *                    ssthresh = cwnd
+ *   loss             fewer than rho slow rounds running, so no Reno competes:
+ *                        cwnd less the queue, but cwnd >> delta at least and half at most
  *                    otherwise: half
  *
- * reno_count is what a Reno flow in its place is thought to have: half of cwnd at the first slow round, one more per
- * further slow round, half after a loss, forgotten after zeta fast rounds.
+ *            a round with queue > alpha, or min RTT - base RTT > base RTT / phy
+ *   FAST -----------------------------------------------------------------------> SLOW
+ *    ^                                                                             |
+ *    +------------------------------ a round with neither -------------------------+
  *
- * As native yeah, step by step. Different: the module lowers the socket's clamp to 2^32 / 128 packets, which BPF may
- * not write; nothing here overflows above it.
+ * reno_count is what a Reno flow in its place is thought to have: half of cwnd at the first slow round, one
+ * more per further slow round, half after a loss, forgotten after zeta fast rounds.
+ *
+ * As native yeah, step by step. What differs: the module lowers the socket's clamp to 2^32 / 128 packets,
+ * which BPF may not write. Nothing here overflows above it.
+ *
+ * Read vegas.bpf.h first: RTT samples and rounds are those of Vegas.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

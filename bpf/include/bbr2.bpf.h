@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The core that version 2 of BBR and its successor share: the callbacks. bbrv2.bpf.c has the description. A file that
- * wants a difference defines BBR2_HAS_VARIANT and the hooks of bbr2_no_variant.bpf.h, includes this, and registers the
- * table. The version is chosen before anything is included (bbr2_version.bpf.h).
+ * The core that version 2 of BBR and its successor share: the callbacks. bbrv2.bpf.c has the model and the
+ * diagram. After it and the state, begin here with bbr2_cong_control(), which takes in one ACK.
+ * bpf/README.md, "The way through BBRv2", says more about the order:
  *
- *   bbr2_version   defaults of each version        bbr2_bounds    losses -> bounds
- *   bbr2_params    tunables and constants          bbr2_ecn       marks  -> bounds
- *   bbr2_state     the state, the sample           bbr2_phases    when a phase ends
- *   bbr2_ring      what was in flight at sending   bbr2_rules     what the versions decide differently
- *   bbr2_path      BDP and targets                 bbr2_control   pacing rate and cwnd
- *   bbr2_cycle     entering a phase                bbr2_fallback  no memory: reno
+ *   bbr2_version    defaults of each version            bbr2_cycle       entering a phase
+ *   bbr2_params     tunables and constants              bbr2_ecn         marks  -> bounds
+ *   bbr2_state      the state, the sample               bbr2_bounds      losses -> bounds
+ *   bbr2.bpf.h      the way of an ACK                   bbr2_phases      when a phase ends
+ *   bbr2_ring       what was in flight at sending       bbr2_rules_vN    what the versions decide differently
+ *   bbr2_path       BDP and targets                     bbr2_control     pacing rate and cwnd
+ *                                                       bbr2_no_variant  hooks of a variant; bbr2_friendly: F-
+ *                                                       bbr2_fallback    no memory: reno
+ *
+ * A file that wants a difference defines BBR2_HAS_VARIANT and the hooks of bbr2_no_variant.bpf.h, includes
+ * this, and registers the table. The version is chosen before anything is included (bbr2_version.bpf.h).
  */
 #ifndef CCACTL_BBR2_BPF_H
 #define CCACTL_BBR2_BPF_H

@@ -1,8 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * HyStart: Ha, Rhee, "Taming the Elephants: New TCP Slow Start", 2011, as in net/ipv4/tcp_cubic.c. Slow start ends
- * early when a train of ACKs is longer than about half the min RTT (whole when paced), or when the RTT of a round
- * exceeds the minimum by an eighth, at least 4 and at most 16 ms.
+ * HyStart: Ha, Rhee, "Taming the Elephants: New TCP Slow Start", 2011, as in net/ipv4/tcp_cubic.c; HyStart++:
+ * RFC 9406. CUBIC's early end of slow start.
+ *
+ *   HyStart      hystart = 1. Slow start ends at once, with ssthresh = cwnd, by one of two signs:
+ *     train      a train of ACKs is longer than about half the min RTT (the whole of it when paced)
+ *     delay      the RTT of a round exceeds the minimum by an eighth, at least 4 and at most 16 ms
+ *
+ *   HyStart++    hystart = 2, in the first slow start only. A delay leads to conservative slow start (CSS):
+ *
+ *                 RTT of a round >= that of the round before + an eighth of it (4 to 16 ms)
+ *     slow start ---------------------------------------------------------------------------> CSS: a quarter of
+ *                <---------------------------------------------------------------------------      the growth
+ *                 RTT of a round < that which led to CSS                                            |
+ *                                                                               5 rounds of it      v
+ *                                                                     avoidance, with ssthresh = cwnd
  */
 #ifndef CCACTL_HYSTART_BPF_H
 #define CCACTL_HYSTART_BPF_H

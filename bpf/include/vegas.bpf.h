@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the descendants of Vegas share: RTT samples of a round, and the queue that follows from them. The module
- * net/ipv4/tcp_vegas.c gives the same functions to tcp_yeah.c; Veno keeps the same two minima.
+ * What the descendants of Vegas share: RTT samples of a round, and the queue that follows from them. The
+ * module net/ipv4/tcp_vegas.c gives the same functions to tcp_yeah.c; Veno keeps the same two minima.
  *
  *   base RTT   lowest sample since init or the last restart from idle: stands for the propagation delay
  *   min RTT    lowest sample of the round: propagation and queueing, rid of most of the noise of delayed ACKs
  *   queue      diff = cwnd * (min RTT - base RTT) / base RTT: packets in the network beyond what the path holds
  *
- * A round ends with the first ACK for data beyond what had been sent when it began. Samples are kept one microsecond
- * too large, so that none is 0.
+ * A round ends with the first ACK for data beyond what had been sent when it began. Samples are kept one
+ * microsecond too large, so that none is 0.
+ *
+ * Read this file, then vegas.bpf.c, the shortest user of all of it. Then each descendant by itself: vegas-a
+ * and new-vegas (the same rounds and vegas_ack()), yeah and compound (rounds, but their own growth), veno
+ * (the minima only).
  */
 #ifndef CCACTL_VEGAS_BPF_H
 #define CCACTL_VEGAS_BPF_H
