@@ -14,7 +14,7 @@ const MAX_GSO_SEGMENTS: u64 = 65_535;
 pub(crate) const DOCUMENT: Table = Table {
     title: "The document",
     fields: &[
-        optional("name", Kind::Name, "name of the file", "of the output folder and of the report"),
+        optional("name", Kind::Name, "name of the file", "name of the output folder and of the report"),
         optional("description", Kind::Text, "empty", "one sentence, with what the source leaves open"),
         required("duration", Kind::Span, "length of a run"),
         optional("repeat", Kind::Count(1, 1000), "1", "number of runs"),
@@ -89,7 +89,7 @@ pub(crate) const PUBLISHED: Table = Table {
 pub(crate) const MATRIX: Table = Table {
     title: "`[[matrix]]`",
     fields: &[
-        required("name", Kind::Name, "of the axis"),
+        required("name", Kind::Name, "name of the axis"),
         optional("field", Kind::Text, "none", "the field that takes each of `values`"),
         optional("fields", Kind::Strings, "none", "several fields: all take the value, or with `pairs` one each"),
         optional("values", Kind::Values, "none", "text, numbers and flags; each is a point of the axis"),

@@ -14,7 +14,8 @@ const RATE: Field = optional(
     "rate",
     Kind::Rate,
     "mean rate of `rate_trace`",
-    "bits per second on the wire; required without `rate_trace`, and with it what a BDP is counted with (the utilisation is of the opportunities in the run)",
+    "bits per second on the wire; required without `rate_trace`. With a trace, this rate \
+     only counts a BDP, and the utilisation is a share of the opportunities in the run",
 );
 const BUFFER: Field = required(
     "buffer",
@@ -79,7 +80,7 @@ const BDP_RTT: Field = optional(
     "bdp_rtt",
     Kind::Span,
     "`base_rtt` of `[link]`",
-    "the RTT that a BDP is counted with, where hops or `extra_rtt` make that of the path another one",
+    "the RTT that a BDP is counted with, for paths whose RTT differs because of hops or `extra_rtt`",
 );
 
 /// `[link]`
@@ -105,8 +106,8 @@ pub(crate) const LINK: Table = Table {
         DUPLEX,
         OVERHEAD_BYTES,
         BDP_RTT,
-        optional("mtu", Kind::Count(MIN_MTU, MAX_MTU), "1500", "of every device"),
-        optional("seed", Kind::Count(0, MAX_SEED), "1", "of all random events; run N uses seed + N"),
+        optional("mtu", Kind::Count(MIN_MTU, MAX_MTU), "1500", "MTU of every device"),
+        optional("seed", Kind::Count(0, MAX_SEED), "1", "seed of all random events; run N uses seed + N"),
     ],
 };
 
@@ -134,7 +135,7 @@ pub(crate) const HOP: Table = Table {
         DUPLEX,
         OVERHEAD_BYTES,
         BDP_RTT,
-        optional("seed", Kind::Count(0, ANY), "from that of `[link]`", "of the random events of this hop"),
+        optional("seed", Kind::Count(0, ANY), "from that of `[link]`", "seed of the random events of this hop"),
     ],
 };
 
@@ -142,18 +143,18 @@ const AT: Field = required("at", Kind::Span, "relative to the beginning of the r
 
 /// A later rate.
 pub(crate) const RATE_STEP: Table =
-    Table { title: "Steps of a rate", fields: &[AT, required("rate", Kind::Rate, "from then on")] };
+    Table { title: "Steps of a rate", fields: &[AT, required("rate", Kind::Rate, "rate from then on")] };
 
 /// A later round-trip delay.
 pub(crate) const RTT_STEP: Table = Table {
     title: "Steps of a base RTT",
-    fields: &[AT, required("base_rtt", Kind::Span, "of packets that are sent from then on")],
+    fields: &[AT, required("base_rtt", Kind::Span, "base RTT of packets that are sent from then on")],
 };
 
 /// A later one-way delay.
 pub(crate) const DELAY_STEP: Table = Table {
     title: "Steps of a delay",
-    fields: &[AT, required("delay", Kind::Span, "of packets that are sent from then on")],
+    fields: &[AT, required("delay", Kind::Span, "delay of packets that are sent from then on")],
 };
 
 /// `jitter = { … }`
@@ -167,13 +168,18 @@ pub(crate) const JITTER: Table = Table {
             "`\"uniform\"`",
             "`\"uniform\"`: from 0 to `max`; `\"normal\"`: drawn again until it lies between 0 and `max`",
         ),
-        optional("mean", Kind::Span, "required by `\"normal\"`", "of the normal distribution, at most `max`"),
-        optional("std_dev", Kind::Span, "required by `\"normal\"`", "standard deviation, at most `max`"),
+        optional("mean", Kind::Span, "required by `\"normal\"`", "mean of the normal distribution, at most `max`"),
+        optional(
+            "std_dev",
+            Kind::Span,
+            "required by `\"normal\"`",
+            "standard deviation of the normal distribution, at most `max`",
+        ),
         optional(
             "reorder",
             Kind::Flag,
             "false",
-            "whether packets may overtake each other; else each arrives with the one before it at the earliest",
+            "whether packets may overtake each other; otherwise a packet arrives with the one before it at the earliest",
         ),
     ],
 };
@@ -193,9 +199,13 @@ pub(crate) const GILBERT_ELLIOTT: Table = Table {
             Kind::Number(0.0, 1.0),
             "probability, per packet, to go from the good to the bad state",
         ),
-        required("bad_to_good", Kind::Number(0.0, 1.0), "and back; the mean burst is 1 / `bad_to_good` packets"),
+        required(
+            "bad_to_good",
+            Kind::Number(0.0, 1.0),
+            "probability, per packet, to go back; the mean burst is 1 / `bad_to_good` packets",
+        ),
         optional("loss_good", Kind::Number(0.0, 1.0), "0", "loss probability in the good state"),
-        optional("loss_bad", Kind::Number(0.0, 1.0), "1", "in the bad state"),
+        optional("loss_bad", Kind::Number(0.0, 1.0), "1", "loss probability in the bad state"),
     ],
 };
 

@@ -10,8 +10,8 @@ const MAX_UDP_BYTES: u64 = 9000;
 const ALGORITHM: Field = required(
     "algorithm",
     Kind::Text,
-    "a name of `ccactl list`, a file (`.bpf.c`, `.bpf.o`) relative to the scenario, or `native:NAME` for the kernel's own; `native:cdg`, which Linux lets no BPF program choose, is \
-     chosen by the sender of an upload itself",
+    "a name of `ccactl list`, a file (`.bpf.c`, `.bpf.o`) relative to the scenario, or `native:NAME` for the \
+     kernel's own. Linux lets no BPF program choose `native:cdg`: the sender of an upload chooses it itself",
 );
 const SET: Field = optional("set", Kind::Settings, "none", "tunables, as for `ccactl load --set`");
 const AS: Field = optional("as", Kind::Text, "made from code and tunables", "kernel name; needed only to choose it");
@@ -28,7 +28,7 @@ const CLASS: Field = optional(
     "class",
     Kind::Count(0, 255),
     "0",
-    "of its packets, both ways, where a [discipline](#queue-disciplines) has classes",
+    "class of its packets, both ways, for a [discipline](#queue-disciplines) with classes",
 );
 
 /// `[[flow]]`
@@ -54,7 +54,7 @@ pub(crate) const FLOW: Table = Table {
             "bytes",
             Kind::Count(1, ANY),
             "endless",
-            "payload of a transfer; it ends when that is received, at the latest at `stop`",
+            "payload of a transfer; the transfer ends when all of it is received, at the latest at `stop`",
         ),
         optional(
             "repeat",
@@ -90,13 +90,13 @@ pub(crate) const SWAP: Table = Table {
         required(
             "at",
             Kind::Span,
-            "relative to the beginning of the run; after the start of the flow and its swap before, before its stop",
+            "relative to the beginning of the run; after the start of the flow and its previous swap, and before its stop",
         ),
         required("flow", Kind::Text, "name of a flow"),
         required(
             "algorithm",
             Kind::Text,
-            "as in a flow; another algorithm, or the same with other tunables, than the flow has by then",
+            "as in a flow; the algorithm or its tunables have to differ from what the flow has by then",
         ),
         SET,
         AS,
@@ -112,7 +112,7 @@ pub(crate) const UDP: Table = Table {
         CLASS,
         START,
         STOP,
-        required("rate", Kind::Rate, "from the start on; `\"0bit/s\"` is a pause"),
+        required("rate", Kind::Rate, "rate from the start on; `\"0bit/s\"` is a pause"),
         optional(
             "packet_bytes",
             Kind::Count(MIN_UDP_BYTES, MAX_UDP_BYTES),
