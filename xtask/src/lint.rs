@@ -1,6 +1,7 @@
 //! `cargo xtask lint`: the gates. All of them run, so that one call names everything that is wrong.
 
 use crate::error::{Error, FAILURE, Result};
+use crate::measure;
 use crate::setup::{self, Scope};
 use crate::shell::{self, cargo, heading, program, root, succeeds};
 use std::path::{Path, PathBuf};
@@ -55,11 +56,13 @@ fn rust_components() -> Result {
 }
 
 fn rustfmt() -> Result {
-    shell::run(cargo().args(["fmt", "--all", "--check"]))
+    shell::run(cargo().args(["fmt", "--all", "--check"]))?;
+    shell::run(measure::with_manifest("fmt").arg("--check"))
 }
 
 fn clippy() -> Result {
-    shell::run(cargo().args(["clippy", "--release", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+    shell::run(cargo().args(["clippy", "--release", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    shell::run(measure::with_manifest("clippy").args(["--release", "--all-targets", "--", "-D", "warnings"]))
 }
 
 fn rustdoc() -> Result {

@@ -43,7 +43,7 @@ Usage: cargo xtask COMMAND
                         setup, build, then the time of a swap with up to 50 000 connections (root, an idle machine); 6
                         when the iteration over 10 000 connections of two namespaces takes 100 ms or more
   bench emulator [--seconds N] [--repeats N]
-                        setup, build, then rate error, lateness and CPU of the emulator beside those of rattan (bench/rattan, a
+                        setup, build, then rate error, lateness and CPU of the emulator beside those of rattan (measure/rattan, a
                         workspace of its own) on one path, as the table of docs/performance.md; needs root
   bench report [ROWS]   setup, build, then time and memory of `ccactl report` on a synthetic recording of 100 million rows, beside
                         DuckDB where the Python module duckdb is there; the recording stays in target/bench-report

@@ -1,5 +1,6 @@
 //! Time to check a policy file and to plan for it, by its number of tables. The host is one on paper, where every second
-//! cgroup has a policy already: `cargo run --release -p ccactl-fleet --example tables [TABLES…]`.
+//! cgroup has a policy already.
+//! `cargo run --release --manifest-path measure/Cargo.toml --bin policy_tables [TABLES…]`.
 
 use ccactl_fleet::{Observed, Plan, PolicyFile};
 use ccactl_loader::cgroup::Mount;

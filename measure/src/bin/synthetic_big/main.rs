@@ -2,7 +2,7 @@
 //! share a link, one row per ACK, schema version 2, in the layout that the recorder gives its files.
 //!
 //! `cargo xtask bench report` runs it; by hand
-//! `cargo run --release -p ccactl-report --example synthetic_big -- OUT.parquet ROWS [FLOWS]`.
+//! `cargo run --release --manifest-path measure/Cargo.toml --bin synthetic_big -- OUT.parquet ROWS [FLOWS]`.
 
 mod columns;
 mod flow;

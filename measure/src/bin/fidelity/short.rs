@@ -5,7 +5,7 @@ use crate::paths::PATHS;
 use crate::runs::{Guests, PHASES_US, Side};
 use crate::trace;
 
-#[path = "../../tests/needs/mod.rs"]
+#[path = "../../../../crates/lab/tests/needs/mod.rs"]
 mod needs;
 
 const KERNEL: &str = "6.1";

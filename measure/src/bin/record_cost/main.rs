@@ -7,7 +7,7 @@
 mod bpf_time;
 mod load;
 mod series;
-#[path = "../../../loader/examples/cost/spread.rs"]
+#[path = "../../spread.rs"]
 mod spread;
 mod table;
 mod watchers;

@@ -1,4 +1,4 @@
-//! A path of rattan's for `crates/testbed/examples/emulator_path`: 100 Mbit/s of IP packets, 10 ms to the receiver, a drop-tail buffer of
+//! A path of rattan's for `measure/src/bin/emulator_path`: 100 Mbit/s of IP packets, 10 ms to the receiver, a drop-tail buffer of
 //! 125000 bytes; nothing on the way back. Says in one line where the two ends are, and goes when its standard input is closed.
 //!
 //! rattan makes three namespaces (`ns-left-…`, `ns-rattan-…`, `ns-right-…`) with veth pairs between them and takes packets by AF_PACKET. It runs

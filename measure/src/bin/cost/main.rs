@@ -1,9 +1,10 @@
 //! What each algorithm costs: size of its programs, time per callback, and bulk throughput over loopback beside the kernel's own
 //! algorithms. Run by `cargo xtask bench algorithms`; prints the Markdown table of `docs/performance.md`.
 
-#[path = "../../tests/common/mod.rs"]
+#[path = "../../../../crates/loader/tests/common/mod.rs"]
 mod common;
 mod program;
+#[path = "../../spread.rs"]
 mod spread;
 mod transfer;
 

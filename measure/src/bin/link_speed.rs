@@ -1,6 +1,6 @@
 //! Time per packet of every discipline, default parameters: how much of a punctual thread the link model takes.
 //!
-//! `cargo run --release -p ccactl-link --example speed`
+//! `cargo run --release --manifest-path measure/Cargo.toml --bin link_speed`
 
 use ccactl_link::queue::{Classes, CoDel, Drr, ExponentialRed, FqCoDel, Pie, Red, Rem, Sfq};
 use ccactl_link::{Capacity, DelayLine, Discipline, Item, Link, LinkConfig, Output, WireConfig};

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Where the pages look for them.
-const FIGURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/algorithms/figures");
+const FIGURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/algorithms/figures");
 const SIDE_BY_SIDE: usize = 2;
 
 /// 100 Mbit/s, 10 ms, 2 BDP.
