@@ -13,11 +13,12 @@ type Gate = fn() -> Result;
 pub fn run(install_deny: bool) -> Result {
     setup::tools(Scope::Lint)?;
     rust_components()?;
-    let gates: [(&str, Gate); 5] = [
+    let gates: [(&str, Gate); 6] = [
         ("rustfmt", rustfmt),
         ("clippy", clippy),
         ("rustdoc", rustdoc),
         ("clang-format", clang_format),
+        ("features", crate::features::check),
         ("generated text", || crate::generate::run(true)),
     ];
     let mut failed = Vec::new();

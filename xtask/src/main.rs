@@ -5,6 +5,7 @@
 mod bench;
 mod demo;
 mod error;
+mod features;
 mod fuzz;
 mod generate;
 mod lint;
@@ -63,7 +64,7 @@ Usage: cargo xtask COMMAND
   vm ring [--kernel KERNEL] [--duration SECONDS]
                         setup, build, then what the send ring of BBRv2 and its descendants knows of a packet beside the truth, in the
                         virtual lab (no root); without arguments the table of docs/fidelity.md
-  lint [--deny]         fmt, clippy, rustdoc, clang-format, generated text, words, cargo-deny (--deny installs it)
+  lint [--deny]         fmt, clippy, rustdoc, clang-format, features, generated text, words, cargo-deny (--deny installs it)
   words [FILE…]         what of the documents is hard to read (long sentences and lines) or leads nowhere (links, paths)
   gen [--check]         Write the tables of README.md and docs/schema.md from the code; --check only compares
   fuzz NAME [SECONDS]   Fuzz one input format, a minute unless said otherwise, from fuzz/seeds/NAME and what earlier
