@@ -57,7 +57,7 @@ CC_STORAGE(ring_storage, struct bbr2);
 #define SHARES_BELOW 64  /* the same in 1/256 of the truth */
 #define SHARE_UNIT   256
 
-/* One value: read by crates/testbed/examples/ring_error. */
+/* One value: read by measure/src/bin/ring_error. */
 struct ring_errors {
 	u64 samples;   /* compared */
 	u64 unknown;   /* samples of packets that were not seen leaving: split ones, for instance */

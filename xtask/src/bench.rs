@@ -2,53 +2,51 @@
 //! emulator is, as the tables of `docs/performance.md`.
 
 use crate::error::{self, Error, Result};
+use crate::measure;
 use crate::setup::{self, Scope};
 use crate::shell::{self, heading};
 
-/// Builds and runs `crates/loader/examples/cost`.
+/// Builds and runs `measure/src/bin/cost`.
 pub fn algorithms(args: &[&str]) -> Result {
     setup::tools(Scope::Build)?;
     heading("build");
-    // With the features of the whole workspace, as everything else is built.
-    shell::run(shell::cargo().args(["build", "--release", "--workspace", "--example", "cost"]))?;
+    let program = measure::program("cost")?;
     heading("bench");
-    shell::run(shell::program(shell::target_dir().join("release/examples/cost")).args(args))
+    shell::run(shell::program(program).args(args))
 }
 
-/// Builds `ccactl` and runs `crates/testbed/examples/record_cost`.
+/// Builds `ccactl` and runs `measure/src/bin/record_cost`.
 pub fn collector(args: &[&str]) -> Result {
-    crate::soak::with_ccactl("record_cost", "bench", args)
+    measure::with_ccactl("record_cost", "bench", args)
 }
 
-/// Builds `ccactl` and runs `crates/testbed/examples/swap_time`.
+/// Builds `ccactl` and runs `measure/src/bin/swap_time`.
 pub fn swap(args: &[&str]) -> Result {
-    crate::soak::with_ccactl("swap_time", "bench", args)
+    measure::with_ccactl("swap_time", "bench", args)
 }
 
-/// Builds `ccactl` and runs `crates/loader/examples/dev_time.py`.
+/// Builds `ccactl` and runs `measure/dev_time.py`.
 pub fn dev() -> Result {
     setup::tools(Scope::Build)?;
     heading("build");
-    shell::run(shell::cargo().args(["build", "--release", "--workspace", "--bin", "ccactl"]))?;
+    let ccactl = measure::ccactl()?;
     heading("bench");
-    let script = shell::root().join("crates/loader/examples/dev_time.py");
-    let ccactl = shell::target_dir().join("release/ccactl");
+    let script = shell::root().join("measure/dev_time.py");
     shell::run(shell::program("python3").arg(script).arg(ccactl).arg(shell::root().join("bpf")))
 }
 
-/// Builds `crates/testbed/examples/emulator_path` and `bench/rattan`, and runs the first beside the second.
+/// Builds `measure/src/bin/emulator_path` and `measure/rattan`, and runs the first beside the second.
 pub fn emulator(args: &[&str]) -> Result {
     setup::tools(Scope::Build)?;
     heading("build");
-    shell::run(shell::cargo().args(["build", "--release", "--workspace", "--example", "emulator_path"]))?;
+    let program = measure::program("emulator_path")?;
     let rattan = shell::target_dir().join("bench-rattan");
     let mut build = shell::cargo();
-    build.args(["build", "--release", "--locked", "--manifest-path", "bench/rattan/Cargo.toml", "--target-dir"]);
+    build.args(["build", "--release", "--locked", "--manifest-path", "measure/rattan/Cargo.toml", "--target-dir"]);
     shell::run(build.arg(&rattan))?;
     heading("bench");
     let beside = format!("rattan={}", rattan.join("release/ccactl-bench-rattan").display());
-    let example = shell::target_dir().join("release/examples/emulator_path");
-    shell::run(shell::program(example).args(["--beside", &beside]).args(args))
+    shell::run(shell::program(program).args(["--beside", &beside]).args(args))
 }
 
 /// Rows of the recording that [`report`] reads unless another number is given.
@@ -56,8 +54,7 @@ const REPORT_ROWS: u64 = 100_000_000;
 /// A row takes some 13 bytes; the file stays, so that the next run need not make it anew.
 const REPORT_FOLDER: &str = "bench-report";
 
-/// Builds `ccactl` and `crates/report/examples/synthetic_big`, has it write a recording, and runs
-/// `crates/report/examples/report_speed.py` on it.
+/// Builds `ccactl` and `measure/src/bin/synthetic_big`, has it write a recording, and runs `measure/report_speed.py` on it.
 pub fn report(args: &[&str]) -> Result {
     let rows = match args {
         [] => REPORT_ROWS,
@@ -68,27 +65,18 @@ pub fn report(args: &[&str]) -> Result {
     };
     setup::tools(Scope::Build)?;
     heading("build");
-    shell::run(shell::cargo().args([
-        "build",
-        "--release",
-        "--workspace",
-        "--bin",
-        "ccactl",
-        "--example",
-        "synthetic_big",
-    ]))?;
+    let ccactl = measure::ccactl()?;
+    let synthetic = measure::program("synthetic_big")?;
     let folder = shell::target_dir().join(REPORT_FOLDER);
     std::fs::create_dir_all(&folder).map_err(|e| Error::io(&format!("cannot create {}", folder.display()), &e))?;
     let file = folder.join(format!("{rows}.parquet"));
     if !file.exists() {
         heading("recording");
         let unfinished = folder.join(format!("{rows}.partial"));
-        let synthetic = shell::target_dir().join("release/examples/synthetic_big");
         shell::run(shell::program(synthetic).arg(&unfinished).arg(rows.to_string()))?;
         std::fs::rename(&unfinished, &file).map_err(|e| Error::io(&format!("cannot name {}", file.display()), &e))?;
     }
     heading("bench");
-    let script = shell::root().join("crates/report/examples/report_speed.py");
-    let ccactl = shell::target_dir().join("release/ccactl");
+    let script = shell::root().join("measure/report_speed.py");
     shell::run(shell::program("python3").arg(script).arg(ccactl).arg(file))
 }

@@ -1,6 +1,7 @@
 //! `cargo xtask lint`: the gates. All of them run, so that one call names everything that is wrong.
 
 use crate::error::{Error, FAILURE, Result};
+use crate::measure;
 use crate::setup::{self, Scope};
 use crate::shell::{self, cargo, heading, program, root, succeeds};
 use std::path::{Path, PathBuf};
@@ -12,11 +13,12 @@ type Gate = fn() -> Result;
 pub fn run(install_deny: bool) -> Result {
     setup::tools(Scope::Lint)?;
     rust_components()?;
-    let gates: [(&str, Gate); 7] = [
+    let gates: [(&str, Gate); 8] = [
         ("rustfmt", rustfmt),
         ("clippy", clippy),
         ("rustdoc", rustdoc),
         ("clang-format", clang_format),
+        ("features", crate::features::check),
         ("generated text", || crate::generate::run(true)),
         ("words", || crate::words::run(&[])),
         ("commits", crate::commits::check),
@@ -57,11 +59,13 @@ fn rust_components() -> Result {
 }
 
 fn rustfmt() -> Result {
-    shell::run(cargo().args(["fmt", "--all", "--check"]))
+    shell::run(cargo().args(["fmt", "--all", "--check"]))?;
+    shell::run(measure::with_manifest("fmt").arg("--check"))
 }
 
 fn clippy() -> Result {
-    shell::run(cargo().args(["clippy", "--release", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+    shell::run(cargo().args(["clippy", "--release", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    shell::run(measure::with_manifest("clippy").args(["--release", "--all-targets", "--", "-D", "warnings"]))
 }
 
 fn rustdoc() -> Result {

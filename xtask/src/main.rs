@@ -6,6 +6,7 @@ mod bench;
 mod commits;
 mod demo;
 mod error;
+mod features;
 mod fuzz;
 mod generate;
 mod lint;
@@ -44,7 +45,7 @@ Usage: cargo xtask COMMAND
                         setup, build, then the time of a swap with up to 50 000 connections (root, an idle machine); 6
                         when the iteration over 10 000 connections of two namespaces takes 100 ms or more
   bench emulator [--seconds N] [--repeats N]
-                        setup, build, then rate error, lateness and CPU of the emulator beside those of rattan (bench/rattan, a
+                        setup, build, then rate error, lateness and CPU of the emulator beside those of rattan (measure/rattan, a
                         workspace of its own) on one path, as the table of docs/performance.md; needs root
   bench report [ROWS]   setup, build, then time and memory of `ccactl report` on a synthetic recording of 100 million rows, beside
                         DuckDB where the Python module duckdb is there; the recording stays in target/bench-report
@@ -64,8 +65,8 @@ Usage: cargo xtask COMMAND
   vm ring [--kernel KERNEL] [--duration SECONDS]
                         setup, build, then what the send ring of BBRv2 and its descendants knows of a packet beside the truth, in the
                         virtual lab (no root); without arguments the table of docs/fidelity.md
-  lint [--deny]         fmt, clippy, rustdoc, clang-format, generated text, words, commits,
-                        cargo-deny (--deny installs it)
+  lint [--deny]         fmt, clippy, rustdoc, clang-format, features, generated text, words,
+                        commits, cargo-deny (--deny installs it)
   words [FILE…]         long sentences of documents and doc comments; of documents also long lines, and links and
                         paths that lead nowhere
   gen [--check]         Write the tables of README.md and docs/schema.md from the code; --check only compares

@@ -1,9 +1,11 @@
 //! `cargo xtask test`: every test of the workspace, in the profile of the demo so that nothing is compiled twice.
 
 use crate::error::Result;
+use crate::measure;
 use crate::setup::privilege::{is_root, sudo_runner};
 use crate::setup::{self, Scope};
 use crate::shell::{self, heading};
+use std::process::Command;
 
 /// Prepares the machine and runs the tests; `args` go to cargo test as they are.
 pub fn run(sudo: bool, args: &[&str]) -> Result {
@@ -11,15 +13,24 @@ pub fn run(sudo: bool, args: &[&str]) -> Result {
 
     heading("tests");
     let through_sudo = sudo && !is_root();
+    let run = |mut test: Command| {
+        test.arg("--release");
+        if through_sudo {
+            test.args(sudo_runner());
+        }
+        shell::run(test.args(args))
+    };
     let mut test = shell::cargo();
-    test.args(["test", "--release"]);
+    test.arg("test");
     if !names_packages(args) {
         test.arg("--workspace");
     }
-    if through_sudo {
-        test.args(sudo_runner());
+    run(test)?;
+    if reaches_measure(args) {
+        // After the others, which build the ccactl that the guests of these tests run.
+        heading("tests of measure/");
+        run(measure::with_manifest("test"))?;
     }
-    shell::run(test.args(args))?;
     if let Some(args) = sanitized(args) {
         sanitize(&args)?;
     }
@@ -27,6 +38,11 @@ pub fn run(sudo: bool, args: &[&str]) -> Result {
         println!("\nNot root: the kernel and testbed tests were not run. `cargo xtask test --sudo` runs them as well.");
     }
     Ok(())
+}
+
+/// Whether the programs of `measure/` are among what is tested: unless arguments of cargo test choose packages or targets.
+fn reaches_measure(args: &[&str]) -> bool {
+    args.iter().take_while(|arg| **arg != "--").all(|arg| !arg.starts_with('-'))
 }
 
 /// The arguments of a second run of the algorithms' own tests, where the first one was to have them.
@@ -74,6 +90,14 @@ mod tests {
         assert_eq!(sanitized(&["--package=ccactl-native"]), Some(vec!["--package=ccactl-native"]));
         assert_eq!(sanitized(&["-p", "ccactl-abi"]), None);
         assert_eq!(sanitized(&["layout"]), None);
+    }
+
+    #[test]
+    fn the_programs_of_measure_are_tested_unless_something_else_is_chosen() {
+        assert!(reaches_measure(&[]));
+        assert!(reaches_measure(&["short", "--", "--nocapture"]));
+        assert!(!reaches_measure(&["-p", "ccactl-abi"]));
+        assert!(!reaches_measure(&["--test", "layout"]));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, FAILURE, Result};
 use crate::generate::{Markers, splice};
+use crate::measure;
 use crate::setup::{self, Scope};
 use crate::shell::{self, heading, root};
 use std::fs;
@@ -18,13 +19,13 @@ const INSTRUCTIONS: Markers =
     Markers { begin: "<!-- vm cost: begin, written by `cargo xtask vm cost` -->", end: "<!-- vm cost: end -->" };
 const RING_ERROR: Markers =
     Markers { begin: "<!-- ring: begin, written by `cargo xtask vm ring` -->", end: "<!-- ring: end -->" };
-/// An example ends with it when what it measured is not as it should be.
+/// A program ends with it when what it measured is not as it should be.
 const MISSED: i32 = 6;
 
 /// Every algorithm on every kernel; without kernels of the user's the table of the docs is written. 6 when an algorithm loads and then
 /// does not work.
 pub fn matrix(args: &[&str]) -> Result {
-    let table = example("matrix", args, "an algorithm loads and does not work: see the table")?;
+    let table = program("matrix", args, "an algorithm loads and does not work: see the table")?;
     if args.is_empty() {
         write(KERNELS, MATRIX, &table.text)?
     }
@@ -33,7 +34,7 @@ pub fn matrix(args: &[&str]) -> Result {
 
 /// Every twin beside the kernel's own; without arguments the tables of the docs are written. 6 when one differs before the first loss.
 pub fn fidelity(args: &[&str]) -> Result {
-    let table = example("fidelity", args, "a twin differs before the first loss or mark: see the tables")?;
+    let table = program("fidelity", args, "a twin differs before the first loss or mark: see the tables")?;
     if args.is_empty() {
         write(FIDELITY, TWINS, &table.text)?
     }
@@ -43,7 +44,7 @@ pub fn fidelity(args: &[&str]) -> Result {
 /// What each algorithm costs in instructions; without arguments the tables of the docs are written. 6 when one of ours costs more than
 /// the kernel's own.
 pub fn cost(args: &[&str]) -> Result {
-    let table = example("vm_cost", args, "an algorithm costs more than the kernel's own: see the tables")?;
+    let table = program("vm_cost", args, "an algorithm costs more than the kernel's own: see the tables")?;
     if args.is_empty() {
         write(COST, INSTRUCTIONS, &table.text)?
     }
@@ -52,31 +53,28 @@ pub fn cost(args: &[&str]) -> Result {
 
 /// What the send ring of BBRv2 knows of a packet beside the truth; without arguments the table of the docs is written.
 pub fn ring(args: &[&str]) -> Result {
-    let table = example("ring_error", args, "")?;
+    let table = program("ring_error", args, "")?;
     if args.is_empty() {
         write(FIDELITY, RING_ERROR, &table.text)?
     }
     table.verdict
 }
 
-/// What an example printed, and how it ended.
+/// What a program printed, and how it ended.
 struct Table {
     text: String,
     verdict: Result,
 }
 
-/// Builds `ccactl` and an example, and runs it.
-fn example(name: &str, args: &[&str], missed: &str) -> Result<Table> {
+/// Builds `ccactl` and a program of `measure/`, and runs it.
+fn program(name: &str, args: &[&str], missed: &str) -> Result<Table> {
     setup::tools(Scope::Lab)?;
     heading("build");
-    let mut build = shell::cargo();
-    build.args(["build", "--release", "--workspace", "--bin", "ccactl", "--example", name]);
-    shell::run(&mut build)?;
+    let (ccactl, program) = (measure::ccactl()?, measure::program(name)?);
     heading(name);
-    let release = shell::target_dir().join("release");
-    let mut example = shell::program(release.join("examples").join(name));
-    example.args(args).env("CCACTL", release.join("ccactl")).stderr(Stdio::inherit());
-    let output = example.output().map_err(|error| Error::io(&format!("cannot run {name}"), &error))?;
+    let mut program = shell::program(program);
+    program.args(args).env("CCACTL", ccactl).stderr(Stdio::inherit());
+    let output = program.output().map_err(|error| Error::io(&format!("cannot run {name}"), &error))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     print!("{text}");
     let verdict = match output.status.code() {

@@ -3,7 +3,7 @@
 #[path = "cli_loader/host.rs"]
 #[allow(dead_code, reason = "shared with the tests of load")]
 mod host;
-#[path = "../../exporter/tests/text/mod.rs"]
+#[path = "../../observe/tests/text/mod.rs"]
 #[allow(dead_code, reason = "shared with the tests of the exporter's pages")]
 mod text;
 

@@ -6,6 +6,7 @@ pub mod clock;
 pub mod emulator;
 mod error;
 pub mod host;
+pub mod netem;
 pub mod traffic;
 
 pub use error::{Error, Result};

@@ -4,8 +4,8 @@ use super::output;
 use anyhow::Result;
 use ccactl_host::terminal::fit;
 use ccactl_host::{errln, outln};
-use ccactl_rollout::canary::{CanaryRequest, Event};
-use ccactl_rollout::{Decision, Figures, Metric, Moves, Outcome, State, Verdict};
+use ccactl_observe::rollout::canary::{CanaryRequest, Event};
+use ccactl_observe::rollout::{Decision, Figures, Metric, Moves, Outcome, State, Verdict};
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Progress on standard error; a line per event other than the evaluations where that is not a terminal.

@@ -3,9 +3,9 @@
 use super::filters::Filters;
 use anyhow::{Context, Result};
 use ccactl_collector::{Every, Output, RecordOptions, parse_bytes, parse_duration};
-use ccactl_exporter::{Address, Bounds, Buckets, Options};
 use ccactl_host::errln;
 use ccactl_loader::Paths;
+use ccactl_observe::metrics::{Address, Bounds, Buckets, Options};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -62,7 +62,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Address::Tcp(address) => errln!("metrics on http://{address}/metrics"),
         Address::Unix(_) => errln!("metrics on {address}, path /metrics"),
     };
-    ccactl_exporter::run(&args.listen, record, options, on_ready)?;
+    ccactl_observe::metrics::run(&args.listen, record, options, on_ready)?;
     Ok(ExitCode::SUCCESS)
 }
 

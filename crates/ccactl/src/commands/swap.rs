@@ -4,7 +4,7 @@ use super::sockets_view::{self, SwapRow};
 use super::{canary, output};
 use anyhow::Result;
 use ccactl_loader::{LoadRequest, Loader, SwapRequest, SwapScope};
-use ccactl_rollout::canary::CanaryRequest;
+use ccactl_observe::rollout::canary::CanaryRequest;
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -6,9 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use fantoccini::wd::{Capabilities, WebDriverCompatibleCommand};
-use fantoccini::{Client, ClientBuilder};
-use hyper_util::client::legacy::connect::HttpConnector;
+use crate::webdriver::Session;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -112,7 +110,7 @@ impl Drop for Profile {
 
 /// A page in a browser.
 pub struct Browser {
-    client: Client,
+    session: Session,
     // Dropped in this order: without its driver nobody starts the browser again.
     _driver: Driver,
     _profile: Profile,
@@ -130,25 +128,21 @@ impl Browser {
             "goog:loggingPrefs": {"browser": "ALL"},
             "timeouts": {"script": PATIENCE.as_millis() as u64},
         });
-        let capabilities: Capabilities = serde_json::from_value(capabilities).unwrap();
-        let client = ClientBuilder::new(HttpConnector::new())
-            .capabilities(capabilities)
-            .connect(&format!("http://127.0.0.1:{}", driver.port))
-            .await
-            .expect("the driver starts a browser");
-        let browser = Browser { client, _driver: driver, _profile: profile };
+        let session = Session::new(driver.port, capabilities).await.expect("the driver starts a browser");
+        let browser = Browser { session, _driver: driver, _profile: profile };
         browser.goto(page).await;
         browser
     }
 
     /// Opens another file, or the same one again.
     pub async fn goto(&self, page: &Path) {
-        self.client.goto(&format!("file://{}", page.display())).await.unwrap();
+        self.session.command("url", &json!({"url": format!("file://{}", page.display())})).await.unwrap();
     }
 
     /// Runs a script; what it returns.
     pub async fn script(&self, script: &str, args: Vec<Value>) -> Value {
-        self.client.execute(script, args).await.unwrap_or_else(|error| panic!("{script}: {error}"))
+        let body = json!({"script": script, "args": args});
+        self.session.command("execute/sync", &body).await.unwrap_or_else(|error| panic!("{script}: {error}"))
     }
 
     /// Waits until a script returns true.
@@ -163,12 +157,12 @@ impl Browser {
     /// A command of the browser's own protocol, for what WebDriver has no word for.
     pub async fn devtools(&self, command: &str, parameters: Value) -> Value {
         let body = json!({"cmd": command, "params": parameters});
-        self.client.issue_cmd(Vendor { path: "goog/cdp/execute", body }).await.unwrap()
+        self.session.command("goog/cdp/execute", &body).await.unwrap()
     }
 
     /// Everything that was written to the console since the last call, errors of the page included.
     pub async fn console(&self) -> Vec<String> {
-        let log = self.client.issue_cmd(Vendor { path: "se/log", body: json!({"type": "browser"}) }).await.unwrap();
+        let log = self.session.command("se/log", &json!({"type": "browser"})).await.unwrap();
         let messages = log.as_array().expect("a list of messages").iter().map(Value::to_string);
         messages.filter(|message| !message.contains(OF_THE_TESTS)).collect()
     }
@@ -190,23 +184,6 @@ impl Browser {
 
     /// Ends the browser; the driver ends with the value.
     pub async fn close(self) {
-        self.client.clone().close().await.unwrap();
-    }
-}
-
-/// A command of chromedriver beside those of WebDriver.
-#[derive(Debug)]
-struct Vendor {
-    path: &'static str,
-    body: Value,
-}
-
-impl WebDriverCompatibleCommand for Vendor {
-    fn endpoint(&self, base: &url::Url, session: Option<&str>) -> Result<url::Url, url::ParseError> {
-        base.join(&format!("session/{}/{}", session.unwrap_or_default(), self.path))
-    }
-
-    fn method_and_body(&self, _: &url::Url) -> (http::Method, Option<String>) {
-        (http::Method::POST, Some(self.body.to_string()))
+        self.session.close().await.unwrap();
     }
 }

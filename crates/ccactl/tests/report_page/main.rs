@@ -7,6 +7,7 @@ mod common;
 
 mod browser;
 mod fixture;
+mod webdriver;
 
 use std::future::Future;
 

@@ -1,4 +1,4 @@
-//! Hosts joined by veth pairs and routers, with the queue disciplines of the kernel: the plan of `ccactl-netem` carried out.
+//! Hosts joined by veth pairs and routers, with the queue disciplines of the kernel: the plan of [`crate::netem`] carried out.
 
 use super::counters::{self, Counted};
 use super::{Carried, Hosts};
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::host::netns::Netns;
 use crate::host::run_id::{PREFIX, RunId};
 use crate::host::{iproute, offload, tun};
-use ccactl_netem::{Addresses, Direction, Node, Plan, Watched};
+use crate::netem::{Addresses, Direction, Node, Plan, Watched};
 use ccactl_scenario::{LINK, Scenario};
 use std::collections::BTreeMap;
 

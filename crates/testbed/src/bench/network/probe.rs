@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::host::iproute;
 use crate::host::netns::Netns;
 use crate::host::run_id::{PREFIX, RunId};
-use ccactl_netem::Need;
+use crate::netem::Need;
 
 /// Tries all of them on the loopback device of a new namespace.
 ///

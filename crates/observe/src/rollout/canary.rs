@@ -1,0 +1,277 @@
+//! The guarded roll-out from its checks to its decision.
+
+use crate::rollout::decision::{self, Cause, Decision, Figures, Moves, Outcome};
+use crate::rollout::error::{Error, Result};
+use crate::rollout::evidence::Evidence;
+use crate::rollout::groups::{Group, Groups, Ignored, Membership};
+use crate::rollout::guard::Guard;
+use crate::rollout::plan::Plan;
+use crate::rollout::share::Share;
+use crate::rollout::verdict::{Judge, Verdict, early_end};
+use crate::rollout::watch::{Watch, sampling_interval};
+use ccactl_collector::Clock;
+use ccactl_loader::{Canary, Loader, SwapOutcome, SwapRequest};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Between two evaluations of the guards.
+const EVALUATION_INTERVAL: Duration = Duration::from_secs(1);
+/// How soon a signal is noticed.
+const ATTENTION: Duration = Duration::from_millis(50);
+/// Time after the move that does not count: what is in flight then was sent by the algorithm before, and its losses are
+/// repaired within a few round trips.
+const SETTLE: Duration = Duration::from_secs(1);
+
+/// One guarded roll-out.
+#[derive(Debug, Clone)]
+pub struct CanaryRequest {
+    /// Algorithm and cgroup. Scope and dry run are ignored: a canary is for live and new sockets, and does move them.
+    pub swap: SwapRequest,
+    /// Share of the sockets that move first.
+    pub share: Share,
+    /// How long to watch them; at least 5 s.
+    pub watch: Duration,
+    /// Conditions on which they are taken back; at least one.
+    pub guards: Vec<Guard>,
+    /// Live sockets that each group must have at the start, and active flows at the end.
+    pub min_flows: u64,
+    /// Folder for the decision and its recording.
+    pub evidence: PathBuf,
+    /// Should this process die, new connections get the baseline again after this time.
+    pub lease: Duration,
+}
+
+impl CanaryRequest {
+    /// `--min-flows` unless the user says otherwise: with fewer, one odd connection is the whole figure.
+    pub const DEFAULT_MIN_FLOWS: u64 = 5;
+    /// `--lease` unless the user says otherwise: long enough for a host that swaps, short beside a watch.
+    pub const DEFAULT_LEASE: Duration = Duration::from_secs(10);
+    /// Shorter, a busy host would lose its canaries; longer, it is no lease.
+    pub const LEASES: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3600);
+}
+
+/// What a caller shows while a canary is watched.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// The share has moved.
+    Started {
+        /// How.
+        moves: &'a Moves,
+        /// Kernel name of the canary.
+        canary: &'a str,
+        /// Kernel name of the baseline.
+        baseline: &'a str,
+    },
+    /// The guards were evaluated.
+    Evaluated {
+        /// Since the watch began.
+        elapsed: Duration,
+        /// What they said.
+        verdicts: &'a [Verdict],
+        /// Active flows of the canary.
+        canary_flows: u64,
+        /// Active flows of the baseline.
+        baseline_flows: u64,
+        /// Rows lost so far.
+        drops: u64,
+    },
+    /// The decision is made and is being carried out.
+    Decided {
+        /// Why.
+        cause: &'a Cause,
+    },
+}
+
+/// Moves the share, watches both groups, and promotes or reverts. A set `interrupted` reverts at once.
+///
+/// # Errors
+/// Before anything has changed: bad input, too few sockets, a folder or a recorder that does not work. Later: a failure
+/// of the kernel, after which the canary has been taken back, or [`Error::NotReverted`].
+pub fn run(
+    loader: &Loader,
+    request: &CanaryRequest,
+    interrupted: &AtomicBool,
+    observe: &mut dyn FnMut(Event<'_>),
+) -> Result<Decision> {
+    let plan = Plan::check(loader, request)?;
+    let evidence = Evidence::prepare(&request.evidence, plan.subject.cgroup_id, plan.choice.kernel_name())?;
+    let interval = sampling_interval(plan.sockets, request.watch);
+    let watch = Watch::record(loader, &plan.subject, &plan.choice, request.share, interval, &evidence.recording)?;
+    let started = Clock::now().started_rfc3339();
+    let canary = match loader.start_canary(&request.swap, request.share.fraction(), request.lease) {
+        Ok(canary) => canary,
+        Err(error) => {
+            // The recorder makes its file at the end; only then can it be removed.
+            let _ = watch.finish();
+            evidence.discard_recording();
+            return Err(error.into());
+        }
+    };
+
+    let start = Moves::from(canary.outcome());
+    observe(Event::Started { moves: &start, canary: canary.canary_name(), baseline: canary.baseline_name() });
+    let trial = Trial { loader, request, plan: &plan, watch: &watch, canary: &canary, begins: Instant::now() + SETTLE };
+    let (cause, seen) = match trial.follow(interrupted, observe) {
+        Ok(end) => end,
+        Err(error) => {
+            // Which takes it back.
+            drop(canary);
+            let _ = watch.finish();
+            return Err(error);
+        }
+    };
+    let watched = trial.begins.elapsed();
+    observe(Event::Decided { cause: &cause });
+
+    let carried_out = carry_out(canary, cause);
+    let (recording, problem) = watch.finish();
+    let (outcome, cause, end) = carried_out?;
+    let mut decision = Decision {
+        outcome,
+        cause: with_reason(cause, problem.as_deref()),
+        algorithm: plan.choice.algorithm_name(),
+        cgroup: loader.mount().display(&plan.subject.cgroup),
+        cgroup_id: plan.subject.cgroup_id,
+        share: request.share,
+        started,
+        settle_s: SETTLE.as_secs_f64(),
+        watch_s: request.watch.as_secs_f64(),
+        watched_s: watched.as_secs_f64(),
+        min_flows: request.min_flows,
+        guards: seen.verdicts,
+        canary: seen.canary,
+        baseline: seen.baseline,
+        ignored: seen.ignored,
+        start,
+        end: end.as_ref().map(Moves::from),
+        recording,
+        stored: evidence.decision.clone(),
+        problems: problem.into_iter().collect(),
+    };
+    if let Err(error) = evidence.write(&decision) {
+        decision.problems.push(error.to_string());
+    }
+    Ok(decision)
+}
+
+/// A canary that is in force and watched.
+struct Trial<'a> {
+    loader: &'a Loader,
+    request: &'a CanaryRequest,
+    plan: &'a Plan,
+    watch: &'a Watch,
+    canary: &'a Canary<'a>,
+    /// When rows begin to count.
+    begins: Instant,
+}
+
+impl Trial<'_> {
+    /// Evaluates the guards until something ends the watch; says what, and what was seen last.
+    fn follow(&self, interrupted: &AtomicBool, observe: &mut dyn FnMut(Event<'_>)) -> Result<(Cause, Seen)> {
+        self.begin()?;
+        let mut judge = Judge::new(self.request.guards.clone(), self.request.min_flows);
+        let end = self.begins + self.request.watch;
+        let mut next = self.begins + EVALUATION_INTERVAL;
+        let mut seen = self.watch.with_groups(|groups| self.look(&mut judge, groups));
+        loop {
+            while Instant::now() < next.min(end) {
+                if interrupted.load(Ordering::Relaxed) {
+                    return Ok((Cause::Interrupted, seen));
+                }
+                sleep(ATTENTION);
+            }
+            if self.watch.has_ended() {
+                return Ok((Cause::RecorderEnded { error: String::new() }, seen));
+            }
+            if !self.canary.is_current()? {
+                return Ok((Cause::Superseded, seen));
+            }
+            seen = self.evaluate(&mut judge, observe)?;
+            if let Some(held) = early_end(&seen.verdicts) {
+                let guard = held.guard.to_string();
+                return Ok((Cause::GuardHeld { guard, evaluations: held.held, early: true }, seen));
+            }
+            if Instant::now() >= end {
+                return Ok((decision::at_the_end(&seen.verdicts), seen));
+            }
+            next += EVALUATION_INTERVAL;
+        }
+    }
+
+    fn begin(&self) -> Result<()> {
+        let membership = Membership {
+            canary: self.canary.canary_name().to_owned(),
+            baseline: self.canary.baseline_name().to_owned(),
+            share: self.request.share,
+            cgroups: self.plan.subject.cgroups(self.loader)?,
+            fixed: self.canary.outcome().left.iter().map(|socket| socket.flow_id).collect(),
+        };
+        self.watch.begin(membership, self.begins.saturating_duration_since(Instant::now()));
+        Ok(())
+    }
+
+    fn evaluate(&self, judge: &mut Judge, observe: &mut dyn FnMut(Event<'_>)) -> Result<Seen> {
+        let cgroups = self.plan.subject.cgroups(self.loader)?;
+        let seen = self.watch.with_groups(|groups| {
+            groups.set_cgroups(cgroups);
+            self.look(judge, groups)
+        });
+        observe(Event::Evaluated {
+            elapsed: self.begins.elapsed(),
+            verdicts: &seen.verdicts,
+            canary_flows: seen.canary.flows,
+            baseline_flows: seen.baseline.flows,
+            drops: self.watch.drops().total(),
+        });
+        Ok(seen)
+    }
+
+    /// Verdicts and the figures that they are about, of one moment.
+    fn look(&self, judge: &mut Judge, groups: &Groups) -> Seen {
+        Seen {
+            verdicts: judge.evaluate(groups),
+            canary: Figures::of(Group::Canary, self.canary.canary_name(), groups),
+            baseline: Figures::of(Group::Baseline, self.canary.baseline_name(), groups),
+            ignored: groups.ignored(),
+        }
+    }
+}
+
+/// What one evaluation has seen.
+struct Seen {
+    verdicts: Vec<Verdict>,
+    canary: Figures,
+    baseline: Figures,
+    ignored: Ignored,
+}
+
+/// Promotes, reverts, or leaves alone. Somebody else may still come first.
+fn carry_out(canary: Canary<'_>, cause: Cause) -> Result<(Outcome, Cause, Option<SwapOutcome>)> {
+    let (outcome, result) = match cause {
+        Cause::Superseded => return Ok((Outcome::Superseded, cause, None)),
+        Cause::NoGuardHeld => (Outcome::Promoted, canary.promote()),
+        _ => (Outcome::Reverted, canary.revert()),
+    };
+    match result {
+        Ok(swap) => Ok((outcome, cause, Some(swap))),
+        Err(ccactl_loader::Error::CanaryGone { .. }) => Ok((Outcome::Superseded, Cause::Superseded, None)),
+        Err(source) if outcome == Outcome::Reverted => Err(Error::NotReverted { why: cause.to_string(), source }),
+        Err(source) => Err(source.into()),
+    }
+}
+
+/// Why the recorder has ended is known only when it has been waited for.
+fn with_reason(cause: Cause, problem: Option<&str>) -> Cause {
+    match cause {
+        Cause::RecorderEnded { .. } => Cause::RecorderEnded { error: problem.unwrap_or("no reason given").to_owned() },
+        other => other,
+    }
+}
+
+impl From<&SwapOutcome> for Moves {
+    fn from(outcome: &SwapOutcome) -> Moves {
+        Moves { counts: outcome.counts.clone(), complete: outcome.is_complete() }
+    }
+}

@@ -1,0 +1,36 @@
+//! The rate of a link as a token bucket.
+
+use crate::netem::need::Need;
+use crate::netem::unsupported::Lacks;
+use ccactl_scenario::LinkSpec;
+
+/// The kernel counts Ethernet frames without their check sequence.
+const KERNEL_OVERHEAD_BYTES: u32 = 14;
+/// Full packets in the bucket, at least. One alone would lose tokens whenever the timer is late, and with them the rate.
+const LEAST_BURST_PACKETS: u64 = 2;
+/// How late the timer may be without a loss of rate. After an idle time so much leaves at once.
+const BURST_MS: u64 = 1;
+/// `tc_ratespec` has bytes per second in 32 bits.
+const HIGHEST_BPS: u64 = (u32::MAX as u64) * 8;
+
+pub(crate) fn shaper(link: &LinkSpec, lacks: &mut Lacks) -> Need {
+    let bps = link.rate.bps;
+    lacks.ensure(
+        bps.is_multiple_of(8) && bps <= HIGHEST_BPS,
+        "link.rate",
+        "whole bytes per second in 32 bits",
+        format!("{bps} bit/s"),
+    );
+    lacks.ensure(link.rate_steps.is_empty(), "link.rate_steps", "one rate for the whole run", "steps");
+    lacks.ensure(link.rate_trace.is_none(), "link.rate_trace", "a rate", "a trace");
+    lacks.ensure(link.wireless.is_none(), "link.wireless", "none: the kernel repeats no transmission", "one");
+    let expected = format!("{KERNEL_OVERHEAD_BYTES}, what the kernel counts");
+    let found = link.overhead_bytes;
+    lacks.ensure(found == KERNEL_OVERHEAD_BYTES, "link.overhead_bytes", expected, found);
+    let (burst, limit) = (burst_bytes(link), link.buffer_bytes());
+    Need { kind: "tbf", field: "link.rate", words: format!("rate {bps}bit burst {burst} limit {limit}") }
+}
+
+fn burst_bytes(link: &LinkSpec) -> u64 {
+    (link.rate.bps / 8 * BURST_MS / 1000).max(LEAST_BURST_PACKETS * link.frame_bytes())
+}

@@ -1,0 +1,81 @@
+//! Writes a recording of any length in bounded memory, to see what a report on it costs. It has flows of three algorithms
+//! that share a link, one row per ACK, schema version 2, in the layout that the recorder gives its files.
+//!
+//! `cargo xtask bench report` runs it; by hand
+//! `cargo run --release --manifest-path measure/Cargo.toml --bin synthetic_big -- OUT.parquet ROWS [FLOWS]`.
+
+mod columns;
+mod flow;
+
+use std::fs::File;
+
+use ccactl_format::layout::{BUNCHED, GROWING, JITTERING, ROW_GROUP_ROWS};
+use ccactl_format::{CHECKSUM_KEY, SEALED_BY, SealedFile, UNSEALED};
+use columns::Columns;
+use flow::{Flow, Noise};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+
+const FLOWS: usize = 50;
+/// All flows together.
+const ROWS_PER_S: f64 = 400_000.0;
+
+fn main() {
+    let mut args = std::env::args().skip(1);
+    let usage = "usage: synthetic_big OUT.parquet ROWS [FLOWS]";
+    let path = args.next().expect(usage);
+    let rows: usize = args.next().expect(usage).parse().expect("ROWS is a number");
+    let count: usize = args.next().map_or(FLOWS, |text| text.parse().expect("FLOWS is a number"));
+    let mut flows: Vec<Flow> = (0..count).map(|id| Flow::new(id as u64)).collect();
+    // For reading too: the checksum is put into the footer at the end.
+    let file = File::options().read(true).write(true).create(true).truncate(true).open(&path).expect("a file");
+    let mut writer =
+        ArrowWriter::try_new(SealedFile::new(file), columns::schema(), Some(properties(rows))).expect("a writer");
+    let mut noise = Noise::new();
+    let mut written = 0;
+    while written < rows {
+        let here = ROW_GROUP_ROWS.min(rows - written);
+        let mut columns = Columns::default();
+        for row in written..written + here {
+            let t_us = (row as f64 * 1e6 / ROWS_PER_S) as u64;
+            // Flows have their opening one after the other, and then ACKs in no order.
+            let index = if row < count { row } else { noise.below(count as u64) as usize };
+            columns.push(flows[index].ack(t_us, &mut noise));
+        }
+        writer.write(&columns.batch()).expect("rows are written");
+        written += here;
+    }
+    writer.into_inner().expect("a footer").seal().expect("a checksum");
+    let bytes = std::fs::metadata(&path).expect("the file").len();
+    println!("{path}: {rows} rows of {count} flows, {bytes} bytes, {:.1} per row", bytes as f64 / rows as f64);
+}
+
+fn properties(rows: usize) -> WriterProperties {
+    let pairs = [
+        ("schema_version", "2".to_owned()),
+        ("version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("kernel", "a model, no kernel".to_owned()),
+        ("started", "2026-11-20T18:00:00Z".to_owned()),
+        ("every", "ack".to_owned()),
+        ("rows", rows.to_string()),
+        ("drops", "0".to_owned()),
+        ("order", "netns,flow_id,time".to_owned()),
+    ];
+    let pairs = pairs.into_iter().map(|(key, value)| KeyValue::new(format!("ccactl.{key}"), value));
+    let checksum = KeyValue::new(CHECKSUM_KEY.to_owned(), UNSEALED.to_owned());
+    let mut properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+        .set_created_by(format!("ccactl {} {SEALED_BY}", env!("CARGO_PKG_VERSION")))
+        .set_key_value_metadata(Some(pairs.chain([checksum]).collect()));
+    let growing = GROWING.map(|column| (column, Encoding::DELTA_BINARY_PACKED));
+    let jittering = JITTERING.map(|column| (column, Encoding::BYTE_STREAM_SPLIT));
+    let bunched = BUNCHED.map(|column| (column, Encoding::PLAIN));
+    for (column, encoding) in growing.into_iter().chain(jittering).chain(bunched) {
+        properties =
+            properties.set_column_dictionary_enabled(column.into(), false).set_column_encoding(column.into(), encoding);
+    }
+    properties.build()
+}
