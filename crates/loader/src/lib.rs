@@ -38,6 +38,7 @@ mod object;
 mod outcome;
 mod paths;
 mod policy;
+mod policy_state;
 mod preflight;
 mod probe;
 mod recover;

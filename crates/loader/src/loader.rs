@@ -10,7 +10,6 @@ use crate::preflight::{self, Kernel};
 use crate::recover::Except;
 use crate::request::{Choice, LoadRequest};
 use crate::struct_ops::{self, Registered, Wanted};
-use ccactl_abi::layout::name_str;
 use ccactl_host::state::Change as ChangeLock;
 use std::path::{Path, PathBuf};
 
@@ -153,9 +152,8 @@ impl Loader {
     fn set_for_new_sockets(&self, choice: &Choice, enforce: bool, (id, cgroup): (u64, &Path)) -> Result<Change> {
         let policies = Policies::open(&self.paths)?.expect("attaching the program pins the map");
         let before = policies.get(id)?;
-        let policy = self.policy_for(choice, enforce, cgroup)?;
-        let is_same_name = before.is_some_and(|before| before.kernel_name == policy.kernel_name);
-        if is_same_name && before.is_some_and(|before| before.flags == policy.flags) {
+        let policy = self.policy_for(choice, enforce, cgroup);
+        if before.as_ref().is_some_and(|before| before.is_like(&policy)) {
             return Ok(Change::Unchanged);
         }
         self.remember(id, before.as_ref())?;
@@ -163,8 +161,8 @@ impl Loader {
         policies.set(id, &policy)?;
         fault::point("policy");
         Ok(match before {
-            Some(_) if is_same_name => Change::Enforcement,
-            Some(before) => Change::Switched { from: name_str(&before.kernel_name).to_owned() },
+            Some(before) if before.given.kernel_name == policy.given.kernel_name => Change::Enforcement,
+            Some(before) => Change::Switched { from: before.given.kernel_name },
             None => Change::Attached,
         })
     }
