@@ -44,7 +44,7 @@ impl Loader {
     /// # Errors
     /// [`Error::CanaryShare`], [`Error::CanaryIsBaseline`], [`Error::CanaryRunning`], and those of [`Loader::swap`].
     pub fn start_canary(&self, request: &SwapRequest, share: f64, lease: Duration) -> Result<Canary<'_>> {
-        let choice = request.load.parse()?;
+        let choice = &request.load.choice;
         choice.check_native()?;
         let share = parts(share)?;
         self.mount.resolve(&request.load.cgroup)?;
@@ -54,24 +54,33 @@ impl Loader {
         if choice.kernel_name() == target.before.given.kernel_name {
             return Err(Error::CanaryIsBaseline { kernel_name: choice.kernel_name().to_owned() });
         }
-        self.ensure_registered(&choice, request.load.replace)?;
+        self.ensure_registered(choice, request.load.replace)?;
         fault::point("registered");
         policy::ensure_leased(&self.paths, target.id, &target.path)?;
-        let watch = self.watch(&target, &choice)?;
-        let trial = Trial { given: Given::new(&choice), share, since_unix_ns: unix_ns() };
+        let watch = self.watch(&target, choice)?;
+        let trial = Trial { given: Given::new(choice), share, since_unix_ns: unix_ns() };
         let lease = Lease::begin(&self.paths, target.id, trial.since_unix_ns, lease)?;
         let enforce = target.before.enforce || request.load.enforce;
         let baseline = Policy { enforce, ..target.before.without_canary() };
         let policy = Policy { canary: Some(trial.clone()), ..baseline.clone() };
 
-        let outcome = self.outcome(&choice, &target, &policy);
+        let outcome = self.outcome(choice, &target, &policy);
         let started = self.transition(target.id, Some(&target.path), &policy);
         fault::point("canary-moved");
         match started {
             Ok(reconciled) => {
                 let outcome = outcome.with(&reconciled);
                 let (is_decided, _lease, _watch) = (false, lease, watch);
-                Ok(Canary { loader: self, choice, baseline, trial, outcome, is_decided, _lease, _watch })
+                Ok(Canary {
+                    loader: self,
+                    choice: choice.clone(),
+                    baseline,
+                    trial,
+                    outcome,
+                    is_decided,
+                    _lease,
+                    _watch,
+                })
             }
             Err(error) => {
                 if let Err(error) = self.end_canary(&target) {

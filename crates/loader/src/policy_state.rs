@@ -36,7 +36,7 @@ impl Given {
     pub(crate) fn new(choice: &Choice) -> Self {
         let ecn = match choice {
             Choice::Native { kernel_name } => native::NEGOTIATE_ECN.contains(&kernel_name.as_str()),
-            Choice::Registry { algorithm, .. } => algorithm.negotiates_ecn,
+            Choice::Registry(loadable) => loadable.algorithm.negotiates_ecn,
         };
         Self { kernel_name: choice.kernel_name().to_owned(), ecn }
     }

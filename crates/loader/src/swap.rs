@@ -7,13 +7,12 @@ use crate::fault;
 use crate::history::{self, History};
 use crate::loader::Loader;
 use crate::migrate::{Migrator, Scope};
-use crate::names;
 use crate::outcome::SwapOutcome;
 use crate::paths::Paths;
 use crate::policy::{self, Policies};
 use crate::policy_state::{Given, Policy, Stage};
 use crate::recover::Except;
-use crate::request::{Choice, LoadRequest};
+use crate::request::{Choice, LoadRequest, Loadable};
 use crate::stored;
 use crate::struct_ops;
 use crate::unload::UnloadOutcome;
@@ -46,11 +45,6 @@ pub struct SwapRequest {
 }
 
 impl SwapRequest {
-    /// New and live sockets of a cgroup to an algorithm with its defaults.
-    pub fn new(algorithm: impl Into<String>, cgroup: impl Into<PathBuf>) -> Self {
-        Self::of(LoadRequest::new(algorithm, cgroup))
-    }
-
     /// New and live sockets to what a load would give new ones.
     #[must_use]
     pub fn of(load: LoadRequest) -> Self {
@@ -98,26 +92,26 @@ impl Loader {
     /// [`Error::NoPolicy`], and those of [`Loader::load`]. Sockets that could not be moved are no error but part of the
     /// outcome.
     pub fn swap(&self, request: &SwapRequest) -> Result<SwapOutcome> {
-        let choice = request.load.parse()?;
+        let choice = &request.load.choice;
         choice.check_native()?;
         self.mount.resolve(&request.load.cgroup)?;
         if request.dry_run {
-            return self.rehearse(&choice, request);
+            return self.rehearse(request);
         }
         let lock = self.lock()?;
         self.prepare(&lock, Except::Nothing)?;
         let target = self.target(&request.load.cgroup)?;
         self.refuse_during_canary(target.id, &target.path)?;
-        let policy = self.swapped(&choice, request, &target);
+        let policy = self.swapped(request, &target);
 
         if request.load.replace {
             self.remember(target.id, Some(&target.before))?;
         }
-        self.ensure_registered(&choice, request.load.replace)?;
+        self.ensure_registered(choice, request.load.replace)?;
         fault::point("registered");
         policy::ensure_attached(&self.paths, target.id, &target.path)?;
         fault::point("attached");
-        let outcome = self.outcome(&choice, &target, &policy);
+        let outcome = self.outcome(choice, &target, &policy);
         if outcome.policy_changed {
             self.remember(target.id, Some(&target.before))?;
             fault::point("history");
@@ -216,18 +210,13 @@ impl Loader {
     /// [`Error::NoPolicy`], or a pin that cannot be read.
     pub fn present_request(&self, cgroup: &Path) -> Result<LoadRequest> {
         let target = self.target(cgroup)?;
-        let request = match choice_of(&self.paths, &history::present(&self.paths, Some(&target.before))?) {
-            native @ Choice::Native { .. } => LoadRequest::new(native.algorithm_name(), cgroup),
-            Choice::Registry { algorithm, kernel_name, tunables } => {
-                let request = LoadRequest::new(names::exact_name(algorithm), cgroup).as_name(kernel_name);
-                tunables.iter().fold(request, |request, (row, raw)| request.set(row.name, row.display(*raw)))
-            }
-        };
-        Ok(request.enforce(target.before.enforce))
+        let choice = choice_of(&self.paths, &history::present(&self.paths, Some(&target.before))?);
+        Ok(LoadRequest::new(choice, cgroup).enforce(target.before.enforce))
     }
 
     /// The policy after the swap.
-    fn swapped(&self, choice: &Choice, request: &SwapRequest, target: &Target) -> Policy {
+    fn swapped(&self, request: &SwapRequest, target: &Target) -> Policy {
+        let choice = &request.load.choice;
         let before = target.before.without_canary();
         if request.scope == SwapScope::ExistingOnly {
             let is_same = choice.kernel_name() == before.given.kernel_name;
@@ -240,11 +229,11 @@ impl Loader {
 
     /// What the swap would do: the iterator only looks, with the new policy in place of the present one, and so
     /// waits for nobody who changes something.
-    fn rehearse(&self, choice: &Choice, request: &SwapRequest) -> Result<SwapOutcome> {
+    fn rehearse(&self, request: &SwapRequest) -> Result<SwapOutcome> {
         let target = self.target(&request.load.cgroup)?;
         self.refuse_during_canary(target.id, &target.path)?;
-        let policy = self.swapped(choice, request, &target);
-        let outcome = SwapOutcome { dry_run: true, ..self.outcome(choice, &target, &policy) };
+        let policy = self.swapped(request, &target);
+        let outcome = SwapOutcome { dry_run: true, ..self.outcome(&request.load.choice, &target, &policy) };
         if request.scope == SwapScope::NewOnly {
             return Ok(outcome);
         }
@@ -302,7 +291,7 @@ pub(crate) fn choice_of(paths: &Paths, past: &Past) -> Choice {
     let kernel_name = name_str(&past.loaded.kernel_name).to_owned();
     match stored::algorithm_of(paths, &past.loaded) {
         Some(algorithm) => {
-            Choice::Registry { algorithm, kernel_name, tunables: struct_ops::tunables(algorithm, &past.loaded) }
+            Loadable { algorithm, kernel_name, tunables: struct_ops::tunables(algorithm, &past.loaded) }.into()
         }
         None => Choice::Native { kernel_name },
     }
