@@ -1,6 +1,6 @@
 //! Live connections are swapped while every byte on them is checked. The long version is `cargo xtask soak`.
 
-use ccactl_loader::{LoadRequest, Loader, Paths, SwapRequest};
+use ccactl_loader::{Choice, LoadRequest, Loader, Paths, SwapRequest};
 use ccactl_testbed::host::cgroup::Cgroup;
 use ccactl_testbed::host::run_id::{PREFIX, RunId};
 use ccactl_testbed::traffic::checked::{CheckedLoad, LoadOptions};
@@ -41,7 +41,8 @@ fn every_swap_under_load_moves_all_sockets_and_loses_no_byte_and_no_connection()
     let mut load = CheckedLoad::start(Path::new(env!("CARGO_BIN_EXE_ccactl")), id, &options, &cgroup).unwrap();
     let request = |turn: usize| {
         let place = turn % ALGORITHMS.len();
-        LoadRequest::new(ALGORITHMS[place], cgroup.path()).as_name(format!("{tag}_{place}"))
+        let choice = Choice::parse(ALGORITHMS[place], &[], Some(&format!("{tag}_{place}"))).unwrap();
+        LoadRequest::new(choice, cgroup.path())
     };
 
     loader.load(&request(0)).unwrap();

@@ -239,7 +239,7 @@ pub fn apply(loader: &Loader, plan: &Plan) -> Report {
 /// The row of a step before anything was done about it.
 fn untouched(step: &Step) -> Row {
     let (algorithm, kernel_name) = match (&step.entry, &step.now) {
-        (Some(entry), _) => (entry.choice.algorithm_name(), entry.choice.kernel_name().to_owned()),
+        (Some(entry), _) => (entry.request.choice.algorithm_name(), entry.request.choice.kernel_name().to_owned()),
         (None, Some(now)) => (now.algorithm.clone(), now.kernel_name.clone()),
         (None, None) => unreachable!("a step has an entry or a policy"),
     };

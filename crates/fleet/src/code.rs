@@ -15,11 +15,7 @@ pub(crate) struct Code {
 impl Code {
     /// What a file asks for.
     pub(crate) fn wanted(choice: &Choice) -> Self {
-        let tunables = match choice {
-            Choice::Registry { tunables, .. } => tunables.clone(),
-            Choice::Native { .. } => Vec::new(),
-        };
-        Self::new(choice.exact_name(), tunables)
+        Self::new(choice.exact_name(), choice.tunables().to_vec())
     }
 
     /// What a policy has now; `None` when nothing is registered under its name.

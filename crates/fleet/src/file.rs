@@ -42,8 +42,6 @@ pub struct Entry {
     pub line: usize,
     /// Algorithm, tunables, kernel name, whether to make the cgroup and whether to overrule what applications choose.
     pub request: LoadRequest,
-    /// The same, checked.
-    pub choice: Choice,
     /// Whether sockets that are open already get it too.
     pub live: bool,
 }
@@ -86,7 +84,7 @@ impl PolicyFile {
     /// [`FileError::Field`] with the first that the kernel does not have.
     pub fn check_natives(&self) -> Result<(), FileError> {
         let mut checked = HashSet::new();
-        for Entry { choice, name, line, .. } in &self.entries {
+        for Entry { request: LoadRequest { choice, .. }, name, line, .. } in &self.entries {
             // One look at the kernel for each algorithm, however many cgroups are to have it.
             if !checked.insert(choice.kernel_name()) {
                 continue;
@@ -113,25 +111,16 @@ fn entry(name: &str, table: &Table<'_, '_>, mount: &Mount, folder: &Path) -> Res
     let set = set_table.as_ref().map(Table::numbers).transpose()?.unwrap_or_default();
 
     // One after the other, so that a complaint stands at the field that it is about.
-    Choice::parse(&algorithm, &[], None).map_err(|error| table.error("algorithm", error.to_string()))?;
-    Choice::parse(&algorithm, &[], as_name.as_deref()).map_err(|error| table.error("as", error.to_string()))?;
+    let choice = Choice::parse(&algorithm, &[], None).map_err(|error| table.error("algorithm", error.to_string()))?;
+    let mut choice = choice.named(as_name.as_deref()).map_err(|error| table.error("as", error.to_string()))?;
     for (name, value) in &set {
-        let one = [(name.clone(), value.clone())];
         let at = |error: ccactl_loader::Error| set_table.as_ref().unwrap_or(table).error(name, error.to_string());
-        Choice::parse(&algorithm, &one, None).map_err(at)?;
+        choice = choice.with(name, value).map_err(at)?;
     }
     let create = table.flag("create", false)?;
     let enforce = table.flag("enforce", false)?;
-    let request = LoadRequest { algorithm, cgroup: cgroup.clone(), create, set, as_name, enforce, replace: false };
-    let choice = request.parse().map_err(|error| table.error_here(error.to_string()))?;
-    Ok(Entry {
-        name: mount.display(&cgroup),
-        cgroup,
-        line: table.line(),
-        request,
-        choice,
-        live: table.flag("live", true)?,
-    })
+    let request = LoadRequest::new(choice, &cgroup).create(create).enforce(enforce);
+    Ok(Entry { name: mount.display(&cgroup), cgroup, line: table.line(), request, live: table.flag("live", true)? })
 }
 
 /// Refuses a path that no cgroup can have.
@@ -162,7 +151,7 @@ impl Taken {
             let message = format!("the cgroup {} has a table already, on line {line}", entry.name);
             return Err(table.error_here(message));
         }
-        let (name, code) = (entry.choice.kernel_name(), Code::wanted(&entry.choice));
+        let (name, code) = (entry.request.choice.kernel_name(), Code::wanted(&entry.request.choice));
         match self.names.get(name) {
             None => {
                 self.names.insert(name.to_owned(), (code, entry.line));
@@ -203,13 +192,12 @@ mod tests {
         )
         .unwrap();
         let [web, edge] = &file.entries[..] else { panic!("{file:?}") };
-        assert_eq!((web.name.as_str(), web.line, web.choice.kernel_name()), ("/web", 1, "cubic"));
+        assert_eq!((web.name.as_str(), web.line, web.request.choice.kernel_name()), ("/web", 1, "cubic"));
         assert!(web.live && !web.request.enforce && !web.request.create);
         assert_eq!(edge.cgroup, Path::new("/sys/fs/cgroup/unified/edge/a"));
-        assert_eq!((edge.line, edge.choice.kernel_name()), (4, "fbbr_a13"));
-        assert_eq!(edge.request.set, [("alpha".to_owned(), "1.300".to_owned())]);
+        assert_eq!((edge.line, edge.request.choice.kernel_name()), (4, "fbbr_a13"));
         assert!(!edge.live && edge.request.enforce && edge.request.create);
-        assert_eq!(Code::wanted(&edge.choice).to_string(), "f-bbrv2 alpha=1.3");
+        assert_eq!(Code::wanted(&edge.request.choice).to_string(), "f-bbrv2 alpha=1.3");
     }
 
     #[test]

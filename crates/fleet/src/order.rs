@@ -69,8 +69,8 @@ impl<'a> Queue<'a> {
         let mut names: HashMap<&str, Name> = HashMap::new();
         for (position, &index) in loads.iter().enumerate() {
             let Some(entry) = &steps[index].entry else { continue };
-            let new = || Name { code: Code::wanted(&entry.choice), obstacles: 0, waiting: Vec::new() };
-            names.entry(entry.choice.kernel_name()).or_insert_with(new).waiting.push(position);
+            let new = || Name { code: Code::wanted(&entry.request.choice), obstacles: 0, waiting: Vec::new() };
+            names.entry(entry.request.choice.kernel_name()).or_insert_with(new).waiting.push(position);
         }
         let mut in_the_way = HashMap::new();
         for policy in &observed.policies {
@@ -113,7 +113,7 @@ impl<'a> Queue<'a> {
             .collect();
         let reason = |&index: &usize| {
             let entry = steps[index].entry.as_ref()?;
-            Some((index, reasons.get(entry.choice.kernel_name())?.clone()))
+            Some((index, reasons.get(entry.request.choice.kernel_name())?.clone()))
         };
         self.loads.iter().filter_map(reason).collect()
     }

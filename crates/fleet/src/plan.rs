@@ -5,7 +5,7 @@ use crate::file::{Entry, PolicyFile};
 use crate::observed::Observed;
 use crate::order;
 use ccactl_abi::layout;
-use ccactl_loader::{PolicyStatus, State};
+use ccactl_loader::{LoadRequest, PolicyStatus, State};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
@@ -106,8 +106,8 @@ impl Step {
     /// What the file says, for people: `f_bbrv2 (f-bbrv2 alpha=1.3)`.
     #[must_use]
     pub fn wanted_text(&self) -> Option<String> {
-        self.entry.as_ref().map(|Entry { choice, request, .. }| {
-            let enforced = if request.enforce { ", enforced" } else { "" };
+        self.entry.as_ref().map(|Entry { request: LoadRequest { choice, enforce, .. }, .. }| {
+            let enforced = if *enforce { ", enforced" } else { "" };
             format!("{} ({}){enforced}", choice.kernel_name(), Code::wanted(choice))
         })
     }
@@ -175,10 +175,10 @@ fn listed(entry: &Entry, now: Option<&PolicyStatus>, observed: &Observed) -> Ste
         None if missing && entry.request.create => Action::Create,
         None if missing => Action::Wait,
         None => Action::Load,
-        Some(now) if now.kernel_name != entry.choice.kernel_name() => Action::Switch,
+        Some(now) if now.kernel_name != entry.request.choice.kernel_name() => Action::Switch,
         Some(now) => match Code::loaded(now) {
             // The order of the steps finds that the name is taken.
-            Some(code) if code != Code::wanted(&entry.choice) => Action::Switch,
+            Some(code) if code != Code::wanted(&entry.request.choice) => Action::Switch,
             _ if now.state != State::Active => Action::Repair,
             _ if now.enforce != entry.request.enforce => Action::Enforcement,
             _ => match observed.to_move.get(&now.cgroup_id) {

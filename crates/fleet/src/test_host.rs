@@ -80,17 +80,13 @@ impl Host {
     ) -> Self {
         let set: Vec<_> = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let choice = Choice::parse(algorithm, &set, Some(name).filter(|name| !name.is_empty())).unwrap();
-        let tunables = match &choice {
-            Choice::Registry { tunables, .. } => tunables.clone(),
-            Choice::Native { .. } => Vec::new(),
-        };
         self.observed.policies.push(PolicyStatus {
             cgroup,
             cgroup_id: self.observed.policies.len() as u64 + 100,
             algorithm: choice.algorithm_name(),
             known: None,
             kernel_name: choice.kernel_name().to_owned(),
-            tunables: tunables.into_iter().map(|(tunable, raw)| TunableSetting { tunable, raw }).collect(),
+            tunables: choice.tunables().iter().map(|&(tunable, raw)| TunableSetting { tunable, raw }).collect(),
             attached_since: "2026-11-21T15:00:00Z".to_owned(),
             state,
             enforce: false,

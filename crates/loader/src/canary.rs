@@ -1,17 +1,17 @@
 //! A canary: a stable share of a cgroup's sockets, live and new, gets another algorithm, until it is promoted or reverted.
 
-use crate::change::kernel_name;
 use crate::error::{Error, Result};
 use crate::fault;
 use crate::lease::Lease;
 use crate::loader::Loader;
 use crate::outcome::SwapOutcome;
-use crate::policy::{self, Policies};
-use crate::recover::{Except, without_canary};
+use crate::policy;
+use crate::policy_state::{Given, Policy, Trial};
+use crate::recover::Except;
 use crate::request::Choice;
 use crate::swap::{SwapRequest, Target};
 use crate::time::unix_ns;
-use ccactl_abi::layout::{CANARY_ALL, POLICY_CANARY_ECN, POLICY_ECN, POLICY_ENFORCE, Policy, name_str};
+use ccactl_abi::layout::CANARY_ALL;
 use ccactl_host::lock::{FolderLock, Share};
 use std::thread;
 use std::time::Duration;
@@ -25,7 +25,9 @@ const WATCH_RETRY: Duration = Duration::from_millis(5);
 pub struct Canary<'a> {
     loader: &'a Loader,
     choice: Choice,
-    policy: Policy,
+    /// What the other sockets have.
+    baseline: Policy,
+    trial: Trial,
     outcome: SwapOutcome,
     is_decided: bool,
     /// New sockets get the canary as long as this is renewed.
@@ -42,37 +44,43 @@ impl Loader {
     /// # Errors
     /// [`Error::CanaryShare`], [`Error::CanaryIsBaseline`], [`Error::CanaryRunning`], and those of [`Loader::swap`].
     pub fn start_canary(&self, request: &SwapRequest, share: f64, lease: Duration) -> Result<Canary<'_>> {
-        let choice = request.load.parse()?;
+        let choice = &request.load.choice;
         choice.check_native()?;
-        let canary_share = parts(share)?;
+        let share = parts(share)?;
         self.mount.resolve(&request.load.cgroup)?;
         let lock = self.lock()?;
         self.prepare(&lock, Except::Nothing)?;
         let target = self.target(&request.load.cgroup)?;
-        let name = kernel_name(&choice);
-        if name == target.before.kernel_name {
+        if choice.kernel_name() == target.before.given.kernel_name {
             return Err(Error::CanaryIsBaseline { kernel_name: choice.kernel_name().to_owned() });
         }
-        self.ensure_registered(&choice, request.load.replace)?;
+        self.ensure_registered(choice, request.load.replace)?;
         fault::point("registered");
         policy::ensure_leased(&self.paths, target.id, &target.path)?;
-        let watch = self.watch(&target, &choice)?;
-        let since = unix_ns();
-        let lease = Lease::begin(&self.paths, target.id, since, lease)?;
-        let mut policy = without_canary(&target.before);
-        policy.canary_name = name;
-        policy.canary_share = canary_share;
-        policy.canary_unix_ns = since;
-        policy.flags |= if self.wants_ecn(&choice) { POLICY_CANARY_ECN } else { 0 };
-        policy.flags |= if request.load.enforce { POLICY_ENFORCE } else { 0 };
+        let watch = self.watch(&target, choice)?;
+        let trial = Trial { given: Given::new(choice), share, since_unix_ns: unix_ns() };
+        let lease = Lease::begin(&self.paths, target.id, trial.since_unix_ns, lease)?;
+        let enforce = target.before.enforce || request.load.enforce;
+        let baseline = Policy { enforce, ..target.before.without_canary() };
+        let policy = Policy { canary: Some(trial.clone()), ..baseline.clone() };
 
-        let outcome = self.outcome(&choice, &target, &policy);
+        let outcome = self.outcome(choice, &target, &policy);
         let started = self.transition(target.id, Some(&target.path), &policy);
         fault::point("canary-moved");
         match started {
             Ok(reconciled) => {
                 let outcome = outcome.with(&reconciled);
-                Ok(Canary { loader: self, choice, policy, outcome, is_decided: false, _lease: lease, _watch: watch })
+                let (is_decided, _lease, _watch) = (false, lease, watch);
+                Ok(Canary {
+                    loader: self,
+                    choice: choice.clone(),
+                    baseline,
+                    trial,
+                    outcome,
+                    is_decided,
+                    _lease,
+                    _watch,
+                })
             }
             Err(error) => {
                 if let Err(error) = self.end_canary(&target) {
@@ -93,8 +101,8 @@ impl Loader {
             // Somebody may only be looking whether it is held.
             thread::sleep(WATCH_RETRY);
         }
-        let running = name_str(&target.before.canary_name);
-        let canary = if running.is_empty() { choice.kernel_name() } else { running }.to_owned();
+        let running = target.before.canary.as_ref().map(|trial| trial.given.kernel_name.as_str());
+        let canary = running.unwrap_or(choice.kernel_name()).to_owned();
         Err(Error::CanaryRunning { path: target.path.clone(), canary })
     }
 }
@@ -109,13 +117,13 @@ impl Canary<'_> {
     /// Kernel name of what the other sockets have.
     #[must_use]
     pub fn baseline_name(&self) -> &str {
-        name_str(&self.policy.kernel_name)
+        &self.baseline.given.kernel_name
     }
 
     /// Kernel name of what the share has.
     #[must_use]
     pub fn canary_name(&self) -> &str {
-        name_str(&self.policy.canary_name)
+        &self.trial.given.kernel_name
     }
 
     /// Whether it is still running; somebody else may have rolled it back.
@@ -123,10 +131,8 @@ impl Canary<'_> {
     /// # Errors
     /// A pin that cannot be read.
     pub fn is_current(&self) -> Result<bool> {
-        let policy = Policies::open(&self.loader.paths)?.map(|policies| policies.get(self.outcome.cgroup_id));
-        Ok(policy.transpose()?.flatten().is_some_and(|policy| {
-            policy.canary_name == self.policy.canary_name && policy.canary_unix_ns == self.policy.canary_unix_ns
-        }))
+        let policy = self.loader.policy_of(self.outcome.cgroup_id)?;
+        Ok(policy.and_then(|policy| policy.canary).is_some_and(|trial| trial == self.trial))
     }
 
     /// Gives all sockets the canary's algorithm and makes it the policy.
@@ -138,14 +144,9 @@ impl Canary<'_> {
         let loader = self.loader;
         let lock = loader.lock()?;
         let target = self.running()?;
-        let mut policy = Policy {
-            kernel_name: self.policy.canary_name,
-            attached_unix_ns: unix_ns(),
-            ..without_canary(&self.policy)
-        };
-        policy.flags &= !POLICY_ECN;
-        policy.flags |= if loader.wants_ecn(&self.choice) { POLICY_ECN } else { 0 };
-        loader.remember(target.id, Some(&without_canary(&target.before)))?;
+        let given = self.trial.given.clone();
+        let policy = Policy { given, attached_unix_ns: unix_ns(), ..self.baseline.clone() };
+        loader.remember(target.id, Some(&target.before))?;
         fault::point("history");
         let outcome = loader.outcome(&self.choice, &target, &policy);
         let result = loader.transition(target.id, Some(&target.path), &policy).map(|done| outcome.with(&done));

@@ -6,16 +6,12 @@ use crate::fault;
 use crate::history::{self, History};
 use crate::loader::Loader;
 use crate::migrate::{Migrator, Pass, Scope};
-use crate::names;
 use crate::netns::Namespaces;
 use crate::policy::Policies;
+use crate::policy_state::{Given, Policy, Stage};
 use crate::request::Choice;
 use crate::time::unix_ns;
-use bytemuck::Zeroable;
-use ccactl_abi::layout::{
-    MOVE_DUE, MOVE_FAILED, MOVE_LOCKED, MOVE_MOVED, MOVE_REFUSED, MOVE_THERE, NAME_LEN, POLICY_ECN, POLICY_ENFORCE,
-    POLICY_LIVE_ECN, POLICY_MOVING, Policy, Socket, name_bytes,
-};
+use ccactl_abi::layout::{MOVE_DUE, MOVE_FAILED, MOVE_LOCKED, MOVE_MOVED, MOVE_REFUSED, MOVE_THERE, Socket};
 use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
@@ -41,25 +37,15 @@ pub(crate) struct Reconciled {
 
 impl Loader {
     /// A policy for new sockets, made now.
-    pub(crate) fn policy_for(&self, choice: &Choice, enforce: bool, cgroup: &Path) -> Result<Policy> {
-        let mut flags = if self.wants_ecn(choice) { POLICY_ECN } else { 0 };
-        if enforce {
-            flags |= POLICY_ENFORCE;
-        }
-        Ok(Policy {
-            kernel_name: kernel_name(choice),
+    pub(crate) fn policy_for(&self, choice: &Choice, enforce: bool, cgroup: &Path) -> Policy {
+        Policy {
+            given: Given::new(choice),
+            canary: None,
+            stage: Stage::Settled,
+            enforce,
             attached_unix_ns: unix_ns(),
             level: self.mount.level(cgroup),
-            flags,
-            ..Policy::zeroed()
-        })
-    }
-
-    /// Whether an algorithm negotiates ECN.
-    pub(crate) fn wants_ecn(&self, choice: &Choice) -> bool {
-        match choice {
-            Choice::Native { kernel_name } => names::native_negotiates_ecn(kernel_name),
-            Choice::Registry { algorithm, .. } => algorithm.negotiates_ecn,
+            mended: 0,
         }
     }
 
@@ -72,11 +58,11 @@ impl Loader {
     /// Writes a policy and brings the live sockets of the cgroup to it.
     pub(crate) fn transition(&self, id: u64, cgroup: Option<&Path>, policy: &Policy) -> Result<Reconciled> {
         let policies = Policies::required(&self.paths)?;
-        policies.set(id, &Policy { flags: policy.flags | POLICY_MOVING, ..*policy })?;
+        policies.set(id, &policy.moving())?;
         fault::point("policy");
         let reconciled = self.reconcile(id, policy.level, cgroup)?;
         fault::point("moved");
-        policies.set(id, &settled(policy))?;
+        policies.set(id, &policy.settled())?;
         fault::point("settled");
         Ok(reconciled)
     }
@@ -113,16 +99,6 @@ impl Loader {
     }
 }
 
-/// The policy once its live sockets are moved.
-pub(crate) fn settled(policy: &Policy) -> Policy {
-    Policy { flags: policy.flags & !(POLICY_MOVING | POLICY_LIVE_ECN), live_name: [0; NAME_LEN], ..*policy }
-}
-
-/// The name of a choice, as the policy has it.
-pub(crate) fn kernel_name(choice: &Choice) -> [u8; NAME_LEN] {
-    name_bytes(choice.kernel_name()).expect("kernel names are checked when parsed")
-}
-
 fn count(pass: &Pass, wanted: impl Fn(&Socket) -> bool) -> u64 {
     pass.sockets.iter().filter(|socket| wanted(socket)).count() as u64
 }
@@ -146,6 +122,8 @@ fn merge(sockets: &mut HashMap<u64, Socket>, pass: &Pass) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bytemuck::Zeroable;
+    use ccactl_abi::layout::name_bytes;
 
     #[test]
     fn a_later_pass_does_not_hide_that_a_socket_was_moved() {

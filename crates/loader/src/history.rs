@@ -2,11 +2,12 @@
 
 use crate::error::{Error, Result};
 use crate::paths::Paths;
+use crate::policy_state::Policy;
 use crate::struct_ops;
 use crate::time::unix_ns;
 use bytemuck::Zeroable;
 use ccactl_abi::Algorithm;
-use ccactl_abi::layout::{HISTORY_SLOTS, Loaded, POLICY_ENFORCE, Past, Policy, name_bytes, name_str};
+use ccactl_abi::layout::{HISTORY_SLOTS, Loaded, POLICY_ENFORCE, Past, name_bytes};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
 use std::fs;
 use std::path::PathBuf;
@@ -90,7 +91,7 @@ fn slot(seq: u64) -> u32 {
 /// What is in force now, as an entry; `None` is "no policy".
 pub(crate) fn present(paths: &Paths, policy: Option<&Policy>) -> Result<Past> {
     let Some(policy) = policy else { return Ok(Past::zeroed()) };
-    let kernel_name = name_str(&policy.kernel_name);
+    let kernel_name = policy.given.kernel_name.as_str();
     let loaded = match struct_ops::read(paths, kernel_name)? {
         Some(loaded) => loaded,
         // A native one, or one of ours that somebody has unregistered.
@@ -98,11 +99,11 @@ pub(crate) fn present(paths: &Paths, policy: Option<&Policy>) -> Result<Past> {
             algorithm: Algorithm::by_kernel_name(kernel_name)
                 .and_then(|row| name_bytes(row.name))
                 .unwrap_or([0; ccactl_abi::layout::TUNABLE_NAME_LEN]),
-            kernel_name: policy.kernel_name,
+            kernel_name: policy.raw().kernel_name,
             ..Loaded::zeroed()
         },
     };
-    Ok(Past { flags: policy.flags & POLICY_ENFORCE, loaded, ..Past::zeroed() })
+    Ok(Past { flags: if policy.enforce { POLICY_ENFORCE } else { 0 }, loaded, ..Past::zeroed() })
 }
 
 /// Whether two entries lead to the same policy.
@@ -112,6 +113,11 @@ pub(crate) fn is_same(a: &Past, b: &Past) -> bool {
         && a.loaded.algorithm == b.loaded.algorithm
         && a.loaded.kernel_name == b.loaded.kernel_name
         && tunables(a) == tunables(b)
+}
+
+/// Whether what applications chose was overruled.
+pub(crate) fn is_enforced(past: &Past) -> bool {
+    past.flags & POLICY_ENFORCE != 0
 }
 
 /// Whether an entry says that there was no policy.

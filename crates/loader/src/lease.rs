@@ -4,6 +4,7 @@
 use crate::error::{Error, Result};
 use crate::paths::Paths;
 use crate::policy::{self, Policies};
+use crate::policy_state::Policy;
 use ccactl_abi::layout::MAX_POLICIES;
 use libbpf_rs::{ErrorKind, MapCore, MapFlags, MapHandle, MapType};
 use nix::time::{ClockId, clock_gettime};
@@ -32,7 +33,7 @@ impl Lease {
         // This process may have been stopped while somebody ended our canary and began another one there.
         let is_anothers = move || {
             let policy = Policies::open(&paths).and_then(|policies| policies.map_or(Ok(None), |all| all.get(id)));
-            matches!(policy, Ok(Some(policy)) if policy.canary_name[0] != 0 && policy.canary_unix_ns != since_unix_ns)
+            matches!(policy, Ok(Some(Policy { canary: Some(trial), .. })) if trial.since_unix_ns != since_unix_ns)
         };
         let renew = move || {
             while stopped.recv_timeout(length / RENEWALS) == Err(RecvTimeoutError::Timeout) {

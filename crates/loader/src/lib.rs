@@ -5,11 +5,12 @@
 //! before and after its own work, so a `ccactl` that was killed between two steps is cleaned up by the next one.
 //!
 //! ```no_run
-//! use ccactl_loader::{LoadRequest, Loader};
+//! use ccactl_loader::{Choice, LoadRequest, Loader};
 //!
 //! # fn main() -> Result<(), ccactl_loader::Error> {
 //! let loader = Loader::open()?;
-//! let outcome = loader.load(&LoadRequest::new("f-bbrv2", "/bench").create(true))?;
+//! let choice = Choice::parse("f-bbrv2", &[], None)?;
+//! let outcome = loader.load(&LoadRequest::new(choice, "/bench").create(true))?;
 //! println!("{} has {}", outcome.cgroup.display(), outcome.kernel_name);
 //! loader.unload("/bench".as_ref())?;
 //! # Ok(())
@@ -38,6 +39,7 @@ mod object;
 mod outcome;
 mod paths;
 mod policy;
+mod policy_state;
 mod preflight;
 mod probe;
 mod recover;
@@ -63,7 +65,7 @@ pub use names::{exact_name, nearest, pick_algorithm, settle_algorithm};
 pub use outcome::{Counts, SwapOutcome, Verification};
 pub use paths::Paths;
 pub use probe::ProbeResult;
-pub use request::{Choice, LoadRequest};
+pub use request::{Choice, LoadRequest, Loadable};
 pub use sockets::{SocketOutcome, SocketReport};
 pub use source::is_file;
 pub use status::{CanaryStatus, PolicyStatus, RegisteredAlgorithm, State, TunableSetting};

@@ -9,8 +9,7 @@ use crate::policy::{self, Policies};
 use crate::preflight::{self, Kernel};
 use crate::recover::Except;
 use crate::request::{Choice, LoadRequest};
-use crate::struct_ops::{self, Registered, Wanted};
-use ccactl_abi::layout::name_str;
+use crate::struct_ops::{self, Registered};
 use ccactl_host::state::Change as ChangeLock;
 use std::path::{Path, PathBuf};
 
@@ -102,7 +101,7 @@ impl Loader {
     /// # Errors
     /// Bad input, a name in use with other tunables, or the kernel's refusal.
     pub fn load(&self, request: &LoadRequest) -> Result<LoadOutcome> {
-        let choice = request.parse()?;
+        let choice = &request.choice;
         choice.check_native()?;
         // Before anything is made: a cgroup that cannot be must not leave a folder behind.
         if !request.create {
@@ -121,11 +120,11 @@ impl Loader {
         if request.replace {
             self.remember(cgroup_id, self.policy_of(cgroup_id)?.as_ref())?;
         }
-        let registered = self.ensure_registered(&choice, request.replace)?;
+        let registered = self.ensure_registered(choice, request.replace)?;
         fault::point("registered");
         let attached = policy::ensure_attached(&self.paths, cgroup_id, &cgroup)?;
         fault::point("attached");
-        let change = self.set_for_new_sockets(&choice, request.enforce, (cgroup_id, &cgroup))?;
+        let change = self.set_for_new_sockets(choice, request.enforce, (cgroup_id, &cgroup))?;
         let change = match (change, registered) {
             (Change::Unchanged | Change::Enforcement, Registered::Replaced) => Change::Replaced,
             (Change::Unchanged, Registered::New) => Change::Attached,
@@ -142,10 +141,7 @@ impl Loader {
     pub(crate) fn ensure_registered(&self, choice: &Choice, may_replace: bool) -> Result<Registered> {
         match choice {
             Choice::Native { .. } => Ok(Registered::Already),
-            Choice::Registry { algorithm, kernel_name, tunables } => {
-                let wanted = Wanted { algorithm, kernel_name, tunables };
-                struct_ops::ensure(&self.paths, self.kernel, &wanted, may_replace)
-            }
+            Choice::Registry(wanted) => struct_ops::ensure(&self.paths, self.kernel, wanted, may_replace),
         }
     }
 
@@ -153,9 +149,8 @@ impl Loader {
     fn set_for_new_sockets(&self, choice: &Choice, enforce: bool, (id, cgroup): (u64, &Path)) -> Result<Change> {
         let policies = Policies::open(&self.paths)?.expect("attaching the program pins the map");
         let before = policies.get(id)?;
-        let policy = self.policy_for(choice, enforce, cgroup)?;
-        let is_same_name = before.is_some_and(|before| before.kernel_name == policy.kernel_name);
-        if is_same_name && before.is_some_and(|before| before.flags == policy.flags) {
+        let policy = self.policy_for(choice, enforce, cgroup);
+        if before.as_ref().is_some_and(|before| before.is_like(&policy)) {
             return Ok(Change::Unchanged);
         }
         self.remember(id, before.as_ref())?;
@@ -163,8 +158,8 @@ impl Loader {
         policies.set(id, &policy)?;
         fault::point("policy");
         Ok(match before {
-            Some(_) if is_same_name => Change::Enforcement,
-            Some(before) => Change::Switched { from: name_str(&before.kernel_name).to_owned() },
+            Some(before) if before.given.kernel_name == policy.given.kernel_name => Change::Enforcement,
+            Some(before) => Change::Switched { from: before.given.kernel_name },
             None => Change::Attached,
         })
     }

@@ -4,7 +4,7 @@
 use crate::error::Result;
 use crate::loader::Loader;
 use crate::policy::Policies;
-use ccactl_abi::layout::Policy;
+use crate::policy_state::Policy;
 
 impl Loader {
     /// Writes the number into the policies of these cgroups, by id. A cgroup without a policy is passed over, and so is one
@@ -17,7 +17,7 @@ impl Loader {
         let Some(policies) = Policies::open(&self.paths)? else { return Ok(()) };
         for &(id, mended) in counts {
             match policies.get(id)? {
-                Some(policy) if policy.mended != mended && policy.canary_name[0] == 0 => {
+                Some(policy) if policy.mended != mended && policy.canary.is_none() => {
                     policies.set(id, &Policy { mended, ..policy })?;
                 }
                 _ => {}

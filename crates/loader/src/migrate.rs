@@ -8,10 +8,9 @@ use crate::netns::{self, Namespaces};
 use crate::object;
 use crate::paths::Paths;
 use crate::policy;
+use crate::policy_state::Policy;
 use crate::struct_ops;
-use ccactl_abi::layout::{
-    MIGRATE_ANY_CGROUP, MIGRATE_MOVE, MigrateConfig, NAME_LEN, Policy, Socket, SocketHolder, name_bytes,
-};
+use ccactl_abi::layout::{MIGRATE_ANY_CGROUP, MIGRATE_MOVE, MigrateConfig, NAME_LEN, Socket, SocketHolder, name_bytes};
 use ccactl_abi::objects::MIGRATE;
 use libbpf_rs::{Iter, Link, MapCore, MapFlags, Object};
 use std::io::{self, Read};
@@ -86,7 +85,7 @@ impl Migrator {
             }
         }
         for (id, policy) in instead.into_iter().flatten() {
-            migrator.update("policies", &id.to_ne_bytes(), bytemuck::bytes_of(policy))?;
+            migrator.update("policies", &id.to_ne_bytes(), bytemuck::bytes_of(&policy.raw()))?;
         }
         Ok(migrator)
     }

@@ -9,11 +9,6 @@ use std::path::Path;
 
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
-/// Whether the kernel's own algorithm `name` needs ECN on its connections.
-pub(crate) fn native_negotiates_ecn(name: &str) -> bool {
-    native::NEGOTIATE_ECN.contains(&name)
-}
-
 /// Every name that the kernel knows at this moment, ours included.
 pub(crate) fn registered() -> Result<Vec<String>> {
     let text = fs::read_to_string(AVAILABLE).map_err(Error::io(format!("cannot read {AVAILABLE}")))?;

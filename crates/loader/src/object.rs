@@ -4,8 +4,8 @@ use crate::error::{Error, Result};
 use crate::libbpf_log::{self, Rejection};
 use crate::preflight::Kernel;
 use crate::registration;
+use crate::request::Loadable;
 use ccactl_abi::layout::NAME_LEN;
-use ccactl_abi::{Algorithm, Tunable};
 use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct, Var};
 use libbpf_rs::{AsRawLibbpf, Btf, MapHandle, MapType, Object, ObjectBuilder, OpenObject, ProgramType};
 use std::os::fd::AsFd;
@@ -14,28 +14,20 @@ use std::ptr;
 
 const TRACE_MAP: &str = "cca_trace_map";
 
-/// What to change in an algorithm's object before it is loaded.
-pub(crate) struct Settings<'a> {
-    pub(crate) algorithm: &'static Algorithm,
-    pub(crate) kernel_name: &'a str,
-    pub(crate) tunables: &'a [(&'static Tunable, i64)],
-    /// Where the trace map is pinned and shared; `None` gives this object a map of its own that dies with it.
-    pub(crate) trace_pin: Option<&'a Path>,
-}
-
-/// Opens and loads an algorithm. Nothing is registered yet.
-pub(crate) fn load(settings: &Settings<'_>, kernel: Kernel) -> Result<Object> {
-    let name = settings.algorithm.name;
-    let mut object = open(name, settings.algorithm.object())?;
+/// Opens and loads an algorithm. Nothing is registered yet. `trace_pin`: where the trace map is pinned and shared; `None`
+/// gives this object a map of its own that dies with it.
+pub(crate) fn load(wanted: &Loadable, trace_pin: Option<&Path>, kernel: Kernel) -> Result<Object> {
+    let name = wanted.algorithm.name;
+    let mut object = open(name, wanted.algorithm.object())?;
     set_rodata(&mut object, name, "cc_cong_control_args", i64::from(kernel.cong_control_args))?;
-    for (tunable, raw) in settings.tunables {
+    for (tunable, raw) in &wanted.tunables {
         set_rodata(&mut object, name, tunable.name, *raw)?;
     }
-    set_name(&mut object, name, settings.kernel_name)?;
-    pin_trace_map(&mut object, settings.trace_pin)?;
+    set_name(&mut object, name, &wanted.kernel_name)?;
+    pin_trace_map(&mut object, trace_pin)?;
     registration::prepare(&mut object, kernel)?;
     // Of ours a line tells enough; the author of a file wants to see more.
-    finish(object, name).map_err(|error| if settings.algorithm.is_built_in() { error.without_log() } else { error })
+    finish(object, name).map_err(|error| if wanted.algorithm.is_built_in() { error.without_log() } else { error })
 }
 
 /// Opens and loads an object that is not of the registry under another kernel name; also returns its own.

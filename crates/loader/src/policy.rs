@@ -4,7 +4,7 @@ use crate::bpffs;
 use crate::error::{Error, Result};
 use crate::object;
 use crate::paths::Paths;
-use ccactl_abi::layout::Policy;
+use crate::policy_state::Policy;
 use ccactl_abi::objects::ATTACH;
 use ccactl_host::lock;
 use libbpf_rs::query::{LinkTypeInfo, ProgInfoIter, ProgInfoQueryOptions};
@@ -55,12 +55,14 @@ impl Policies {
 
     pub(crate) fn get(&self, id: u64) -> Result<Option<Policy>> {
         let bytes = self.map.lookup(&id.to_ne_bytes(), MapFlags::ANY).map_err(self.error("read"))?;
-        Ok(bytes.and_then(|bytes| bytemuck::try_pod_read_unaligned(&bytes).ok()))
+        Ok(bytes.and_then(|bytes| bytemuck::try_pod_read_unaligned(&bytes).ok()).as_ref().map(Policy::read))
     }
 
     /// Sets a policy in one step: a socket sees the old one or the new one.
     pub(crate) fn set(&self, id: u64, policy: &Policy) -> Result<()> {
-        self.map.update(&id.to_ne_bytes(), bytemuck::bytes_of(policy), MapFlags::ANY).map_err(self.error("write"))
+        self.map
+            .update(&id.to_ne_bytes(), bytemuck::bytes_of(&policy.raw()), MapFlags::ANY)
+            .map_err(self.error("write"))
     }
 
     pub(crate) fn remove(&self, id: u64) -> Result<()> {

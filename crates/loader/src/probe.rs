@@ -2,7 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::loader::Loader;
-use crate::object::{self, Settings};
+use crate::object;
+use crate::request::Loadable;
 use ccactl_abi::{ALGORITHMS, Algorithm};
 use libbpf_rs::{MapCore, MapType, Object};
 use std::process;
@@ -23,16 +24,16 @@ impl Loader {
     pub fn probe(&self) -> Vec<ProbeResult> {
         let verdict = |(index, algorithm): (usize, &'static Algorithm)| {
             // "cp" + process id in hexadecimal + index: unique on the host, and never over 15 bytes.
-            let scratch = format!("cp{:x}_{index}", process::id());
-            let problem = self.try_algorithm(algorithm, &scratch).err().map(|error| problem_text(&error));
+            let kernel_name = format!("cp{:x}_{index}", process::id());
+            let scratch = Loadable { algorithm, kernel_name, tunables: Vec::new() };
+            let problem = self.try_algorithm(&scratch).err().map(|error| problem_text(&error));
             ProbeResult { algorithm, problem }
         };
         ALGORITHMS.iter().enumerate().map(verdict).collect()
     }
 
-    fn try_algorithm(&self, algorithm: &'static Algorithm, scratch: &str) -> Result<()> {
-        let settings = Settings { algorithm, kernel_name: scratch, tunables: &[], trace_pin: None };
-        let mut object = object::load(&settings, self.kernel)?;
+    fn try_algorithm(&self, scratch: &Loadable) -> Result<()> {
+        let mut object = object::load(scratch, None, self.kernel)?;
         register_for_a_moment(&mut object).map_err(Error::bpf("the kernel refuses to register it"))
     }
 

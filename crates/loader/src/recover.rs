@@ -10,11 +10,10 @@ use crate::loader::Loader;
 use crate::migrate::{Migrator, Scope};
 use crate::netns::Namespaces;
 use crate::policy::{self, Policies};
+use crate::policy_state::{Policy, Stage};
 use crate::stored;
 use crate::struct_ops;
-use ccactl_abi::layout::{
-    NAME_LEN, POLICY_CANARY_ECN, POLICY_LEAVING, POLICY_MOVING, Policy, SOCKET_MARKED, Socket, name_str,
-};
+use ccactl_abi::layout::{SOCKET_MARKED, Socket, name_str};
 use ccactl_host::lock::FolderLock;
 use ccactl_host::state::Change;
 use std::collections::HashSet;
@@ -65,18 +64,17 @@ impl Loader {
             }
             // A removed cgroup stays in the kernel, program and all, as long as one of its sockets is open; so its link does
             // not tell. Only the kernel's word counts: a path that is not to be found may be hidden from us.
-            if life == Life::Removed || policy.flags & POLICY_LEAVING != 0 {
+            if life == Life::Removed || policy.is_leaving() {
                 let why = if life == Life::Removed { "the cgroup was removed" } else { "an unload was interrupted" };
                 tracing::warn!("taking back the policy of cgroup {id}: {why}");
                 self.take_back(*id, policy)?;
                 continue;
             }
             let path = life.path();
-            let has_canary = policy.canary_name[0] != 0;
-            if has_canary && except != Except::Canary(*id) && !self.is_watched(*id)? {
+            if policy.canary.is_some() && except != Except::Canary(*id) && !self.is_watched(*id)? {
                 tracing::warn!("reverting the canary of cgroup {id}: the ccactl that watched it is gone");
-                self.transition(*id, path, &without_canary(policy))?;
-            } else if policy.flags & POLICY_MOVING != 0 {
+                self.transition(*id, path, &policy.without_canary())?;
+            } else if policy.stage != Stage::Settled {
                 tracing::warn!("completing the swap of cgroup {id} that was interrupted");
                 self.transition(*id, path, policy)?;
             }
@@ -88,9 +86,8 @@ impl Loader {
     /// this.
     pub(crate) fn take_back(&self, id: u64, policy: &Policy) -> Result<crate::change::Reconciled> {
         let policies = Policies::required(&self.paths)?;
-        let flags = (policy.flags | POLICY_LEAVING) & !POLICY_MOVING;
-        let live_name = if policy.flags & POLICY_LEAVING != 0 { policy.live_name } else { [0; NAME_LEN] };
-        policies.set(id, &Policy { flags, live_name, ..without_canary(policy) })?;
+        let stage = if policy.is_leaving() { policy.stage.clone() } else { Stage::Leaving { restore: None } };
+        policies.set(id, &Policy { stage, ..policy.without_canary() })?;
         fault::point("leaving");
         let reconciled = self.reconcile(id, policy.level, self.path_of(id).as_deref())?;
         fault::point("given-back");
@@ -114,16 +111,14 @@ impl Loader {
 
     fn collect_policies(&self, lock: &Change) -> Result<()> {
         let policies = Policies::all(&self.paths)?;
-        lease::retain(&self.paths, |id| {
-            policies.iter().any(|(used, policy)| *used == id && policy.canary_name[0] != 0)
-        })?;
+        lease::retain(&self.paths, |id| policies.iter().any(|(used, policy)| *used == id && policy.canary.is_some()))?;
         for folder in bpffs::names(&self.paths.cgroups())? {
             let id: Option<u64> = folder.parse().ok();
             if let Some(id) = id.filter(|id| policies.iter().all(|(used, _)| used != id)) {
                 policy::forget(&self.paths, id)?;
             }
         }
-        let named: HashSet<&str> = policies.iter().flat_map(|(_, policy)| names_of(policy)).collect();
+        let named: HashSet<&str> = policies.iter().flat_map(|(_, policy)| policy.names()).collect();
         let mut unnamed = bpffs::names(&self.paths.algorithms())?;
         unnamed.retain(|name| !named.contains(name.as_str()));
         if unnamed.is_empty() && !policies.is_empty() {
@@ -176,28 +171,11 @@ impl Loader {
     }
 
     pub(crate) fn refuse_during_canary(&self, id: u64, cgroup: &Path) -> Result<()> {
-        match self.policy_of(id)? {
-            Some(policy) if policy.canary_name[0] != 0 && self.is_watched(id)? => {
-                let canary = name_str(&policy.canary_name).to_owned();
-                Err(Error::CanaryRunning { path: cgroup.to_owned(), canary })
+        match self.policy_of(id)?.and_then(|policy| policy.canary) {
+            Some(trial) if self.is_watched(id)? => {
+                Err(Error::CanaryRunning { path: cgroup.to_owned(), canary: trial.given.kernel_name })
             }
             _ => Ok(()),
         }
     }
-}
-
-/// The policy as it was before its canary.
-pub(crate) fn without_canary(policy: &Policy) -> Policy {
-    Policy {
-        canary_name: [0; NAME_LEN],
-        canary_share: 0,
-        canary_unix_ns: 0,
-        flags: policy.flags & !POLICY_CANARY_ECN,
-        ..*policy
-    }
-}
-
-/// The algorithms that a policy refers to.
-fn names_of(policy: &Policy) -> impl Iterator<Item = &str> {
-    [&policy.kernel_name, &policy.live_name, &policy.canary_name].into_iter().map(|name| name_str(name))
 }

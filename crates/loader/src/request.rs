@@ -11,16 +11,12 @@ use std::path::PathBuf;
 /// One `load`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadRequest {
-    /// `NAME`, a file (`.bpf.c`, `.bpf.o`), or `native:NAME` for the kernel's own algorithm.
-    pub algorithm: String,
+    /// Algorithm, tunables and kernel name.
+    pub choice: Choice,
     /// cgroup, relative to the cgroup2 mount or absolute below it.
     pub cgroup: PathBuf,
     /// Make the cgroup when it is missing.
     pub create: bool,
-    /// Tunables as `(name, value)`, as the user wrote them.
-    pub set: Vec<(String, String)>,
-    /// Kernel name to register under instead of the registry's.
-    pub as_name: Option<String>,
     /// Overrule what applications choose themselves.
     pub enforce: bool,
     /// Put other code or tunables behind a kernel name that is in use.
@@ -28,37 +24,15 @@ pub struct LoadRequest {
 }
 
 impl LoadRequest {
-    /// A request for an existing cgroup with the defaults of the algorithm.
-    pub fn new(algorithm: impl Into<String>, cgroup: impl Into<PathBuf>) -> Self {
-        Self {
-            algorithm: algorithm.into(),
-            cgroup: cgroup.into(),
-            create: false,
-            set: Vec::new(),
-            as_name: None,
-            enforce: false,
-            replace: false,
-        }
+    /// A request for an existing cgroup.
+    pub fn new(choice: impl Into<Choice>, cgroup: impl Into<PathBuf>) -> Self {
+        Self { choice: choice.into(), cgroup: cgroup.into(), create: false, enforce: false, replace: false }
     }
 
     /// Whether to make the cgroup when it is missing.
     #[must_use]
     pub fn create(mut self, create: bool) -> Self {
         self.create = create;
-        self
-    }
-
-    /// Adds a tunable.
-    #[must_use]
-    pub fn set(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.set.push((name.into(), value.into()));
-        self
-    }
-
-    /// Registers under another kernel name.
-    #[must_use]
-    pub fn as_name(mut self, name: impl Into<String>) -> Self {
-        self.as_name = Some(name.into());
         self
     }
 
@@ -75,28 +49,13 @@ impl LoadRequest {
         self.replace = replace;
         self
     }
-
-    /// Checks algorithm, tunables and name without a look at the host.
-    ///
-    /// # Errors
-    /// Whatever is wrong with them, as the user is to read it.
-    pub fn parse(&self) -> Result<Choice> {
-        Choice::parse(&self.algorithm, &self.set, self.as_name.as_deref())
-    }
 }
 
 /// A checked algorithm with its kernel name and tunables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
-    /// A row of the registry.
-    Registry {
-        /// The row.
-        algorithm: &'static Algorithm,
-        /// Name to register under.
-        kernel_name: String,
-        /// Tunables that the user set, with the value as stored, in the order of the row.
-        tunables: Vec<(&'static Tunable, i64)>,
-    },
+    /// One that is registered first.
+    Registry(Loadable),
     /// The kernel's own algorithm.
     Native {
         /// Its name.
@@ -104,37 +63,109 @@ pub enum Choice {
     },
 }
 
-impl Choice {
-    /// Parses what `load`, `run` and a scenario take.
+/// An algorithm as it is registered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loadable {
+    /// Row of the registry, or what a file has.
+    pub algorithm: &'static Algorithm,
+    /// Name to register under.
+    pub kernel_name: String,
+    /// Tunables that the user set, with the value as stored, in the order of the row.
+    pub tunables: Vec<(&'static Tunable, i64)>,
+}
+
+impl Loadable {
+    /// An algorithm with its defaults, under its own kernel name or another one.
     ///
     /// # Errors
-    /// Unknown algorithm or tunable, bad value, bad name.
-    pub fn parse(algorithm: &str, set: &[(String, String)], as_name: Option<&str>) -> Result<Self> {
-        if let Some(name) = algorithm.strip_prefix("native:") {
-            return Self::native(name, set, as_name);
-        }
-        let algorithm = names::pick_algorithm(algorithm)?;
+    /// [`Error::BadName`].
+    pub fn new(algorithm: &'static Algorithm, as_name: Option<&str>) -> Result<Self> {
         let kernel_name = match as_name {
             Some(name) => names::kernel_name(name, algorithm)?,
             // That of a file may be anything.
             None if !algorithm.is_built_in() => names::kernel_name(algorithm.kernel_name, algorithm)?,
             None => algorithm.kernel_name.to_owned(),
         };
-        Ok(Self::Registry { algorithm, kernel_name, tunables: parse_tunables(algorithm, set)? })
+        Ok(Self { algorithm, kernel_name, tunables: Vec::new() })
     }
 
-    fn native(name: &str, set: &[(String, String)], as_name: Option<&str>) -> Result<Self> {
-        let takes_no = |option| Err(Error::NativeTakesNo { name: name.to_owned(), option });
-        if !set.is_empty() {
-            return takes_no("tunables (--set)");
+    fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        let algorithm = self.algorithm;
+        let tunable = algorithm.tunable(name).ok_or_else(|| Error::UnknownTunable {
+            algorithm: algorithm.name,
+            name: name.to_owned(),
+            nearest: names::nearest(name, algorithm.tunables.iter().map(|tunable| tunable.name)),
+        })?;
+        if self.tunables.iter().any(|(other, _)| other.name == tunable.name) {
+            return Err(Error::RepeatedTunable { algorithm: algorithm.name, name: name.to_owned() });
         }
-        if as_name.is_some() {
-            return takes_no("other name (--as)");
-        }
+        let raw = tunable.parse(value).map_err(|reason| Error::BadTunable {
+            algorithm: algorithm.name,
+            tunable,
+            value: value.to_owned(),
+            reason,
+        })?;
+        self.tunables.push((tunable, raw));
+        self.tunables.sort_by_key(|(tunable, _)| algorithm.tunables.iter().position(|row| row.name == tunable.name));
+        Ok(())
+    }
+}
+
+impl From<Loadable> for Choice {
+    fn from(loadable: Loadable) -> Self {
+        Self::Registry(loadable)
+    }
+}
+
+impl Choice {
+    /// Parses what `load`, `run` and a scenario take: `NAME`, a file (`.bpf.c`, `.bpf.o`), or `native:NAME` for the
+    /// kernel's own algorithm; tunables as `(name, value)`; a kernel name instead of the registry's. The host is not
+    /// looked at.
+    ///
+    /// # Errors
+    /// Unknown algorithm or tunable, bad value, bad name.
+    pub fn parse(algorithm: &str, set: &[(String, String)], as_name: Option<&str>) -> Result<Self> {
+        let choice = match algorithm.strip_prefix("native:") {
+            Some(name) => Self::native(name)?.named(as_name)?,
+            None => Loadable::new(names::pick_algorithm(algorithm)?, as_name)?.into(),
+        };
+        set.iter().try_fold(choice, |choice, (name, value)| choice.with(name, value))
+    }
+
+    fn native(name: &str) -> Result<Self> {
         if name.is_empty() || name.len() >= NAME_LEN || Algorithm::by_kernel_name(name).is_some() {
             return Err(Error::UnknownNative { name: name.to_owned(), available: available_natives() });
         }
         Ok(Self::Native { kernel_name: name.to_owned() })
+    }
+
+    /// The same under another kernel name.
+    ///
+    /// # Errors
+    /// [`Error::BadName`], [`Error::NativeTakesNo`].
+    pub fn named(self, as_name: Option<&str>) -> Result<Self> {
+        match self {
+            Self::Registry(Loadable { algorithm, tunables, .. }) => {
+                Ok(Self::Registry(Loadable { tunables, ..Loadable::new(algorithm, as_name)? }))
+            }
+            Self::Native { kernel_name } if as_name.is_some() => {
+                Err(Error::NativeTakesNo { name: kernel_name, option: "other name (--as)" })
+            }
+            native @ Self::Native { .. } => Ok(native),
+        }
+    }
+
+    /// The same with one more tunable.
+    ///
+    /// # Errors
+    /// Unknown tunable, bad value, [`Error::NativeTakesNo`].
+    pub fn with(mut self, name: &str, value: &str) -> Result<Self> {
+        match &mut self {
+            Self::Registry(loadable) => loadable.set(name, value).map(|()| self),
+            Self::Native { kernel_name } => {
+                Err(Error::NativeTakesNo { name: kernel_name.clone(), option: "tunables (--set)" })
+            }
+        }
     }
 
     /// Asks the kernel for its own algorithm, when that is the choice; its module is loaded.
@@ -144,7 +175,7 @@ impl Choice {
     pub fn check_native(&self) -> Result<()> {
         match self {
             Self::Native { kernel_name } => require_native(kernel_name),
-            Self::Registry { .. } => Ok(()),
+            Self::Registry(_) => Ok(()),
         }
     }
 
@@ -152,7 +183,16 @@ impl Choice {
     #[must_use]
     pub fn kernel_name(&self) -> &str {
         match self {
-            Self::Registry { kernel_name, .. } | Self::Native { kernel_name } => kernel_name,
+            Self::Registry(Loadable { kernel_name, .. }) | Self::Native { kernel_name } => kernel_name,
+        }
+    }
+
+    /// Tunables that the user set.
+    #[must_use]
+    pub fn tunables(&self) -> &[(&'static Tunable, i64)] {
+        match self {
+            Self::Registry(loadable) => &loadable.tunables,
+            Self::Native { .. } => &[],
         }
     }
 
@@ -160,7 +200,7 @@ impl Choice {
     #[must_use]
     pub fn algorithm_name(&self) -> String {
         match self {
-            Self::Registry { algorithm, .. } => algorithm.name.to_owned(),
+            Self::Registry(loadable) => loadable.algorithm.name.to_owned(),
             Self::Native { kernel_name } => format!("native:{kernel_name}"),
         }
     }
@@ -169,7 +209,7 @@ impl Choice {
     #[must_use]
     pub fn exact_name(&self) -> String {
         match self {
-            Self::Registry { algorithm, .. } => names::exact_name(algorithm),
+            Self::Registry(loadable) => names::exact_name(loadable.algorithm),
             Self::Native { .. } => self.algorithm_name(),
         }
     }
@@ -195,29 +235,6 @@ pub(crate) fn require_native(name: &str) -> Result<()> {
     let probe = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)
         .map_err(|errno| Error::Io { what: "cannot open a TCP socket".to_owned(), source: errno.into() })?;
     setsockopt(&probe, TcpCongestion, &OsString::from(name)).map_err(|_| unknown())
-}
-
-fn parse_tunables(algorithm: &'static Algorithm, set: &[(String, String)]) -> Result<Vec<(&'static Tunable, i64)>> {
-    let mut values: Vec<(&'static Tunable, i64)> = Vec::new();
-    for (name, value) in set {
-        let tunable = algorithm.tunable(name).ok_or_else(|| Error::UnknownTunable {
-            algorithm: algorithm.name,
-            name: name.clone(),
-            nearest: names::nearest(name, algorithm.tunables.iter().map(|tunable| tunable.name)),
-        })?;
-        if values.iter().any(|(other, _)| other.name == tunable.name) {
-            return Err(Error::RepeatedTunable { algorithm: algorithm.name, name: name.clone() });
-        }
-        let raw = tunable.parse(value).map_err(|reason| Error::BadTunable {
-            algorithm: algorithm.name,
-            tunable,
-            value: value.clone(),
-            reason,
-        })?;
-        values.push((tunable, raw));
-    }
-    values.sort_by_key(|(tunable, _)| algorithm.tunables.iter().position(|row| row.name == tunable.name));
-    Ok(values)
 }
 
 #[cfg(test)]

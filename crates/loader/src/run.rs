@@ -29,7 +29,6 @@ impl Loader {
     /// # Errors
     /// What [`Loader::load`] reports, and a command that does not start.
     pub fn run(&self, request: &LoadRequest, mut command: Command) -> Result<u8> {
-        request.parse()?;
         let signals = Signals::block()?;
         self.sweep_runs();
         let name = PathBuf::from(format!("/{PREFIX}{}", process::id()));

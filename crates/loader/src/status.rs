@@ -7,10 +7,11 @@ use crate::lease;
 use crate::loader::Loader;
 use crate::names;
 use crate::policy::{self, Policies};
+use crate::policy_state::{Policy, Stage, Trial};
 use crate::stored;
 use crate::struct_ops;
 use crate::time::rfc3339;
-use ccactl_abi::layout::{CANARY_ALL, Loaded, POLICY_ENFORCE, POLICY_LEAVING, POLICY_MOVING, Policy, name_str};
+use ccactl_abi::layout::{CANARY_ALL, Loaded};
 use ccactl_abi::{Algorithm, Tunable};
 use ccactl_host::lock::Holder;
 use ccactl_host::state::Change;
@@ -149,7 +150,7 @@ impl Loader {
     }
 
     fn policy_status(&self, id: u64, policy: &Policy, life: &Life) -> Result<PolicyStatus> {
-        let kernel_name = name_str(&policy.kernel_name).to_owned();
+        let kernel_name = policy.given.kernel_name.clone();
         let loaded = struct_ops::read(&self.paths, &kernel_name)?;
         let row = match &loaded {
             Some(loaded) => stored::algorithm_of(&self.paths, loaded),
@@ -164,12 +165,12 @@ impl Loader {
             State::Detached
         } else if ours && loaded.is_none() {
             State::Unregistered
-        } else if policy.flags & POLICY_LEAVING != 0 {
-            State::Leaving
-        } else if policy.flags & POLICY_MOVING != 0 {
-            State::Moving
         } else {
-            State::Active
+            match policy.stage {
+                Stage::Settled => State::Active,
+                Stage::Moving | Stage::MovingTo(_) => State::Moving,
+                Stage::Leaving { .. } => State::Leaving,
+            }
         };
         let algorithm = match (row, ours) {
             (Some(row), _) => row.name.to_owned(),
@@ -177,19 +178,6 @@ impl Loader {
             (None, false) => format!("native:{kernel_name}"),
         };
         let tunables = row.map(|row| settings(row, loaded.as_ref())).unwrap_or_default();
-        let attached_since = rfc3339(policy.attached_unix_ns);
-        let enforce = policy.flags & POLICY_ENFORCE != 0;
-        let canary = if policy.canary_name[0] == 0 {
-            None
-        } else {
-            Some(CanaryStatus {
-                kernel_name: name_str(&policy.canary_name).to_owned(),
-                share: f64::from(policy.canary_share) / f64::from(CANARY_ALL),
-                since: rfc3339(policy.canary_unix_ns),
-                is_watched: self.is_watched(id)?,
-                lease_left: lease::left(&self.paths, id)?,
-            })
-        };
         Ok(PolicyStatus {
             cgroup: life.path().map(Path::to_owned),
             cgroup_id: id,
@@ -197,11 +185,21 @@ impl Loader {
             known: row,
             kernel_name,
             tunables,
-            attached_since,
+            attached_since: rfc3339(policy.attached_unix_ns),
             state,
-            enforce,
-            canary,
+            enforce: policy.enforce,
+            canary: policy.canary.as_ref().map(|trial| self.canary_status(id, trial)).transpose()?,
             mended: policy.mended,
+        })
+    }
+
+    fn canary_status(&self, id: u64, trial: &Trial) -> Result<CanaryStatus> {
+        Ok(CanaryStatus {
+            kernel_name: trial.given.kernel_name.clone(),
+            share: f64::from(trial.share) / f64::from(CANARY_ALL),
+            since: rfc3339(trial.since_unix_ns),
+            is_watched: self.is_watched(id)?,
+            lease_left: lease::left(&self.paths, id)?,
         })
     }
 }

@@ -8,10 +8,11 @@ use crate::bpffs;
 use crate::error::{Error, Result};
 use crate::fault;
 use crate::names;
-use crate::object::{self, Settings};
+use crate::object;
 use crate::paths::Paths;
 use crate::preflight::Kernel;
 use crate::registration;
+use crate::request::Loadable;
 use crate::stored;
 use crate::time::unix_ns;
 use bytemuck::Zeroable;
@@ -25,14 +26,6 @@ use std::thread;
 use std::time::Duration;
 
 const KEY: [u8; 4] = [0; 4];
-
-/// The algorithm that a user asks for, as it is to be registered.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted<'a> {
-    pub(crate) algorithm: &'static Algorithm,
-    pub(crate) kernel_name: &'a str,
-    pub(crate) tunables: &'a [(&'static Tunable, i64)],
-}
 
 fn loaded_path(paths: &Paths, kernel_name: &str) -> PathBuf {
     paths.algorithm(kernel_name).join("loaded")
@@ -83,8 +76,8 @@ pub(crate) enum Registered {
 
 /// Registers an algorithm unless exactly that is registered already. `may_replace` says what happens when the name
 /// stands for something else.
-pub(crate) fn ensure(paths: &Paths, kernel: Kernel, wanted: &Wanted<'_>, may_replace: bool) -> Result<Registered> {
-    let name = wanted.kernel_name;
+pub(crate) fn ensure(paths: &Paths, kernel: Kernel, wanted: &Loadable, may_replace: bool) -> Result<Registered> {
+    let name = wanted.kernel_name.as_str();
     match read(paths, name)? {
         Some(loaded) if same(&loaded, wanted) => {
             settle(paths, name)?;
@@ -96,7 +89,7 @@ pub(crate) fn ensure(paths: &Paths, kernel: Kernel, wanted: &Wanted<'_>, may_rep
         }
         Some(loaded) => {
             let kernel_name = name.to_owned();
-            let asked = describe_settings(wanted.algorithm.name, &explicit(wanted.tunables));
+            let asked = describe_settings(wanted.algorithm.name, &explicit(&wanted.tunables));
             let loaded = describe(paths, &loaded);
             return Err(if loaded == asked {
                 Error::OtherCode { kernel_name, algorithm: wanted.algorithm.name }
@@ -114,8 +107,8 @@ pub(crate) fn ensure(paths: &Paths, kernel: Kernel, wanted: &Wanted<'_>, may_rep
     Ok(Registered::New)
 }
 
-fn register(paths: &Paths, kernel: Kernel, wanted: &Wanted<'_>) -> Result<()> {
-    let name = wanted.kernel_name;
+fn register(paths: &Paths, kernel: Kernel, wanted: &Loadable) -> Result<()> {
+    let name = wanted.kernel_name.as_str();
     let mut object = load_object(paths, kernel, wanted)?;
     let (mut table, map_id) = table(&mut object, name)?;
     let folder = paths.algorithm(name);
@@ -127,8 +120,8 @@ fn register(paths: &Paths, kernel: Kernel, wanted: &Wanted<'_>) -> Result<()> {
 
 /// Puts other code behind a registered name, in one step for new sockets; live ones keep the old code until they are
 /// moved.
-fn replace(paths: &Paths, kernel: Kernel, wanted: &Wanted<'_>) -> Result<()> {
-    let name = wanted.kernel_name;
+fn replace(paths: &Paths, kernel: Kernel, wanted: &Loadable) -> Result<()> {
+    let name = wanted.kernel_name.as_str();
     settle(paths, name)?;
     let mut object = load_object(paths, kernel, wanted)?;
     let (mut table, map_id) = table(&mut object, name)?;
@@ -154,18 +147,12 @@ fn settle(paths: &Paths, kernel_name: &str) -> Result<()> {
     bpffs::remove_pin(&pending)
 }
 
-fn load_object(paths: &Paths, kernel: Kernel, wanted: &Wanted<'_>) -> Result<Object> {
+fn load_object(paths: &Paths, kernel: Kernel, wanted: &Loadable) -> Result<Object> {
     let trace_pin = paths.trace_map();
-    let settings = Settings {
-        algorithm: wanted.algorithm,
-        kernel_name: wanted.kernel_name,
-        tunables: wanted.tunables,
-        trace_pin: Some(&trace_pin),
-    };
     let was_pinned = trace_pin.exists();
-    match object::load(&settings, kernel) {
+    match object::load(wanted, Some(&trace_pin), kernel) {
         // A recorder, which takes no lock, has made the map at the same moment.
-        Err(_) if !was_pinned && trace_pin.exists() => object::load(&settings, kernel),
+        Err(_) if !was_pinned && trace_pin.exists() => object::load(wanted, Some(&trace_pin), kernel),
         loaded => loaded,
     }
 }
@@ -180,17 +167,17 @@ fn table<'a>(object: &'a mut Object, name: &str) -> Result<(MapMut<'a>, u32)> {
     Ok((table, map_id))
 }
 
-fn record(wanted: &Wanted<'_>, struct_ops_map_id: u32) -> Loaded {
+fn record(wanted: &Loadable, struct_ops_map_id: u32) -> Loaded {
     let mut loaded = Loaded {
         algorithm: name_bytes(wanted.algorithm.name).expect("the registry's names are short"),
-        kernel_name: name_bytes(wanted.kernel_name).expect("kernel names are checked when parsed"),
+        kernel_name: name_bytes(&wanted.kernel_name).expect("kernel names are checked when parsed"),
         loaded_unix_ns: unix_ns(),
         struct_ops_map_id,
         n_tunables: wanted.tunables.len() as u32,
         object_hash: wanted.algorithm.hash(),
         ..Loaded::zeroed()
     };
-    for (slot, (tunable, raw)) in loaded.tunables.iter_mut().zip(wanted.tunables) {
+    for (slot, (tunable, raw)) in loaded.tunables.iter_mut().zip(&wanted.tunables) {
         *slot = TunableValue { name: name_bytes(tunable.name).expect("the registry's names are short"), raw: *raw };
     }
     loaded
@@ -255,14 +242,14 @@ fn explicit(tunables: &[(&'static Tunable, i64)]) -> Vec<(&'static Tunable, i64)
     tunables.iter().filter(|(tunable, raw)| *raw != tunable.default_raw).copied().collect()
 }
 
-fn same(loaded: &Loaded, wanted: &Wanted<'_>) -> bool {
+fn same(loaded: &Loaded, wanted: &Loadable) -> bool {
     let names = |tunables: &[(&'static Tunable, i64)]| -> Vec<(&str, i64)> {
         let mut values: Vec<_> = explicit(tunables).iter().map(|(tunable, raw)| (tunable.name, *raw)).collect();
         values.sort_unstable();
         values
     };
     name_str(&loaded.algorithm) == wanted.algorithm.name
-        && names(&tunables(wanted.algorithm, loaded)) == names(wanted.tunables)
+        && names(&tunables(wanted.algorithm, loaded)) == names(&wanted.tunables)
         && loaded.object_hash == wanted.algorithm.hash()
 }
 

@@ -1,22 +1,22 @@
 //! `swap` and `rollback`: the policy of a cgroup and its live sockets, together.
 
 use crate::cgroup;
-use crate::change::{Reconciled, kernel_name};
+use crate::change::Reconciled;
 use crate::error::{Error, Result};
 use crate::fault;
 use crate::history::{self, History};
 use crate::loader::Loader;
 use crate::migrate::{Migrator, Scope};
-use crate::names;
 use crate::outcome::SwapOutcome;
 use crate::paths::Paths;
 use crate::policy::{self, Policies};
-use crate::recover::{Except, without_canary};
-use crate::request::{Choice, LoadRequest};
+use crate::policy_state::{Given, Policy, Stage};
+use crate::recover::Except;
+use crate::request::{Choice, LoadRequest, Loadable};
 use crate::stored;
 use crate::struct_ops;
 use crate::unload::UnloadOutcome;
-use ccactl_abi::layout::{NAME_LEN, POLICY_ENFORCE, POLICY_LEAVING, POLICY_LIVE_ECN, Past, Policy, name_str};
+use ccactl_abi::layout::{Past, name_str};
 use ccactl_host::state::Change;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -45,11 +45,6 @@ pub struct SwapRequest {
 }
 
 impl SwapRequest {
-    /// New and live sockets of a cgroup to an algorithm with its defaults.
-    pub fn new(algorithm: impl Into<String>, cgroup: impl Into<PathBuf>) -> Self {
-        Self::of(LoadRequest::new(algorithm, cgroup))
-    }
-
     /// New and live sockets to what a load would give new ones.
     #[must_use]
     pub fn of(load: LoadRequest) -> Self {
@@ -97,26 +92,26 @@ impl Loader {
     /// [`Error::NoPolicy`], and those of [`Loader::load`]. Sockets that could not be moved are no error but part of the
     /// outcome.
     pub fn swap(&self, request: &SwapRequest) -> Result<SwapOutcome> {
-        let choice = request.load.parse()?;
+        let choice = &request.load.choice;
         choice.check_native()?;
         self.mount.resolve(&request.load.cgroup)?;
         if request.dry_run {
-            return self.rehearse(&choice, request);
+            return self.rehearse(request);
         }
         let lock = self.lock()?;
         self.prepare(&lock, Except::Nothing)?;
         let target = self.target(&request.load.cgroup)?;
         self.refuse_during_canary(target.id, &target.path)?;
-        let policy = self.swapped(&choice, request, &target)?;
+        let policy = self.swapped(request, &target);
 
         if request.load.replace {
             self.remember(target.id, Some(&target.before))?;
         }
-        self.ensure_registered(&choice, request.load.replace)?;
+        self.ensure_registered(choice, request.load.replace)?;
         fault::point("registered");
         policy::ensure_attached(&self.paths, target.id, &target.path)?;
         fault::point("attached");
-        let outcome = self.outcome(&choice, &target, &policy);
+        let outcome = self.outcome(choice, &target, &policy);
         if outcome.policy_changed {
             self.remember(target.id, Some(&target.before))?;
             fault::point("history");
@@ -141,7 +136,7 @@ impl Loader {
         let lock = self.lock()?;
         self.prepare(&lock, Except::Canary(id))?;
         let target = self.target(cgroup)?;
-        let result = if target.before.canary_name[0] != 0 {
+        let result = if target.before.canary.is_some() {
             self.end_canary(&target).map(RollbackOutcome::CanaryReverted)
         } else {
             self.restore(&target)
@@ -172,11 +167,11 @@ impl Loader {
         let choice = choice_of(&self.paths, &past);
         choice.check_native()?;
         // Under the same name it can only be other tunables.
-        let is_replaced = past.loaded.kernel_name == target.before.kernel_name;
+        let is_replaced = choice.kernel_name() == target.before.given.kernel_name;
         self.ensure_registered(&choice, is_replaced)?;
         fault::point("registered");
         policy::ensure_attached(&self.paths, target.id, &target.path)?;
-        let policy = self.policy_for(&choice, past.flags & POLICY_ENFORCE != 0, &target.path)?;
+        let policy = self.policy_for(&choice, history::is_enforced(&past), &target.path);
         let outcome = self.outcome(&choice, target, &policy);
         let outcome = outcome.with(&self.transition(target.id, Some(&target.path), &policy)?);
         history.drop_entry(past.seq)?;
@@ -186,7 +181,7 @@ impl Loader {
 
     /// Takes a canary back: the policy without it, for all sockets.
     pub(crate) fn end_canary(&self, target: &Target) -> Result<SwapOutcome> {
-        let policy = without_canary(&target.before);
+        let policy = target.before.without_canary();
         let choice = choice_of(&self.paths, &history::present(&self.paths, Some(&policy))?);
         let outcome = self.outcome(&choice, target, &policy);
         Ok(outcome.with(&self.transition(target.id, Some(&target.path), &policy)?))
@@ -202,7 +197,7 @@ impl Loader {
     pub(crate) fn target(&self, cgroup: &Path) -> Result<Target> {
         let path = self.mount.resolve(cgroup)?;
         let id = cgroup::id(&path)?;
-        match self.policy_of(id)?.filter(|policy| policy.flags & POLICY_LEAVING == 0) {
+        match self.policy_of(id)?.filter(|policy| !policy.is_leaving()) {
             Some(before) => Ok(Target { id, path, before }),
             None => Err(Error::NoPolicy { path }),
         }
@@ -215,49 +210,38 @@ impl Loader {
     /// [`Error::NoPolicy`], or a pin that cannot be read.
     pub fn present_request(&self, cgroup: &Path) -> Result<LoadRequest> {
         let target = self.target(cgroup)?;
-        let enforce = target.before.flags & POLICY_ENFORCE != 0;
-        let request = match choice_of(&self.paths, &history::present(&self.paths, Some(&target.before))?) {
-            native @ Choice::Native { .. } => LoadRequest::new(native.algorithm_name(), cgroup),
-            Choice::Registry { algorithm, kernel_name, tunables } => {
-                let request = LoadRequest::new(names::exact_name(algorithm), cgroup).as_name(kernel_name);
-                tunables.iter().fold(request, |request, (row, raw)| request.set(row.name, row.display(*raw)))
-            }
-        };
-        Ok(request.enforce(enforce))
+        let choice = choice_of(&self.paths, &history::present(&self.paths, Some(&target.before))?);
+        Ok(LoadRequest::new(choice, cgroup).enforce(target.before.enforce))
     }
 
     /// The policy after the swap.
-    fn swapped(&self, choice: &Choice, request: &SwapRequest, target: &Target) -> Result<Policy> {
-        let before = without_canary(&target.before);
+    fn swapped(&self, request: &SwapRequest, target: &Target) -> Policy {
+        let choice = &request.load.choice;
+        let before = target.before.without_canary();
         if request.scope == SwapScope::ExistingOnly {
-            let name = kernel_name(choice);
-            let live_name = if name == before.kernel_name { [0; NAME_LEN] } else { name };
-            let enforce = if request.load.enforce { POLICY_ENFORCE } else { 0 };
-            let ecn = if self.wants_ecn(choice) { POLICY_LIVE_ECN } else { 0 };
-            return Ok(Policy { live_name, flags: before.flags | enforce | ecn, ..before });
+            let is_same = choice.kernel_name() == before.given.kernel_name;
+            let stage = if is_same { Stage::Moving } else { Stage::MovingTo(Given::new(choice)) };
+            return Policy { stage, enforce: before.enforce || request.load.enforce, ..before };
         }
-        let policy = self.policy_for(choice, request.load.enforce, &target.path)?;
-        let is_same = policy.kernel_name == before.kernel_name && policy.flags == before.flags;
-        Ok(if is_same { before } else { policy })
+        let policy = self.policy_for(choice, request.load.enforce, &target.path);
+        if policy.is_like(&before) { before } else { policy }
     }
 
     /// What the swap would do: the iterator only looks, with the new policy in place of the present one, and so
     /// waits for nobody who changes something.
-    fn rehearse(&self, choice: &Choice, request: &SwapRequest) -> Result<SwapOutcome> {
+    fn rehearse(&self, request: &SwapRequest) -> Result<SwapOutcome> {
         let target = self.target(&request.load.cgroup)?;
         self.refuse_during_canary(target.id, &target.path)?;
-        let policy = self.swapped(choice, request, &target)?;
-        let outcome = SwapOutcome { dry_run: true, ..self.outcome(choice, &target, &policy) };
+        let policy = self.swapped(request, &target);
+        let outcome = SwapOutcome { dry_run: true, ..self.outcome(&request.load.choice, &target, &policy) };
         if request.scope == SwapScope::NewOnly {
             return Ok(outcome);
         }
-        let mut policies = Policies::all(&self.paths)?;
-        for (id, present) in &mut policies {
-            if *id == target.id {
-                *present = policy;
-            }
-        }
         let scope = Scope::Policy { id: target.id, level: policy.level };
+        let mut policies = Policies::all(&self.paths)?;
+        if let Some((_, present)) = policies.iter_mut().find(|(id, _)| *id == target.id) {
+            *present = policy;
+        }
         let pass = Migrator::rehearse(&self.paths, scope, Some(&target.path), &policies)?.look()?;
         let seen = Reconciled {
             sockets: pass.sockets,
@@ -269,15 +253,14 @@ impl Loader {
     }
 
     pub(crate) fn outcome(&self, choice: &Choice, target: &Target, policy: &Policy) -> SwapOutcome {
-        let enforce = |policy: &Policy| policy.flags & POLICY_ENFORCE;
         SwapOutcome {
             algorithm: choice.algorithm_name(),
             kernel_name: choice.kernel_name().to_owned(),
-            from: name_str(&target.before.kernel_name).to_owned(),
+            from: target.before.given.kernel_name.clone(),
             cgroup: target.path.clone(),
             cgroup_id: target.id,
-            policy_changed: policy.kernel_name != target.before.kernel_name
-                || enforce(policy) != enforce(&target.before),
+            policy_changed: policy.given.kernel_name != target.before.given.kernel_name
+                || policy.enforce != target.before.enforce,
             dry_run: false,
             counts: crate::outcome::Counts::default(),
             verification: None,
@@ -289,7 +272,7 @@ impl Loader {
 
     /// Undoes a change that failed. Should this fail as well, the flag in the policy makes the next call do it.
     fn go_back(&self, target: &Target) {
-        if let Err(error) = self.transition(target.id, Some(&target.path), &without_canary(&target.before)) {
+        if let Err(error) = self.transition(target.id, Some(&target.path), &target.before.without_canary()) {
             tracing::warn!("undoing the swap of {}: {error}", target.path.display());
         }
     }
@@ -308,7 +291,7 @@ pub(crate) fn choice_of(paths: &Paths, past: &Past) -> Choice {
     let kernel_name = name_str(&past.loaded.kernel_name).to_owned();
     match stored::algorithm_of(paths, &past.loaded) {
         Some(algorithm) => {
-            Choice::Registry { algorithm, kernel_name, tunables: struct_ops::tunables(algorithm, &past.loaded) }
+            Loadable { algorithm, kernel_name, tunables: struct_ops::tunables(algorithm, &past.loaded) }.into()
         }
         None => Choice::Native { kernel_name },
     }

@@ -8,10 +8,10 @@ use crate::loader::Loader;
 use crate::names;
 use crate::outcome::{Counts, Verification};
 use crate::policy::{self, Policies};
+use crate::policy_state::{Policy, Stage};
 use crate::recover::Except;
 use crate::request::require_native;
 use crate::struct_ops;
-use ccactl_abi::layout::{NAME_LEN, POLICY_LEAVING, Policy, name_bytes, name_str};
 use std::path::{Path, PathBuf};
 
 /// How a policy is to be taken back.
@@ -43,7 +43,7 @@ impl UnloadOutcome {
         Self {
             cgroup,
             cgroup_id,
-            kernel_name: name_str(&policy.kernel_name).to_owned(),
+            kernel_name: policy.given.kernel_name.clone(),
             counts: Counts::of(&reconciled.sockets),
             verification: Verification::of(reconciled),
             still_in_use: false,
@@ -143,13 +143,8 @@ impl Loader {
     fn mark_as_leaving(&self, options: &UnloadOptions, wanted: impl Fn(u64) -> bool) -> Result<Vec<(u64, Policy)>> {
         let mut chosen = Policies::all(&self.paths)?;
         chosen.retain(|(id, _)| wanted(*id));
-        let live_name = match &options.restore_native {
-            Some(name) => name_bytes(name).expect("the kernel has an algorithm of this name"),
-            None => [0; NAME_LEN],
-        };
         for (id, policy) in &mut chosen {
-            policy.flags |= POLICY_LEAVING;
-            policy.live_name = live_name;
+            policy.stage = Stage::Leaving { restore: options.restore_native.clone() };
             Policies::required(&self.paths)?.set(*id, policy)?;
         }
         Ok(chosen)

@@ -4,9 +4,9 @@ mod common;
 
 use ccactl_abi::{ALGORITHMS, Algorithm, Family};
 use ccactl_loader::LoadRequest;
-use common::Host;
 use common::drops::{Drop, Loss};
 use common::net::{Connection, LOOPBACK, algorithm_of, in_own_netns, one_way, tcp_info};
+use common::{Host, named};
 use std::net::TcpListener;
 use std::process::Command;
 
@@ -22,7 +22,7 @@ fn both_ends_negotiate_ecn_over_both_families_because_the_policy_has_the_syn_ask
     let Some(host) = Host::new() else { return };
     for (index, algorithm) in of_the_family() {
         let name = host.name(&index.to_string());
-        host.loader.load(&LoadRequest::new(algorithm.name, host.cgroup("a")).create(true).as_name(&name)).unwrap();
+        host.loader.load(&LoadRequest::new(named(algorithm.name, &name), host.cgroup("a")).create(true)).unwrap();
         for address in LOOPBACK {
             let ends = host.inside("a", || {
                 in_own_netns(|| {
@@ -42,7 +42,7 @@ fn the_sender_learns_the_share_of_marked_packets_over_both_families() {
     let Some(host) = Host::new() else { return };
     for (index, algorithm) in of_the_family() {
         let name = host.name(&index.to_string());
-        host.loader.load(&LoadRequest::new(algorithm.name, host.cgroup("a")).create(true).as_name(&name)).unwrap();
+        host.loader.load(&LoadRequest::new(named(algorithm.name, &name), host.cgroup("a")).create(true)).unwrap();
         for address in LOOPBACK {
             let (all, marked) = host.inside("a", || {
                 in_own_netns(|| {
@@ -67,7 +67,7 @@ fn a_socket_whose_peer_refuses_ecn_goes_to_the_kernels_reno() {
     let Some(host) = Host::new() else { return };
     for (index, algorithm) in of_the_family() {
         let name = host.name(&index.to_string());
-        host.loader.load(&LoadRequest::new(algorithm.name, host.cgroup("a")).create(true).as_name(&name)).unwrap();
+        host.loader.load(&LoadRequest::new(named(algorithm.name, &name), host.cgroup("a")).create(true)).unwrap();
         // 0: the peer never does ECN. 2, the default: it does, but not when the SYN carries ECT, unless its own algorithm
         // needs ECN; its listener is outside.
         for tcp_ecn in ["0", "2"] {
@@ -93,7 +93,7 @@ fn nobody_asks_for_ecn_on_behalf_of_an_algorithm_that_a_route_keeps_away() {
     let Some(host) = Host::new() else { return };
     for (index, algorithm) in of_the_family() {
         let name = host.name(&index.to_string());
-        host.loader.load(&LoadRequest::new(algorithm.name, host.cgroup("a")).create(true).as_name(&name)).unwrap();
+        host.loader.load(&LoadRequest::new(named(algorithm.name, &name), host.cgroup("a")).create(true)).unwrap();
         let (names, options) = host.inside("a", || {
             in_own_netns(|| {
                 let route = "route replace local 127.0.0.1 dev lo table local proto kernel scope host src 127.0.0.1 \

@@ -8,7 +8,7 @@ use ccactl_loader::cgroup;
 use ccactl_loader::{Change, Error, LoadRequest, Loader, State};
 use common::drops::{Drop, Loss};
 use common::net::{Connection, LOOPBACK, algorithm_of, choose, in_own_netns};
-use common::{Host, attached_programs, registered};
+use common::{Host, attached_programs, named, plain, registered, with};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use std::fs;
 use std::net::TcpListener;
@@ -23,7 +23,7 @@ fn policies(loader: &Loader) -> MapHandle {
 fn the_same_load_twice_changes_nothing() {
     let Some(host) = Host::new() else { return };
     let name = host.name("r");
-    let request = LoadRequest::new("f-bbrv2", host.cgroup("a")).create(true).as_name(&name);
+    let request = LoadRequest::new(named("f-bbrv2", &name), host.cgroup("a")).create(true);
     let first = host.loader.load(&request).unwrap();
     assert_eq!((first.change, first.created_cgroup), (Change::Attached, true));
     assert_eq!((first.algorithm.as_str(), first.kernel_name.as_str()), ("f-bbrv2", name.as_str()));
@@ -39,7 +39,7 @@ fn the_same_load_twice_changes_nothing() {
 fn unload_leaves_nothing() {
     let Some(host) = Host::new() else { return };
     let name = host.name("r");
-    host.loader.load(&LoadRequest::new("reno", host.cgroup("a")).create(true).as_name(&name)).unwrap();
+    host.loader.load(&LoadRequest::new(named("reno", &name), host.cgroup("a")).create(true)).unwrap();
     assert!(registered().contains(&name));
     assert_eq!(host.leftovers().len(), 3, "folder, name and program are seen: {:?}", host.leftovers());
 
@@ -55,7 +55,7 @@ fn unload_leaves_nothing() {
 fn unload_tells_when_an_applications_socket_keeps_the_algorithm_and_the_next_call_collects_it() {
     let Some(host) = Host::new() else { return };
     let name = host.name("r");
-    host.loader.load(&LoadRequest::new("reno", host.cgroup("a")).create(true).as_name(&name)).unwrap();
+    host.loader.load(&LoadRequest::new(named("reno", &name), host.cgroup("a")).create(true)).unwrap();
     let connection = in_own_netns(|| {
         let connection = Connection::over(LOOPBACK[0]);
         choose(&connection.active, &name);
@@ -76,7 +76,7 @@ fn cgroups_share_a_registered_algorithm_and_the_last_one_takes_it_along() {
     let Some(host) = Host::new() else { return };
     let name = host.name("r");
     for cgroup in ["a", "b"] {
-        host.loader.load(&LoadRequest::new("reno", host.cgroup(cgroup)).create(true).as_name(&name)).unwrap();
+        host.loader.load(&LoadRequest::new(named("reno", &name), host.cgroup(cgroup)).create(true)).unwrap();
     }
     host.loader.unload(&host.cgroup("a")).unwrap();
     assert!(registered().contains(&name));
@@ -90,7 +90,7 @@ fn another_algorithm_replaces_the_policy_and_the_former_one_goes_unless_used() {
     let Some(host) = Host::new() else { return };
     let (first, second) = (host.name("a"), host.name("b"));
     let load = |cgroup: &str, algorithm: &str, name: &str| {
-        let request = LoadRequest::new(algorithm, host.cgroup(cgroup)).create(true).as_name(name);
+        let request = LoadRequest::new(named(algorithm, name), host.cgroup(cgroup)).create(true);
         host.loader.load(&request).unwrap().change
     };
     load("a", "reno", &first);
@@ -100,7 +100,7 @@ fn another_algorithm_replaces_the_policy_and_the_former_one_goes_unless_used() {
     assert_eq!(load("b", "cubic", &second), Change::Switched { from: first.clone() });
     assert!(!registered().contains(&first));
 
-    let to_native = host.loader.load(&LoadRequest::new("native:reno", host.cgroup("a"))).unwrap();
+    let to_native = host.loader.load(&LoadRequest::new(plain("native:reno"), host.cgroup("a"))).unwrap();
     assert_eq!(to_native.change, Change::Switched { from: second });
     let status = host.loader.status_of(&host.cgroup("a")).unwrap().unwrap();
     assert_eq!((status.algorithm.as_str(), status.kernel_name.as_str()), ("native:reno", "reno"));
@@ -112,13 +112,13 @@ fn the_same_name_with_other_tunables_is_refused_and_with_the_defaults_spelled_ou
     let row = ccactl_abi::Algorithm::by_name("f-bbrv2").unwrap();
     let tunable = row.tunables.iter().find(|tunable| tunable.max_raw > tunable.default_raw).unwrap();
     let (default, other) = (tunable.display(tunable.default_raw), tunable.display(tunable.default_raw + 1));
-    let request = LoadRequest::new("f-bbrv2", host.cgroup("a")).create(true).as_name(host.name("r"));
+    let request = LoadRequest::new(named("f-bbrv2", &host.name("r")), host.cgroup("a")).create(true);
     host.loader.load(&request).unwrap();
 
-    let spelled_out = host.loader.load(&request.clone().set(tunable.name, default)).unwrap();
+    let spelled_out = host.loader.load(&with(&request, tunable.name, &default)).unwrap();
     assert_eq!(spelled_out.change, Change::Unchanged);
     let before = host.loader.status().unwrap();
-    let error = host.loader.load(&request.clone().set(tunable.name, &other)).unwrap_err();
+    let error = host.loader.load(&with(&request, tunable.name, &other)).unwrap_err();
     assert!(matches!(error, Error::OtherTunables { .. }), "{error}");
     let message = error.to_string();
     assert!(message.contains("--as") && message.contains(&format!("{}={other}", tunable.name)), "{message}");
@@ -130,9 +130,9 @@ fn tunables_are_read_back_from_the_pins() {
     let Some(host) = Host::new() else { return };
     let row = ccactl_abi::Algorithm::by_name("f-bbrv2").unwrap();
     let raised: Vec<_> = row.tunables.iter().filter(|tunable| tunable.max_raw > tunable.default_raw).take(2).collect();
-    let mut request = LoadRequest::new("f-bbrv2", host.cgroup("a")).create(true).as_name(host.name("r"));
+    let mut request = LoadRequest::new(named("f-bbrv2", &host.name("r")), host.cgroup("a")).create(true);
     for tunable in &raised {
-        request = request.set(tunable.name, tunable.display(tunable.default_raw + 1));
+        request = with(&request, tunable.name, &tunable.display(tunable.default_raw + 1));
     }
     host.loader.load(&request).unwrap();
     let status = Loader::with_paths(host.loader.paths().clone()).unwrap().status().unwrap().remove(0);
@@ -148,11 +148,11 @@ fn tunables_are_read_back_from_the_pins() {
 fn a_name_that_somebody_else_registered_is_refused() {
     let Some(host) = Host::new() else { return };
     let name = host.name("r");
-    host.loader.load(&LoadRequest::new("reno", host.cgroup("a")).create(true).as_name(&name)).unwrap();
+    host.loader.load(&LoadRequest::new(named("reno", &name), host.cgroup("a")).create(true)).unwrap();
     let mut paths = host.loader.paths().clone();
     paths.bpffs.as_mut_os_string().push("-other");
     let other = Loader::with_paths(paths).unwrap();
-    let error = other.load(&LoadRequest::new("reno", host.cgroup("b")).create(true).as_name(&name)).unwrap_err();
+    let error = other.load(&LoadRequest::new(named("reno", &name), host.cgroup("b")).create(true)).unwrap_err();
     assert!(matches!(error, Error::NameTaken { .. }), "{error}");
     assert!(!other.paths().bpffs.exists());
     assert!(!host.directory("b").exists());
@@ -169,7 +169,7 @@ fn a_load_that_the_verifier_refuses_says_why_and_leaves_nothing() {
     fs::write(file.path(), btf(args)).unwrap();
     let loader = Loader::with_paths(paths).unwrap();
 
-    let error = loader.load(&LoadRequest::new("bbr", host.cgroup("a/b")).create(true).as_name(host.name("r")));
+    let error = loader.load(&LoadRequest::new(named("bbr", &host.name("r")), host.cgroup("a/b")).create(true));
     let message = match error {
         Err(error @ Error::Load { .. }) => error.to_string(),
         other => panic!("{other:?}"),
@@ -191,7 +191,7 @@ fn without_struct_ops_links_all_the_same_works() {
     let loader = Loader::with_paths(paths).unwrap();
     let name = host.name("r");
     let folder = loader.paths().bpffs.join("algorithms").join(&name);
-    let request = LoadRequest::new("bbr", host.cgroup("a")).create(true).as_name(&name);
+    let request = LoadRequest::new(named("bbr", &name), host.cgroup("a")).create(true);
     let load = || loader.load(&request).unwrap().change;
 
     assert_eq!(load(), Change::Attached);
@@ -217,14 +217,13 @@ fn without_struct_ops_links_all_the_same_works() {
 #[test]
 fn a_load_that_fails_leaves_the_policy_that_was_there() {
     let Some(host) = Host::new() else { return };
-    let request = LoadRequest::new("reno", host.cgroup("a")).create(true).as_name(host.name("r"));
+    let request = LoadRequest::new(named("reno", &host.name("r")), host.cgroup("a")).create(true);
     host.loader.load(&request).unwrap();
     let before = host.loader.status().unwrap();
     for bad in [
-        LoadRequest::new("reno", host.cgroup("missing")),
-        LoadRequest::new("native:no_such_algo", host.cgroup("a")),
-        LoadRequest::new("reno", "/"),
-        LoadRequest::new("renno", host.cgroup("a")),
+        LoadRequest::new(plain("reno"), host.cgroup("missing")),
+        LoadRequest::new(plain("native:no_such_algo"), host.cgroup("a")),
+        LoadRequest::new(plain("reno"), "/"),
     ] {
         host.loader.load(&bad).unwrap_err();
         assert_eq!(host.loader.status().unwrap(), before, "{bad:?}");
@@ -235,7 +234,7 @@ fn a_load_that_fails_leaves_the_policy_that_was_there() {
 #[test]
 fn a_removed_cgroup_is_reported_and_its_policy_unloaded_by_id() {
     let Some(host) = Host::new() else { return };
-    let request = LoadRequest::new("reno", host.cgroup("a")).create(true).as_name(host.name("r"));
+    let request = LoadRequest::new(named("reno", &host.name("r")), host.cgroup("a")).create(true);
     let id = host.loader.load(&request).unwrap().cgroup_id;
     fs::remove_dir(host.directory("a")).unwrap();
 
@@ -252,7 +251,7 @@ fn a_removed_cgroup_is_reported_and_its_policy_unloaded_by_id() {
 fn whatever_a_killed_load_or_unload_leaves_the_next_call_completes() {
     let Some(host) = Host::new() else { return };
     let name = host.name("r");
-    let request = LoadRequest::new("reno", host.cgroup("a")).create(true).as_name(&name);
+    let request = LoadRequest::new(named("reno", &name), host.cgroup("a")).create(true);
     let bpffs = host.loader.paths().bpffs.clone();
     let algorithm = bpffs.join("algorithms").join(&name);
     let load = || host.loader.load(&request).unwrap();
@@ -287,7 +286,7 @@ fn whatever_a_killed_load_or_unload_leaves_the_next_call_completes() {
 fn status_tells_a_missing_program_and_a_missing_registration() {
     let Some(host) = Host::new() else { return };
     let name = host.name("r");
-    let request = LoadRequest::new("reno", host.cgroup("a")).create(true).as_name(&name);
+    let request = LoadRequest::new(named("reno", &name), host.cgroup("a")).create(true);
     let id = host.loader.load(&request).unwrap().cgroup_id;
     let bpffs = &host.loader.paths().bpffs;
     let state = || host.loader.status().unwrap().remove(0).state;
@@ -303,7 +302,7 @@ fn the_trace_map_stays_while_a_recorder_runs() {
     let Some(host) = Host::new() else { return };
     let paths = host.loader.paths();
     let trace_map = paths.bpffs.join("cca_trace_map");
-    let request = LoadRequest::new("reno", host.cgroup("a")).create(true).as_name(host.name("r"));
+    let request = LoadRequest::new(named("reno", &host.name("r")), host.cgroup("a")).create(true);
     host.loader.load(&request).unwrap();
     let recorder = Presence::announce(&paths.bpffs).unwrap();
     host.loader.unload(&host.cgroup("a")).unwrap();
@@ -323,7 +322,7 @@ fn loads_at_the_same_time_do_not_disturb_each_other() {
     thread::scope(|scope| {
         for cgroup in cgroups {
             let loader = Loader::with_paths(host.loader.paths().clone()).unwrap();
-            let request = LoadRequest::new("reno", host.cgroup(cgroup)).create(true).as_name(&name);
+            let request = LoadRequest::new(named("reno", &name), host.cgroup(cgroup)).create(true);
             scope.spawn(move || loader.load(&request).unwrap());
         }
     });
@@ -344,7 +343,7 @@ fn loads_at_the_same_time_do_not_disturb_each_other() {
 fn no_policy_sets_its_algorithm_before_the_handshake_is_over() {
     let Some(host) = Host::new() else { return };
     let name = host.name("r");
-    let request = LoadRequest::new("reno", host.cgroup("a")).create(true).as_name(&name);
+    let request = LoadRequest::new(named("reno", &name), host.cgroup("a")).create(true);
     let id = host.loader.load(&request).unwrap().cgroup_id;
     let while_connecting = || host.inside("a", || in_own_netns(algorithm_of_a_pending_connection));
     assert_ne!(while_connecting(), name);

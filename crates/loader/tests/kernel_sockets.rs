@@ -3,8 +3,8 @@
 mod common;
 
 use ccactl_loader::LoadRequest;
-use common::Host;
 use common::net::{Connection, LOOPBACK, algorithm_of, choose, in_own_netns};
+use common::{Host, named, plain};
 use std::fs;
 use std::net::TcpListener;
 
@@ -16,7 +16,7 @@ fn default_algorithm() -> String {
 fn new_sockets_inside_get_it_active_and_passive_over_both_families_and_those_outside_do_not() {
     let Some(host) = Host::new() else { return };
     let name = host.name("r");
-    host.loader.load(&LoadRequest::new("reno", host.cgroup("a")).create(true).as_name(&name)).unwrap();
+    host.loader.load(&LoadRequest::new(named("reno", &name), host.cgroup("a")).create(true)).unwrap();
     for address in LOOPBACK {
         let inside = host.inside("a", || in_own_netns(|| Connection::over(address).algorithms()));
         assert_eq!(inside, [name.as_str(); 3], "{address}");
@@ -30,7 +30,7 @@ fn a_native_algorithm_is_a_policy_as_well() {
     let Some(host) = Host::new() else { return };
     // Whichever of the two is not the default, so that it must come from the policy.
     let native = if default_algorithm() == "reno" { "cubic" } else { "reno" };
-    host.loader.load(&LoadRequest::new(format!("native:{native}"), host.cgroup("a")).create(true)).unwrap();
+    host.loader.load(&LoadRequest::new(plain(&format!("native:{native}")), host.cgroup("a")).create(true)).unwrap();
     let inside = host.inside("a", || in_own_netns(|| Connection::over(LOOPBACK[0]).algorithms()));
     assert_eq!(inside, [native; 3]);
 }
@@ -44,7 +44,7 @@ fn a_listener_older_than_the_policy_hands_out_sockets_with_it() {
         let algorithms = host.inside("a", || {
             in_own_netns(|| {
                 let listener = TcpListener::bind((address, 0)).unwrap();
-                host.loader.load(&LoadRequest::new("reno", host.cgroup("a")).as_name(&name)).unwrap();
+                host.loader.load(&LoadRequest::new(named("reno", &name), host.cgroup("a"))).unwrap();
                 Connection::to(listener).algorithms()
             })
         });
@@ -59,7 +59,7 @@ fn a_switch_reaches_what_an_old_listener_accepts_afterwards() {
     let Some(host) = Host::new() else { return };
     let (first, second) = (host.name("a"), host.name("b"));
     let load = |name: &str| {
-        host.loader.load(&LoadRequest::new("reno", host.cgroup("a")).create(true).as_name(name)).unwrap();
+        host.loader.load(&LoadRequest::new(named("reno", name), host.cgroup("a")).create(true)).unwrap();
     };
     load(&first);
     host.inside("a", || {
@@ -81,7 +81,7 @@ fn the_nearest_policy_wins_whichever_came_first() {
     let Some(host) = Host::new() else { return };
     let (outer, inner) = (host.name("o"), host.name("i"));
     let load = |cgroup: &str, name: &str| {
-        host.loader.load(&LoadRequest::new("reno", host.cgroup(cgroup)).create(true).as_name(name)).unwrap();
+        host.loader.load(&LoadRequest::new(named("reno", name), host.cgroup(cgroup)).create(true)).unwrap();
     };
     let seen = |cgroup: &str| host.inside(cgroup, || in_own_netns(|| Connection::over(LOOPBACK[1]).algorithms()));
     for inner_first in [false, true] {
@@ -108,7 +108,7 @@ fn sockets_of_the_nearer_policy_fall_back_to_the_outer_one_when_that_is_unloaded
     let Some(host) = Host::new() else { return };
     let (outer, inner) = (host.name("o"), host.name("i"));
     for (cgroup, name) in [("a", &outer), ("a/b", &inner)] {
-        host.loader.load(&LoadRequest::new("reno", host.cgroup(cgroup)).create(true).as_name(name)).unwrap();
+        host.loader.load(&LoadRequest::new(named("reno", name), host.cgroup(cgroup)).create(true)).unwrap();
     }
     host.inside("a/b", || {
         in_own_netns(|| {
@@ -131,7 +131,7 @@ fn what_the_application_chooses_itself_is_respected() {
 
     let Some(host) = Host::new() else { return };
     let name = host.name("r");
-    host.loader.load(&LoadRequest::new("reno", host.cgroup("a")).create(true).as_name(&name)).unwrap();
+    host.loader.load(&LoadRequest::new(named("reno", &name), host.cgroup("a")).create(true)).unwrap();
     host.inside("a", || {
         in_own_netns(|| {
             let tcp = || socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None).unwrap();

@@ -4,16 +4,16 @@ mod common;
 
 use ccactl_loader::{Counts, Error, LoadRequest, RollbackOutcome, SocketOutcome, SwapOutcome, SwapRequest, SwapScope};
 use common::net::{Connection, LOOPBACK, algorithm_of, choose, in_own_netns};
-use common::{Host, registered};
+use common::{Host, named, registered, with};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
 
 /// A cgroup with a policy: the request to swap it to another version of reno.
 fn swap_to(host: &Host, cgroup: &str, name: &str) -> SwapRequest {
-    SwapRequest::of(LoadRequest::new("reno", host.cgroup(cgroup)).as_name(name))
+    SwapRequest::of(LoadRequest::new(named("reno", name), host.cgroup(cgroup)))
 }
 
 fn load(host: &Host, cgroup: &str, name: &str) {
-    host.loader.load(&LoadRequest::new("reno", host.cgroup(cgroup)).create(true).as_name(name)).unwrap();
+    host.loader.load(&LoadRequest::new(named("reno", name), host.cgroup(cgroup)).create(true)).unwrap();
 }
 
 /// Runs a test inside of a cgroup whose policy has the first of two names, and in a network namespace of its own.
@@ -282,13 +282,14 @@ fn a_swap_needs_a_policy_and_changes_nothing_without_one() {
 fn new_code_behind_a_name_reaches_live_sockets_with_a_swap_and_status_says_who_has_the_old() {
     let Some(host) = Host::new() else { return };
     let name = host.name("a");
-    let request = LoadRequest::new("f-bbrv2", host.cgroup("a")).create(true).as_name(&name);
+    let request = LoadRequest::new(named("f-bbrv2", &name), host.cgroup("a")).create(true);
     let id = host.loader.load(&request).unwrap().cgroup_id;
     host.inside("a", || {
         in_own_netns(|| {
             let connection = Connection::over(LOOPBACK[0]);
-            let replace = request.clone().set("alpha", "1.3").replace(true);
-            assert!(matches!(host.loader.load(&request.clone().set("alpha", "1.3")), Err(Error::OtherTunables { .. })));
+            let changed = with(&request, "alpha", "1.3");
+            let replace = changed.clone().replace(true);
+            assert!(matches!(host.loader.load(&changed), Err(Error::OtherTunables { .. })));
             assert_eq!(host.loader.load(&replace).unwrap().change, ccactl_loader::Change::Replaced);
             let census = host.loader.census().unwrap();
             assert_eq!((census.policies[&id].old_code, census.policies[&id].counts.moved), (3, 3));
@@ -296,7 +297,7 @@ fn new_code_behind_a_name_reaches_live_sockets_with_a_swap_and_status_says_who_h
             assert_eq!(host.loader.census().unwrap().policies[&id].old_code, 3);
 
             let present = host.loader.present_request(&host.cgroup("a")).unwrap();
-            assert_eq!(present.set, [("alpha".to_owned(), "1.3".to_owned())]);
+            assert_eq!(present.choice, changed.choice);
             let swap = SwapRequest::of(present).scope(SwapScope::ExistingOnly);
             assert_moved_partly(&host.loader.swap(&swap).unwrap(), 3, 3);
             assert_eq!(host.loader.census().unwrap().policies[&id].old_code, 0);
@@ -309,7 +310,7 @@ fn new_code_behind_a_name_reaches_live_sockets_with_a_swap_and_status_says_who_h
                 RollbackOutcome::Restored(outcome) => assert_moved(&outcome, 6),
                 other => panic!("{other:?}"),
             }
-            assert_eq!(host.loader.present_request(&host.cgroup("a")).unwrap().set, []);
+            assert_eq!(host.loader.present_request(&host.cgroup("a")).unwrap().choice, request.choice);
             assert_eq!(host.loader.census().unwrap().policies[&id].old_code, 0);
         });
     });
@@ -322,7 +323,7 @@ fn a_connection_without_ecn_keeps_what_it_has_when_the_algorithm_needs_ecn_and_t
     with_policy(|host, first, second| {
         std::fs::write("/proc/sys/net/ipv4/tcp_ecn", "0").unwrap();
         let connection = Connection::over(LOOPBACK[0]);
-        let request = SwapRequest::of(LoadRequest::new("dctcp", host.cgroup("a")).as_name(&second));
+        let request = SwapRequest::of(LoadRequest::new(named("dctcp", &second), host.cgroup("a")));
         let outcome = host.loader.swap(&request).unwrap();
         assert_eq!(outcome.counts, Counts { moved: 1, refused: 2, ..Counts::default() }, "the listener has it");
         assert!(!outcome.is_complete());

@@ -4,9 +4,9 @@
 mod common;
 
 use ccactl_loader::{Counts, LoadRequest, SocketReport, SwapOutcome, SwapRequest};
-use common::Host;
 use common::drops::{Drop, Loss};
 use common::net::{Connection, LOOPBACK, PATIENCE, algorithm_of, in_own_netns};
+use common::{Host, named};
 use nix::errno::Errno;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, connect, socket};
 use std::collections::BTreeSet;
@@ -22,11 +22,11 @@ use std::time::{Duration, Instant};
 const IPPROTO_MPTCP: i32 = 262;
 
 fn swap(host: &Host, name: &str) -> SwapOutcome {
-    host.loader.swap(&SwapRequest::of(LoadRequest::new("reno", host.cgroup("a")).as_name(name))).unwrap()
+    host.loader.swap(&SwapRequest::of(LoadRequest::new(named("reno", name), host.cgroup("a")))).unwrap()
 }
 
 fn load(host: &Host, name: &str) {
-    host.loader.load(&LoadRequest::new("reno", host.cgroup("a")).create(true).as_name(name)).unwrap();
+    host.loader.load(&LoadRequest::new(named("reno", name), host.cgroup("a")).create(true)).unwrap();
 }
 
 fn sockets(host: &Host) -> Vec<SocketReport> {
@@ -253,7 +253,7 @@ fn sockets_that_outlive_their_cgroup_get_back_what_they_had() {
     fs::remove_dir(host.directory("a")).unwrap();
     assert_eq!(connection.algorithms(), [first.as_str(); 3]);
     // Whatever is changed next, anywhere, notices.
-    host.loader.load(&LoadRequest::new("reno", host.cgroup("b")).create(true).as_name(&other)).unwrap();
+    host.loader.load(&LoadRequest::new(named("reno", &other), host.cgroup("b")).create(true)).unwrap();
     assert!(!connection.algorithms().contains(&first), "{:?}", connection.algorithms());
     let status = host.loader.status().unwrap();
     assert_eq!(status.iter().map(|row| row.kernel_name.as_str()).collect::<Vec<_>>(), [other.as_str()]);

@@ -113,8 +113,7 @@ pub(super) fn check(scenario: &Scenario, planned: &[Planned]) -> Check {
     // The algorithm that each flow has at the time.
     let mut current: BTreeMap<&str, Choice> = BTreeMap::new();
     for flow in &scenario.flows {
-        let wanted = flow.wanted();
-        if let Ok(choice) = Choice::parse(wanted.algorithm, &wanted.tunables(), wanted.alias) {
+        if let Ok(choice) = flow.wanted().choice() {
             current.insert(&flow.name, choice);
         }
     }
@@ -127,7 +126,7 @@ pub(super) fn check(scenario: &Scenario, planned: &[Planned]) -> Check {
                 format!("expected a flow of this scenario ({}), found {:?}", names.join(", "), swap.flow)
             });
         };
-        check_algorithm(path, swap.wanted()).map_err(|mut problem| {
+        let choice = check_algorithm(path, swap.wanted()).map_err(|mut problem| {
             if problem.field == format!("{path}.algorithm") {
                 problem.field = format!("{path}.{algorithm_field}");
             }
@@ -145,13 +144,11 @@ pub(super) fn check(scenario: &Scenario, planned: &[Planned]) -> Check {
         ensure(swap.at < flow.stop || swap.at >= scenario.duration, time(), || {
             format!("expected a time before the stop of the flow ({}), found {}", flow.stop, swap.at)
         })?;
-        let wanted = swap.wanted();
-        let choice = Choice::parse(wanted.algorithm, &wanted.tunables(), wanted.alias).ok();
-        let same = choice.is_some() && current.get(swap.flow.as_str()) == choice.as_ref();
+        let same = current.get(swap.flow.as_str()) == Some(&choice);
         ensure(!same, format!("{path}.{algorithm_field}"), || {
             format!("expected another algorithm than the flow has at {} already, found {}", swap.at, swap.algorithm)
         })?;
-        current.extend(choice.map(|choice| (swap.flow.as_str(), choice)));
+        current.insert(&swap.flow, choice);
     }
     let flows =
         scenario.flows.iter().enumerate().map(|(i, flow)| (format!("flow[{i}]"), flow.name.as_str(), flow.wanted()));

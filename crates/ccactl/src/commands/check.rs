@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use ccactl_abi::exit;
 use ccactl_host::{errln, interrupt, outln};
-use ccactl_loader::{LoadRequest, Loader, exact_name, pick_algorithm};
+use ccactl_loader::{LoadRequest, Loadable, Loader, pick_algorithm};
 use ccactl_native::properties::{ALL, Subject};
 use ccactl_native::{Socket, Unit, build, on_overdue};
 use ccactl_testbed::traffic;
@@ -67,12 +67,12 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     }
     let loader = Loader::open()?;
     // A name of its own: what is in force under the algorithm's stays as it is.
-    let request = LoadRequest::new(exact_name(algorithm), "/").as_name(format!("check_{:x}", process::id()));
+    let loadable = Loadable::new(algorithm, Some(&format!("check_{:x}", process::id())))?;
     loader.probe_object(file, algorithm.object())?;
     outln!("the verifier of this kernel takes it");
     let mut transfer = this_program()?;
-    transfer.arg("__transfer").arg(request.parse()?.kernel_name());
-    Ok(ExitCode::from(loader.run(&request, transfer)?))
+    transfer.arg("__transfer").arg(&loadable.kernel_name);
+    Ok(ExitCode::from(loader.run(&LoadRequest::new(loadable, "/"), transfer)?))
 }
 
 /// The end of a child, or none when a signal has come; then it is gone too.

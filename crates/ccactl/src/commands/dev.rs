@@ -3,7 +3,7 @@
 use crate::log::Hold;
 use anyhow::{Context, Result, bail};
 use ccactl_host::{errln, interrupt, outln, terminal};
-use ccactl_loader::{LoadRequest, Loader, SwapRequest, exact_name, is_file, pick_algorithm};
+use ccactl_loader::{LoadRequest, Loadable, Loader, SwapRequest, is_file, pick_algorithm};
 use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
@@ -89,8 +89,7 @@ fn put_in_force(loader: &Loader, file: &str, cgroup: &Path, screen: &mut Option<
     let start = Instant::now();
     let put = || -> Result<String, ccactl_loader::Error> {
         let algorithm = pick_algorithm(file)?;
-        // This very code, also when the file is saved meanwhile.
-        let request = LoadRequest::new(exact_name(algorithm), cgroup).create(true).replace(true);
+        let request = LoadRequest::new(Loadable::new(algorithm, None)?, cgroup).create(true).replace(true);
         loader.load(&request)?;
         let outcome = loader.swap(&SwapRequest::of(request))?;
         let (name, hash, moved) = (algorithm.name, algorithm.hash(), outcome.counts.moved);

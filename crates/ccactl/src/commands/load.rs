@@ -3,7 +3,7 @@
 use super::output;
 use anyhow::Result;
 use ccactl_host::outln;
-use ccactl_loader::{Change, LoadRequest, Loader};
+use ccactl_loader::{Change, Choice, LoadRequest, Loader};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -49,15 +49,12 @@ struct Row {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let request = LoadRequest {
-        algorithm: args.algorithm,
+        choice: Choice::parse(&args.algorithm, &args.set, args.as_name.as_deref())?,
         cgroup: args.cgroup,
         create: args.create,
-        set: args.set,
-        as_name: args.as_name,
         enforce: args.enforce,
         replace: args.replace,
     };
-    request.parse()?;
     let loader = Loader::open()?;
     let outcome = loader.load(&request)?;
     let cgroup = loader.mount().display(&outcome.cgroup);

@@ -2,7 +2,7 @@
 
 use super::output;
 use anyhow::Result;
-use ccactl_loader::{LoadRequest, Loader};
+use ccactl_loader::{Choice, LoadRequest, Loader};
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};
 
@@ -23,18 +23,9 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    let request = LoadRequest {
-        algorithm: args.algorithm,
-        cgroup: "/".into(),
-        create: false,
-        set: args.set,
-        as_name: args.as_name,
-        enforce: false,
-        replace: false,
-    };
-    request.parse()?;
+    let choice = Choice::parse(&args.algorithm, &args.set, args.as_name.as_deref())?;
     let (program, arguments) = args.command.split_first().expect("clap requires the command");
     let mut command = Command::new(program);
     command.args(arguments);
-    Ok(ExitCode::from(Loader::open()?.run(&request, command)?))
+    Ok(ExitCode::from(Loader::open()?.run(&LoadRequest::new(choice, "/"), command)?))
 }

@@ -3,7 +3,7 @@
 use super::sockets_view::{self, SwapRow};
 use super::{canary, output};
 use anyhow::Result;
-use ccactl_loader::{LoadRequest, Loader, SwapRequest, SwapScope};
+use ccactl_loader::{Choice, LoadRequest, Loader, SwapRequest, SwapScope};
 use ccactl_observe::rollout::canary::CanaryRequest;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -50,8 +50,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let (request, guarded, loader) = match &args.algorithm {
         // What can be wrong with it is said before anything of the host is looked at.
         Some(algorithm) => {
-            let load = load_request(&args, algorithm);
-            load.parse()?;
+            let choice = Choice::parse(algorithm, &args.set, args.as_name.as_deref())?;
+            let load = LoadRequest::new(choice, &args.cgroup).enforce(args.enforce).replace(args.replace);
             let (request, guarded) = requests(&args, load)?;
             (request, guarded, Loader::open()?)
         }
@@ -73,18 +73,6 @@ pub fn run(args: Args) -> Result<ExitCode> {
         sockets_view::print_swap(&loader, &outcome)?;
     }
     Ok(sockets_view::exit(outcome.is_complete()))
-}
-
-fn load_request(args: &Args, algorithm: &str) -> LoadRequest {
-    LoadRequest {
-        algorithm: algorithm.to_owned(),
-        cgroup: args.cgroup.clone(),
-        create: false,
-        set: args.set.clone(),
-        as_name: args.as_name.clone(),
-        enforce: args.enforce,
-        replace: args.replace,
-    }
 }
 
 /// The swap, and the guarded one that it is to be, if so asked.

@@ -8,7 +8,7 @@ pub mod net;
 pub mod state;
 
 use ccactl_abi::Algorithm;
-use ccactl_loader::{LoadRequest, Loader, Paths};
+use ccactl_loader::{Choice, LoadRequest, Loader, Paths};
 use nix::unistd::geteuid;
 use std::env;
 use std::fs;
@@ -21,6 +21,21 @@ use std::time::{Duration, Instant};
 /// Tests move their whole process between cgroups, so only one at a time.
 static SERIAL: Mutex<()> = Mutex::new(());
 static COUNTER: AtomicU32 = AtomicU32::new(0);
+
+/// An algorithm under a kernel name of its own.
+pub fn named(algorithm: &str, name: &str) -> Choice {
+    Choice::parse(algorithm, &[], Some(name)).unwrap()
+}
+
+/// An algorithm with its own kernel name.
+pub fn plain(algorithm: &str) -> Choice {
+    Choice::parse(algorithm, &[], None).unwrap()
+}
+
+/// The same request with one more tunable.
+pub fn with(request: &LoadRequest, name: &str, value: &str) -> LoadRequest {
+    LoadRequest { choice: request.choice.clone().with(name, value).unwrap(), ..request.clone() }
+}
 
 /// A host with everything that a test touches to itself. Dropping it removes all of that.
 pub struct Host {
@@ -65,7 +80,7 @@ impl Host {
     /// Loads an algorithm under a name of its own, which it returns, as the policy of a new cgroup of this test.
     pub fn load_into(&self, cgroup: &str, algorithm: &Algorithm) -> String {
         let name = self.name("x");
-        let request = LoadRequest::new(algorithm.name, self.cgroup(cgroup)).create(true).as_name(&name);
+        let request = LoadRequest::new(named(algorithm.name, &name), self.cgroup(cgroup)).create(true);
         self.loader.load(&request).unwrap_or_else(|error| panic!("{error}"));
         name
     }

@@ -32,7 +32,7 @@ impl Plan {
         if !CanaryRequest::LEASES.contains(&request.lease) {
             return Err(Error::Lease { found: request.lease, expected: CanaryRequest::LEASES });
         }
-        let choice = request.swap.load.parse()?;
+        let choice = request.swap.load.choice.clone();
         // Whatever a swap would refuse is refused here, with the same words.
         let rehearsal = loader.swap(&SwapRequest { dry_run: true, scope: SwapScope::All, ..request.swap.clone() })?;
         if rehearsal.from == rehearsal.kernel_name {

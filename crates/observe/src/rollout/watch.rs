@@ -6,7 +6,7 @@ use crate::rollout::scope;
 use crate::rollout::share::Share;
 use ccactl_abi::layout::Sample;
 use ccactl_collector::{CgroupFilter, Clock, Drops, Every, KnownAlgorithm, Output, RecordOptions, Recorder, Tap};
-use ccactl_loader::{Choice, Loader, PolicyStatus};
+use ccactl_loader::{Choice, Loadable, Loader, PolicyStatus};
 use serde_json::json;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -150,7 +150,7 @@ fn known_algorithms(policies: &[PolicyStatus], canary: &Choice) -> Vec<KnownAlgo
             by_name.insert(kernel_name.clone(), KnownAlgorithm { kernel_name, algorithm, tunables: values.collect() });
         }
     }
-    if let Choice::Registry { algorithm, kernel_name, tunables } = canary {
+    if let Choice::Registry(Loadable { algorithm, kernel_name, tunables }) = canary {
         let mut known = KnownAlgorithm::with_defaults(algorithm);
         known.kernel_name.clone_from(kernel_name);
         known.tunables.extend(tunables.iter().map(|(tunable, raw)| (tunable.name.to_owned(), tunable.display(*raw))));

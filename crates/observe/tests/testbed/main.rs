@@ -2,7 +2,7 @@
 
 mod fleet;
 
-use ccactl_loader::{LoadRequest, Loader, Paths, SwapRequest};
+use ccactl_loader::{Choice, LoadRequest, Loader, Paths, SwapRequest};
 use ccactl_observe::rollout::canary::{self, CanaryRequest, Event};
 use ccactl_observe::rollout::{Cause, Decision, Error, Outcome, Share};
 use ccactl_testbed::host::run_id::{PREFIX, RunId};
@@ -152,15 +152,17 @@ impl Host {
         let cgroup = loader.mount().path().join(format!("{PREFIX}-test-{id}"));
         let baseline = format!("ro{:x}_{serial}", std::process::id());
         let host = Host { loader, cgroup, baseline, serial, dir, _one_at_a_time: one_at_a_time };
-        let request = LoadRequest::new("cubic", &host.cgroup).create(true).as_name(&host.baseline);
+        let choice = Choice::parse("cubic", &[], Some(&host.baseline)).unwrap();
+        let request = LoadRequest::new(choice, &host.cgroup).create(true);
         host.loader.load(&request).unwrap_or_else(|error| panic!("{error}"));
         Some(host)
     }
 
     fn request(&self, algorithm: &str, set: &[(&str, &str)], guards: &[&str]) -> CanaryRequest {
         let name = format!("rc{:x}_{}", std::process::id(), self.serial);
-        let load = LoadRequest::new(algorithm, &self.cgroup).as_name(name);
-        let load = set.iter().fold(load, |load, (name, value)| load.set(*name, *value));
+        let choice = Choice::parse(algorithm, &[], Some(&name)).unwrap();
+        let choice = set.iter().fold(choice, |choice, (name, value)| choice.with(name, value).unwrap());
+        let load = LoadRequest::new(choice, &self.cgroup);
         CanaryRequest {
             swap: SwapRequest::of(load),
             share: share(),

@@ -5,17 +5,16 @@ use crate::Wanted;
 use ccactl_loader::Choice;
 
 /// Algorithm, tunables and name are what `ccactl load` takes; they are tried one by one to tell which is wrong.
-pub(crate) fn check_algorithm(path: &str, wanted: Wanted<'_>) -> Check {
-    let parse = |field: String, set: &[(String, String)], alias: Option<&str>| {
-        Choice::parse(wanted.algorithm, set, alias)
-            .map(drop)
-            .map_err(|error| Problem { field, message: error.to_string() })
+pub(crate) fn check_algorithm(path: &str, wanted: Wanted<'_>) -> Result<Choice, Problem> {
+    let at = |field: String| {
+        let field = format!("{path}.{field}");
+        |error: ccactl_loader::Error| Problem { field, message: error.to_string() }
     };
-    parse(format!("{path}.algorithm"), &[], None)?;
+    let mut choice = Choice::parse(wanted.algorithm, &[], None).map_err(at("algorithm".to_owned()))?;
     for (name, value) in wanted.set {
-        parse(format!("{path}.set.{name}"), &[(name.clone(), value.clone())], None)?;
+        choice = choice.with(name, value).map_err(at(format!("set.{name}")))?;
     }
-    parse(format!("{path}.as"), &[], wanted.alias)
+    choice.named(wanted.alias).map_err(at("as".to_owned()))
 }
 
 /// One kernel name cannot stand for two sets of tunables. `all` are the algorithms of flows and swaps: path, what users

@@ -2,6 +2,7 @@
 
 use super::RateStep;
 use crate::units::{Rate, Span};
+use ccactl_loader::Choice;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
@@ -118,10 +119,13 @@ impl SwapSpec {
 }
 
 impl Wanted<'_> {
-    /// The tunables as a list, as the loader takes them.
-    #[must_use]
-    pub fn tunables(&self) -> Vec<(String, String)> {
-        self.set.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+    /// What the loader takes.
+    ///
+    /// # Errors
+    /// None of a scenario, which was checked.
+    pub fn choice(&self) -> Result<Choice, ccactl_loader::Error> {
+        let choice = Choice::parse(self.algorithm, &[], self.alias)?;
+        self.set.iter().try_fold(choice, |choice, (name, value)| choice.with(name, value))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::host::cgroup::Cgroup;
-use ccactl_loader::{Choice, LoadRequest, Loader};
+use ccactl_loader::{Choice, LoadRequest, Loadable, Loader};
 use ccactl_scenario::{Scenario, Wanted};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -31,7 +31,7 @@ impl<'a> Policies<'a> {
         }
         let mut loaded: BTreeSet<String> = policies.kernel_names.iter().cloned().collect();
         for (i, swap) in scenario.swaps.iter().enumerate() {
-            if !loaded.insert(kernel_name(swap.wanted())?) {
+            if !loaded.insert(choice(swap.wanted())?.kernel_name().to_owned()) {
                 continue;
             }
             // Names of flows do not begin with a dot.
@@ -46,7 +46,7 @@ impl<'a> Policies<'a> {
         if let Some(name) = chosen_by_its_sender(wanted.algorithm) {
             return Ok(name.to_owned());
         }
-        let outcome = self.loader.load(&request(wanted, cgroup.path())?)?;
+        let outcome = self.loader.load(&LoadRequest::new(choice(wanted)?, cgroup.path()))?;
         self.cgroup_ids.push(outcome.cgroup_id);
         Ok(outcome.kernel_name)
     }
@@ -67,36 +67,20 @@ pub fn chosen_by_its_sender(algorithm: &str) -> Option<&str> {
     algorithm.strip_prefix("native:").filter(|name| ccactl_abi::native::NOT_BY_BPF.contains(name))
 }
 
-/// What the loader is asked for, under the name that [`alias`] gives it.
-pub fn request(wanted: Wanted<'_>, cgroup: &Path) -> Result<LoadRequest> {
-    Ok(LoadRequest {
-        algorithm: wanted.algorithm.to_owned(),
-        cgroup: cgroup.to_owned(),
-        create: false,
-        set: wanted.tunables(),
-        as_name: alias(wanted)?,
-        enforce: false,
-        replace: false,
+/// What the loader is asked for, under the name that [`alias`] gives it unless the scenario chooses one.
+pub fn choice(wanted: Wanted<'_>) -> Result<Choice> {
+    Ok(match wanted.choice()? {
+        Choice::Registry(loadable) if wanted.alias.is_none() => {
+            Loadable { kernel_name: alias(&loadable), ..loadable }.into()
+        }
+        choice => choice,
     })
 }
 
-/// Name that sockets will show.
-fn kernel_name(wanted: Wanted<'_>) -> Result<String> {
-    let choice = Choice::parse(wanted.algorithm, &wanted.tunables(), alias(wanted)?.as_deref())?;
-    Ok(choice.kernel_name().to_owned())
-}
-
-/// Kernel name, unless the scenario chooses one, that no policy outside of a bench has: by code and tunables. The same ones give the same name, so that flows,
-/// and benches that run at the same time, share one struct_ops; other code or tunables never meet it.
-fn alias(wanted: Wanted<'_>) -> Result<Option<String>> {
+/// Kernel name that no policy outside of a bench has: by code and tunables. The same ones give the same name, so that
+/// flows, and benches that run at the same time, share one struct_ops; other code or tunables never meet it.
+fn alias(Loadable { algorithm, tunables, .. }: &Loadable) -> String {
     const STEM_BYTES: usize = 8;
-    if wanted.alias.is_some() {
-        return Ok(wanted.alias.map(str::to_owned));
-    }
-    let Choice::Registry { algorithm, tunables, .. } = Choice::parse(wanted.algorithm, &wanted.tunables(), None)?
-    else {
-        return Ok(None);
-    };
     // FNV-1a over the values as stored: 1.3 and 1.30 are the same.
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     let values = tunables.iter().flat_map(|(tunable, raw)| tunable.name.bytes().chain(raw.to_le_bytes()));
@@ -104,7 +88,7 @@ fn alias(wanted: Wanted<'_>) -> Result<Option<String>> {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     }
     let stem = &algorithm.kernel_name[..algorithm.kernel_name.len().min(STEM_BYTES)];
-    Ok(Some(format!("{stem}_{:06x}", (hash ^ (hash >> 40)) & 0xff_ffff)))
+    format!("{stem}_{:06x}", (hash ^ (hash >> 40)) & 0xff_ffff)
 }
 
 #[cfg(test)]
@@ -112,21 +96,21 @@ mod tests {
     use super::*;
     use ccactl_scenario::Scenario;
 
-    fn alias_of(lines: &str) -> Option<String> {
+    fn name_of(lines: &str) -> String {
         let text = format!(
             "duration = \"1s\"\n[link]\nrate = \"1Mbit/s\"\nbase_rtt = \"10ms\"\nbuffer = \"10p\"\n[[flow]]\nname = \"a\"\n{lines}"
         );
-        alias(Scenario::parse("test.toml", &text).unwrap().flows[0].wanted()).unwrap()
+        choice(Scenario::parse("test.toml", &text).unwrap().flows[0].wanted()).unwrap().kernel_name().to_owned()
     }
 
     #[test]
     fn code_and_tunables_have_one_name() {
-        assert_eq!(alias_of("algorithm = \"native:cubic\""), None);
-        let plain = alias_of("algorithm = \"f-bbrv2\"").unwrap();
-        assert_eq!(alias_of("algorithm = \"f-bbrv2\"\nset = { alpha = 1.3 }\nas = \"mine\""), Some("mine".to_owned()));
-        let one = alias_of("algorithm = \"f-bbrv2\"\nset = { alpha = 1.3 }").unwrap();
-        assert_eq!(alias_of("algorithm = \"f-bbrv2\"\nset = { alpha = 1.30 }").as_ref(), Some(&one));
-        assert_ne!(alias_of("algorithm = \"f-bbrv2\"\nset = { alpha = 1.4 }").as_ref(), Some(&one));
+        assert_eq!(name_of("algorithm = \"native:cubic\""), "cubic");
+        let plain = name_of("algorithm = \"f-bbrv2\"");
+        assert_eq!(name_of("algorithm = \"f-bbrv2\"\nset = { alpha = 1.3 }\nas = \"mine\""), "mine");
+        let one = name_of("algorithm = \"f-bbrv2\"\nset = { alpha = 1.3 }");
+        assert_eq!(name_of("algorithm = \"f-bbrv2\"\nset = { alpha = 1.30 }"), one);
+        assert_ne!(name_of("algorithm = \"f-bbrv2\"\nset = { alpha = 1.4 }"), one);
         assert!(one.starts_with("f_bbrv2_") && one.len() <= 15 && one != plain, "{one}");
     }
 }

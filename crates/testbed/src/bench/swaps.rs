@@ -1,7 +1,7 @@
 //! Changes of algorithm during a run, each at its time. They happen on a thread of their own: loading and moving may take
 //! longer than the bench may leave its children unattended.
 
-use super::policies::request;
+use super::policies::choice;
 use crate::clock;
 use crate::error::{Error, Result};
 use crate::host::cgroup::Cgroup;
@@ -128,7 +128,7 @@ fn tasks(scenario: &Scenario, cgroups: &[Cgroup]) -> Result<Vec<Task>> {
         cgroups[index].path()
     };
     let task = |spec: &SwapSpec| {
-        let request = request(spec.wanted(), cgroup_of(&spec.flow))?;
+        let request = LoadRequest::new(choice(spec.wanted())?, cgroup_of(&spec.flow));
         Ok(Task { spec: spec.clone(), request })
     };
     scenario.swaps.iter().map(task).collect()

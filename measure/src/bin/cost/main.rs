@@ -10,9 +10,9 @@ mod transfer;
 
 use ccactl_abi::{ALGORITHMS, Algorithm};
 use ccactl_loader::LoadRequest;
-use common::Host;
 use common::callbacks::{Callbacks, count_runs};
 use common::net::in_own_netns;
+use common::{Host, named};
 use program::Program;
 use spread::Spread;
 use std::collections::BTreeMap;
@@ -75,7 +75,7 @@ fn settings() -> Option<Settings> {
 fn measure(host: &Host, index: usize, algorithm: &Algorithm, pairs: usize) -> bool {
     let name = host.name(&index.to_string());
     // Nothing runs in that cgroup: the transfers choose by setsockopt, native and ours alike.
-    host.loader.load(&LoadRequest::new(algorithm.name, host.cgroup("a")).create(true).as_name(&name)).unwrap();
+    host.loader.load(&LoadRequest::new(named(algorithm.name, &name), host.cgroup("a")).create(true)).unwrap();
     let ids = Callbacks::of(host.loader.paths(), &name).ids();
     let nanoseconds = time_per_call(&name, &ids);
     let programs: Vec<Program> = ids.values().map(|id| Program::by_id(*id)).collect();

@@ -3,7 +3,7 @@
 use crate::leftovers::leftovers;
 use crate::settings::Settings;
 use crate::{Faults, Result};
-use ccactl_loader::{LoadRequest, Loader, Paths};
+use ccactl_loader::{Choice, LoadRequest, Loader, Paths};
 use ccactl_testbed::host::cgroup::Cgroup;
 use ccactl_testbed::host::run_id::{PREFIX, RunId};
 use ccactl_testbed::traffic::checked::{Bottleneck, CheckedLoad, Finish, LoadOptions, Sample};
@@ -113,7 +113,8 @@ impl World {
     }
 
     pub fn request(&self, algorithm: &str) -> LoadRequest {
-        LoadRequest::new(algorithm, self.cgroup()).as_name(self.name(algorithm))
+        let choice = Choice::parse(algorithm, &[], Some(&self.name(algorithm))).unwrap();
+        LoadRequest::new(choice, self.cgroup())
     }
 
     /// One of the algorithms, but not that with the kernel name `current`.

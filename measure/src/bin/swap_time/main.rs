@@ -3,7 +3,7 @@
 
 mod commands;
 
-use ccactl_loader::{LoadRequest, Loader, Paths, SwapRequest};
+use ccactl_loader::{Choice, LoadRequest, Loader, Paths, SwapRequest};
 use ccactl_testbed::host::cgroup::Cgroup;
 use ccactl_testbed::host::run_id::{PREFIX, RunId};
 use ccactl_testbed::traffic::checked::{CheckedLoad, LoadOptions};
@@ -149,7 +149,8 @@ fn measure(connections: u32, pairs: usize, repeats: u32) -> Result<Times> {
     let mut load = CheckedLoad::start(&program, id, &options, &cgroup)?;
     let request = |turn: u32| {
         let place = turn as usize % ALGORITHMS.len();
-        LoadRequest::new(ALGORITHMS[place], cgroup.path()).as_name(format!("{tag}_{place}"))
+        let choice = Choice::parse(ALGORITHMS[place], &[], Some(&format!("{tag}_{place}"))).unwrap();
+        LoadRequest::new(choice, cgroup.path())
     };
     loader.load(&request(0))?;
     // Once for each algorithm without the clock: the first swap moves sockets that have the host's default.

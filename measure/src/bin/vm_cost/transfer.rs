@@ -4,7 +4,7 @@
 use crate::Failure;
 use ccactl_abi::Algorithm;
 use ccactl_collector::{Output, RecordOptions, Recorder};
-use ccactl_loader::{LoadRequest, Loader};
+use ccactl_loader::{Choice, LoadRequest, Loader};
 use nix::sys::socket::sockopt::TcpCongestion;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, connect, setsockopt, socket};
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ pub fn run(words: &[String]) -> Result<(), Failure> {
         Some(native) => native,
         None => {
             // Nothing runs in that cgroup: the socket chooses, ours and the kernel's own alike.
-            loader.load(&LoadRequest::new(algorithm, cgroup).create(true))?;
+            loader.load(&LoadRequest::new(Choice::parse(algorithm, &[], None)?, cgroup).create(true))?;
             Algorithm::by_name(algorithm).ok_or("no such algorithm")?.kernel_name
         }
     };
