@@ -35,7 +35,7 @@ const ALGORITHMS: Generated = Generated {
 const SCHEMA: Generated = Generated {
     file: "docs/schema.md",
     markers: Some(Markers {
-        begin: "<!-- schema: begin, written by `cargo xtask gen` from crates/collector -->",
+        begin: "<!-- schema: begin, written by `cargo xtask gen` from crates/recording -->",
         end: "<!-- schema: end -->",
     }),
     example: "schema",

@@ -4,7 +4,7 @@
 mod common;
 
 use ccactl_collector::convert_stream;
-use ccactl_report::{Error, Options, open_all, summarize};
+use ccactl_report::{Error, Options, open_all, read, summarize};
 use common::{Fixture, Row};
 use std::collections::BTreeMap;
 use std::fs;
@@ -85,7 +85,7 @@ fn damage_that_no_checksum_tells_is_an_error_of_one_line_or_rows() {
                 let text = error.to_string();
                 assert!(text.starts_with(&path.display().to_string()) && !text.contains('\n'), "{text}");
                 refused += 1;
-                panicked += usize::from(matches!(error, Error::Undecodable { .. }));
+                panicked += usize::from(matches!(error, Error::Recording(read::Error::Undecodable { .. })));
             }
         }
         assert!(began.elapsed() < PATIENCE, "round {round} took {:?}", began.elapsed());

@@ -7,9 +7,10 @@ use bytemuck::Zeroable;
 use ccactl_abi::layout::{
     EVENT_ALGORITHM, EVENT_CA_STATE, EVENT_CLOSE, EVENT_OPEN, EVENT_RETRANS, EVENT_SAMPLE, Sample, name_bytes,
 };
-use ccactl_collector::schema::{Context, batch, schema};
-use ccactl_collector::{Clock, KnownAlgorithm, recover};
-use ccactl_format::CHECKSUM_KEY;
+use ccactl_collector::recover;
+use ccactl_recording::CHECKSUM_KEY;
+use ccactl_recording::write::rows::{Context, batch, schema};
+use ccactl_recording::write::{Clock, KnownAlgorithm};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;

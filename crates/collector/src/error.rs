@@ -4,6 +4,7 @@
 
 use ccactl_abi::exit;
 use ccactl_host::{lock, output};
+use ccactl_recording::write::NotAStream;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -102,13 +103,8 @@ pub enum Error {
         path: PathBuf,
     },
     /// A stream that cannot be read at all.
-    #[error("{} is not the stream of a recording: {reason}", path.display())]
-    NotAStream {
-        /// The file.
-        path: PathBuf,
-        /// What the reader said.
-        reason: String,
-    },
+    #[error(transparent)]
+    NotAStream(#[from] NotAStream),
     /// No such network namespace.
     #[error("no network namespace {name:?}: `ip netns list` has {known}")]
     Netns {
@@ -212,7 +208,7 @@ impl Error {
             | Error::Stdout { .. }
             | Error::Option { .. } => exit::USAGE,
             Error::Target { cause, .. } if cause.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,
-            Error::Target { .. } | Error::NotAStream { .. } => exit::USAGE,
+            Error::Target { .. } | Error::NotAStream(_) => exit::USAGE,
             Error::Permission { .. } | Error::Lock(lock::Error::Foreign { .. }) => exit::PERMISSION,
             Error::Lock(lock::Error::Interrupted { .. }) => exit::INTERRUPTED,
             Error::Kernel { .. } => exit::KERNEL,

@@ -1,13 +1,13 @@
 //! From the ring buffer to the writer's channel, and the figures that a progress line shows.
 
-use crate::clock::Clock;
 use crate::counts::Counts;
 use crate::options::Tap;
 use crate::probe::{self, Ring};
 use crate::recorder::{Phase, Progress};
-use crate::stream::is_stdout_abandoned;
+use crate::sink::is_stdout_abandoned;
 use crate::writer::Message;
 use ccactl_abi::layout::Sample;
+use ccactl_recording::write::Clock;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 use tokio::io::unix::AsyncFd;

@@ -4,47 +4,39 @@
 //! collect.bpf.c ──ring buffer──▶ recorder (async) ──bounded channel──▶ writer thread ──▶ FILE.partial.arrows ──▶ FILE
 //! ```
 //!
-//! The columns are those of `docs/schema.md` and stand in [`schema`], one row of a table each. A recording is
+//! Columns, metadata and files are those of `ccactl_recording` and `docs/schema.md`. A recording is
 //! [`record`] (async, on the caller's runtime) or [`Recorder`] (a thread of its own).
 
-mod clock;
 mod counts;
 mod deadline;
 mod error;
-mod events;
 mod feed;
-mod flow_order;
 mod host;
 mod metadata;
 mod netns;
 mod options;
 mod output;
 mod owner;
-mod parquet_file;
 mod probe;
 mod recorder;
 mod recover;
 mod rotate;
-pub mod schema;
+mod sink;
 mod sorter;
-mod stream;
-mod text;
 mod thread;
 mod units;
 mod writer;
 
-pub use clock::{Clock, utc_compact};
+pub use ccactl_recording::names::{partial_path, recovered_path};
+pub use ccactl_recording::write::{
+    Clock, EventSet, EventSetError, KnownAlgorithm, Resolver, StreamFile, convert_stream, rows, utc_compact,
+};
 pub use counts::Drops;
 pub use error::{Error, Result};
-pub use events::{EventSet, EventSetError};
-pub use metadata::{KnownAlgorithm, SCHEMA_VERSION, keys_table};
 pub use netns::netns_inode;
-pub use options::{CgroupFilter, Every, Output, RecordOptions, Resolver, Tap};
-pub use output::partial_path;
-pub use parquet_file::convert_stream;
+pub use options::{CgroupFilter, Every, Output, RecordOptions, Tap};
 pub use recorder::{Phase, Progress, Summary, record};
-pub use recover::{Recovered, recover, recovered_path, streams_in};
+pub use recover::{Recovered, recover, streams_in};
 pub use rotate::{Rotation, RotationError};
-pub use stream::StreamFile;
 pub use thread::Recorder;
 pub use units::{UnitError, parse_bytes, parse_duration};

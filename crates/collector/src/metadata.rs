@@ -1,99 +1,17 @@
 //! The `ccactl.` keys of a recording (docs/schema.md).
 
-use crate::clock::Clock;
 use crate::counts::Drops;
-use crate::events::EVENT_NAMES;
 use crate::options::RecordOptions;
 use crate::recover::Survey;
 use crate::rotate::PartCounts;
+use ccactl_abi::TraceValue;
 use ccactl_abi::layout::EVENTS;
-use ccactl_abi::{Algorithm, TraceValue};
+use ccactl_recording::SCHEMA_VERSION;
+use ccactl_recording::write::{Clock, EVENT_NAMES, KnownAlgorithm};
 use nix::sys::utsname::uname;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
-
-/// Version of the columns and keys; a reader refuses what it does not know.
-pub const SCHEMA_VERSION: u32 = 2;
-
-/// In a Parquet file: the columns by which the rows of each row group are sorted, separated by commas.
-pub(crate) const ORDER: &str = "ccactl.order";
-
-/// The metadata keys as lines of a Markdown table.
-#[must_use]
-pub fn keys_table() -> String {
-    let mut table = String::from("| key | there in | value |\n|---|---|---|\n");
-    for Key { names, place, doc } in KEYS {
-        let names: Vec<String> = names.iter().map(|name| format!("`ccactl.{name}`")).collect();
-        table += &format!("| {} | {place} | {doc} |\n", names.join(", "));
-    }
-    table
-}
-
-/// One or more keys with the same place and a common description.
-struct Key {
-    names: &'static [&'static str],
-    place: &'static str,
-    doc: &'static str,
-}
-
-const fn key(names: &'static [&'static str], place: &'static str, doc: &'static str) -> Key {
-    Key { names, place, doc }
-}
-
-#[rustfmt::skip]
-static KEYS: &[Key] = &[
-    key(&["schema_version"], "all", "`2`; readers take `1` too and refuse what they do not know"),
-    key(&["version", "kernel"], "all", "of ccactl; `uname -r`"),
-    key(&["started"], "all", "RFC 3339, UTC"),
-    key(&["every", "events", "filter"], "all", "as asked: text; text; JSON `{cgroup, cgroup_id, netns, port, pid, algorithm}`"),
-    key(&["buffer_bytes"], "all", "size of the ring buffer"),
-    key(&["half_closed_samples"], "all", "`true` when sockets are sampled after one side has closed them"),
-    key(&["algorithms"], "all", "JSON: list of `{kernel_name, algorithm, color, modes, v0, v1, tunables}`, loaded or seen; in a stream the whole registry"),
-    key(&["duration_us", "rows"], "Parquet", "known at the end"),
-    key(&["rows_by_event"], "Parquet", "JSON: rows by `event`"),
-    key(&["drops", "drops_by_reason"], "Parquet", "rows lost; JSON `{ring_full_samples, ring_full_events, no_storage}`"),
-    key(&["order"], "Parquet", "columns by which the rows of a row group are sorted: `netns,flow_id,time`, without `time` if a row came too late for its place. A file without the key is in order of `time`"),
-    key(&["crc32"], "Parquet", "CRC-32 of the whole file with these eight digits being zeros; a reader refuses a file that differs"),
-    key(&["dataset", "part"], "parts of `--rotate`", "id that they share; number from 0. `rows`, `rows_by_event`, `drops` and `duration_us` are those of the part"),
-    key(&["drops_before"], "streams of parts", "rows lost before the part began"),
-    key(&["parts"], "last part", "how many there are; `drops_by_reason` of the whole recording stands beside it"),
-    key(&["recovered"], "files of `recover`", "JSON `{rows, until, truncated}`: whole rows, time of the last, whether the stream ended without its end mark. `drops` is then what the last row knew"),
-    key(&["flows"], "testbed", "JSON: list of `{cgroup_id, name, algorithm, base_rtt_us, way}`; `way` past the bottleneck: `up`, `down` or `beside`"),
-    key(&["link"], "testbed", "JSON `{rate_bps, mean_rate_bps, base_rtt_us, buffer_bytes, overhead_bytes}`"),
-    key(&["scenario"], "testbed", "the resolved scenario, TOML"),
-    key(&["canary"], "guarded roll-outs", "JSON `{canary, baseline, share}`, kernel names"),
-];
-
-/// A kernel name and what stands behind it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KnownAlgorithm {
-    /// Name in the kernel, which `load --as` may have changed.
-    pub kernel_name: String,
-    /// Row of the registry.
-    pub algorithm: &'static Algorithm,
-    /// Values as the user would write them, by name.
-    pub tunables: BTreeMap<String, String>,
-}
-
-impl KnownAlgorithm {
-    /// Looks a default kernel name up in the registry; its tunables are the defaults.
-    #[must_use]
-    pub fn from_registry(kernel_name: &str) -> Option<KnownAlgorithm> {
-        Algorithm::by_kernel_name(kernel_name).map(Self::with_defaults)
-    }
-
-    /// A row of the registry under its own kernel name with its default tunables.
-    #[must_use]
-    pub fn with_defaults(algorithm: &'static Algorithm) -> KnownAlgorithm {
-        let tunables = algorithm
-            .tunables
-            .iter()
-            .map(|t| (t.name.to_owned(), t.display(t.default_raw)))
-            .collect::<BTreeMap<_, _>>();
-        KnownAlgorithm { kernel_name: algorithm.kernel_name.to_owned(), algorithm, tunables }
-    }
-}
 
 /// One element of `ccactl.algorithms`. Of a native algorithm only the kernel name is known.
 #[derive(Serialize)]

@@ -1,11 +1,10 @@
 //! What to record, how often, and where to.
 
-use crate::events::EventSet;
-use crate::metadata::KnownAlgorithm;
 use crate::rotate::Rotation;
 use crate::units::{UnitError, parse_duration};
 use ccactl_abi::layout::{self, RecordConfig, Sample, name_bytes};
 use ccactl_host::state;
+use ccactl_recording::write::{EventSet, KnownAlgorithm, Resolver};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -78,9 +77,6 @@ pub enum Output {
     /// Nowhere: they are shown to [`RecordOptions::tap`] alone.
     Nowhere,
 }
-
-/// Finds out what stands behind a kernel name that appears in a row.
-pub type Resolver = Arc<dyn Fn(&str) -> Option<KnownAlgorithm> + Send + Sync>;
 
 /// Is shown every row on its way to the file, in the order in which the ring gave them: by socket in order of time,
 /// across sockets nearly so. It runs on the recorder's thread, 50 ms after the kernel at the latest, so it must be quick:

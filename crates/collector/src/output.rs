@@ -5,13 +5,12 @@
 
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::parquet_file;
-use crate::stream::StreamFile;
 use ccactl_host::output::{Place, Replace, file_mode};
+use ccactl_recording::names::{PARTIAL_SUFFIX, STREAM, partial_path};
+use ccactl_recording::write::{StreamFile, parquet};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -19,16 +18,6 @@ use std::path::{Path, PathBuf};
 
 /// Nobody else may open the stream while it is one: who can open it can lock it, and so keep it from being recovered.
 const STREAM_MODE: u32 = 0o600;
-/// What the name of that stream has beyond the name of the file.
-pub(crate) const PARTIAL_SUFFIX: &str = ".partial.arrows";
-
-/// The stream that stands beside `file` while a recording runs.
-#[must_use]
-pub fn partial_path(file: &Path) -> PathBuf {
-    let mut name = OsString::from(file);
-    name.push(PARTIAL_SUFFIX);
-    name.into()
-}
 
 /// A claimed target. Dropping it removes the stream unless [`Target::keep_stream`] was called.
 pub(crate) struct Target {
@@ -85,7 +74,7 @@ impl Target {
 
     /// Whether the stream itself is what was asked for.
     pub(crate) fn is_stream(&self) -> bool {
-        self.path.extension().is_some_and(|extension| extension == "arrows")
+        self.path.extension().is_some_and(|extension| extension == STREAM)
     }
 
     /// Makes the Parquet file of the complete stream; `is_sorted` promises that its rows are in order of `time`.
@@ -95,10 +84,10 @@ impl Target {
         is_sorted: bool,
         deadline: &Deadline,
     ) -> std::result::Result<(), String> {
-        let stream = self.stream_file().and_then(|file| StreamFile::read(&self.stream_path, file));
-        let stream = stream.map_err(|error| error.to_string())?;
+        let file = self.stream_file().map_err(|error| error.to_string())?;
+        let stream = StreamFile::read(&self.stream_path, file).map_err(|error| error.to_string())?;
         let draft = self.place.draft(self.replace).map_err(|error| error.to_string())?;
-        parquet_file::convert(stream, usize::MAX, draft, metadata, is_sorted, deadline)
+        parquet::convert(stream, usize::MAX, draft, metadata, is_sorted, &|| deadline.check())
     }
 
     /// The stream becomes the file.

@@ -1,22 +1,22 @@
 //! One recording from its start to its file.
 
-use crate::clock::Clock;
 use crate::counts::Drops;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::feed::{Feed, Meter};
 use crate::host;
-use crate::metadata::{self, AtEnd, KnownAlgorithm};
-use crate::options::{Every, Output, RecordOptions, Resolver};
+use crate::metadata::{self, AtEnd};
+use crate::options::{Every, Output, RecordOptions};
 use crate::output::Target;
 use crate::owner::Owner;
 use crate::probe::{Probe, Ring};
 use crate::rotate::{End, Parts};
-use crate::schema::{self, Context};
-use crate::stream::Sink;
+use crate::sink::Sink;
 use crate::writer::{Writer, Written};
 use ccactl_abi::layout::{NAME_LEN, name_bytes};
 use ccactl_host::state::Presence;
+use ccactl_recording::write::rows::{self, Context};
+use ccactl_recording::write::{Clock, KnownAlgorithm, Resolver};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -141,7 +141,7 @@ impl Recording {
         };
         let start = |(sink, path)| {
             let context = Context::new(clock, resolver(&options));
-            Writer::start(schema::schema(&first_keys), context, sink, path, parts)
+            Writer::start(rows::schema(&first_keys), context, sink, path, parts)
         };
         let writer = sink.map(start).transpose()?;
         if let Some(target) = &mut target {

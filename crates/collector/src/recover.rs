@@ -1,18 +1,17 @@
 //! What a killed recording left becomes a file.
 
-use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::metadata::{self, SCHEMA_VERSION};
-use crate::output::{self, PARTIAL_SUFFIX};
-use crate::parquet_file;
-use crate::schema;
-use crate::stream::StreamFile;
+use crate::metadata;
+use crate::output;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{TimestampNanosecondType, UInt64Type};
-use arrow_schema::{DataType, Field, Schema};
 use ccactl_host::input;
 use ccactl_host::output::Place;
+use ccactl_recording::SCHEMA_VERSION;
+use ccactl_recording::names::{PARTIAL_SUFFIX, recovered_path, target_of};
+use ccactl_recording::write::rows::column_of_other_type;
+use ccactl_recording::write::{NotAStream, StreamFile, parquet, rfc3339};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use serde::Serialize;
@@ -37,31 +36,22 @@ pub struct Recovered {
     pub damage: Option<String>,
 }
 
-/// Where the rows of `stream` go unless somebody says otherwise: the name without what marks a stream.
-#[must_use]
-pub fn recovered_path(stream: &Path) -> PathBuf {
-    match stream.to_str().and_then(|name| name.strip_suffix(PARTIAL_SUFFIX)) {
-        Some(target) => target.into(),
-        None => stream.with_extension("parquet"),
-    }
-}
-
 /// The streams in a folder whose files were never made; those of a dataset, as a rule.
 ///
 /// # Errors
 /// [`Error::NotAStream`] when the folder cannot be read or has none.
 pub fn streams_in(folder: &Path) -> Result<Vec<PathBuf>> {
-    let failed = |reason: String| Error::NotAStream { path: folder.to_owned(), reason };
+    let failed = |reason: String| NotAStream { path: folder.to_owned(), reason };
     let entries = fs::read_dir(folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
     let mut streams: Vec<PathBuf> = entries
         .map_err(|error| failed(error.to_string()))?
         .iter()
         .map(fs::DirEntry::path)
-        .filter(|path| path.to_str().is_some_and(|name| name.ends_with(PARTIAL_SUFFIX)))
+        .filter(|path| target_of(path).is_some())
         .filter(|path| !recovered_path(path).exists())
         .collect();
     if streams.is_empty() {
-        return Err(failed(format!("the folder has no *{PARTIAL_SUFFIX} without its Parquet file")));
+        return Err(failed(format!("the folder has no *{PARTIAL_SUFFIX} without its Parquet file")).into());
     }
     streams.sort();
     Ok(streams)
@@ -79,7 +69,7 @@ pub fn recover(stream: &Path, target: &Path, force: bool) -> Result<Recovered> {
     let found = survey(stream, &file)?;
     let metadata = metadata::recovered(found.metadata.clone(), &found);
     let rows = open(stream, &file)?;
-    parquet_file::convert(rows, found.batches, draft, &metadata, found.is_sorted, &Deadline::default())
+    parquet::convert(rows, found.batches, draft, &metadata, found.is_sorted, &|| Ok(()))
         .map_err(|reason| Error::Recover { path: target.to_owned(), stream: stream.to_owned(), reason })?;
     Ok(Recovered {
         stream: stream.to_owned(),
@@ -93,17 +83,17 @@ pub fn recover(stream: &Path, target: &Path, force: bool) -> Result<Recovered> {
 
 /// A recorder holds this lock as long as it writes, and a kill releases it.
 fn lock(stream: &Path) -> Result<Flock<File>> {
-    let failed = |cause: std::io::Error| Error::NotAStream { path: stream.to_owned(), reason: cause.to_string() };
+    let failed = |cause: std::io::Error| NotAStream { path: stream.to_owned(), reason: cause.to_string() };
     let file = input::open(stream).map_err(failed)?;
     Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| match errno {
         Errno::EWOULDBLOCK => Error::StillRecorded { path: stream.to_owned() },
-        errno => failed(errno.into()),
+        errno => failed(errno.into()).into(),
     })
 }
 
 /// From its beginning: the file that is locked, whatever its path leads to meanwhile.
-fn open(path: &Path, file: &File) -> Result<StreamFile> {
-    let failed = |cause: std::io::Error| Error::NotAStream { path: path.to_owned(), reason: cause.to_string() };
+fn open(path: &Path, file: &File) -> std::result::Result<StreamFile, NotAStream> {
+    let failed = |cause: std::io::Error| NotAStream { path: path.to_owned(), reason: cause.to_string() };
     StreamFile::read(path, file.try_clone().map_err(failed)?)
 }
 
@@ -128,11 +118,11 @@ pub(crate) struct Survey {
 impl Survey {
     /// Time of the last row.
     pub(crate) fn until(&self) -> Option<String> {
-        (self.rows > 0).then(|| crate::clock::rfc3339(self.last_ns.max(0) as u64))
+        (self.rows > 0).then(|| rfc3339(self.last_ns.max(0) as u64))
     }
 }
 
-fn survey(path: &Path, file: &File) -> Result<Survey> {
+fn survey(path: &Path, file: &File) -> std::result::Result<Survey, NotAStream> {
     let mut stream = open(path, file)?;
     let mut found = Survey {
         metadata: known_version(path, &stream)?,
@@ -150,12 +140,11 @@ fn survey(path: &Path, file: &File) -> Result<Survey> {
     for batch in stream.by_ref() {
         match batch.and_then(|batch| found.add(path, &batch)) {
             Ok(()) => found.batches += 1,
-            Err(error @ Error::NotAStream { .. }) if found.batches == 0 => return Err(error),
-            Err(Error::NotAStream { reason, .. }) => {
-                found.damage = Some(reason);
+            Err(error) if found.batches == 0 => return Err(error),
+            Err(error) => {
+                found.damage = Some(error.reason);
                 break;
             }
-            Err(error) => return Err(error),
         }
     }
     found.truncated = stream.is_truncated();
@@ -163,8 +152,8 @@ fn survey(path: &Path, file: &File) -> Result<Survey> {
 }
 
 /// The metadata of a recording with columns that this ccactl knows.
-fn known_version(path: &Path, stream: &StreamFile) -> Result<BTreeMap<String, String>> {
-    let error = |reason| Error::NotAStream { path: path.to_owned(), reason };
+fn known_version(path: &Path, stream: &StreamFile) -> std::result::Result<BTreeMap<String, String>, NotAStream> {
+    let error = |reason| NotAStream { path: path.to_owned(), reason };
     let schema = stream.schema();
     let metadata = schema.metadata().clone();
     let Some(version) = metadata.get("ccactl.schema_version") else {
@@ -179,21 +168,9 @@ fn known_version(path: &Path, stream: &StreamFile) -> Result<BTreeMap<String, St
     Ok(metadata.into_iter().collect())
 }
 
-/// The encodings of the Parquet file are chosen for the types of the columns: its writer panics at others.
-fn column_of_other_type(found: &Schema) -> Option<&str> {
-    let expected = schema::schema(&BTreeMap::new());
-    let differs = |field: &Field| match expected.field_with_name(field.name()).map(Field::data_type) {
-        // A stream has either.
-        Ok(DataType::Utf8View | DataType::Utf8) => !matches!(field.data_type(), DataType::Utf8View | DataType::Utf8),
-        Ok(expected) => field.data_type() != expected,
-        Err(_) => false,
-    };
-    found.fields().iter().find(|field| differs(field)).map(|field| field.name().as_str())
-}
-
 impl Survey {
-    fn add(&mut self, path: &Path, batch: &RecordBatch) -> Result<()> {
-        let missing = |column: &str| Error::NotAStream {
+    fn add(&mut self, path: &Path, batch: &RecordBatch) -> std::result::Result<(), NotAStream> {
+        let missing = |column: &str| NotAStream {
             path: path.to_owned(),
             reason: format!("it has no column {column} of the type that docs/schema.md gives"),
         };

@@ -9,10 +9,12 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::metadata;
 use crate::output::Target;
-use crate::stream::Sink;
+use crate::sink::Sink;
 use crate::units::{parse_bytes, parse_duration};
 use ccactl_abi::layout::{EVENTS, Sample};
 use ccactl_host::output::{self, Folder};
+use ccactl_recording::names::part_path;
+use ccactl_recording::write::Clock;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -122,7 +124,7 @@ impl Parts {
     /// Says with which keys the parts begin; the keys of the first part.
     pub(crate) fn begin(&mut self, start: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         // Two recordings of one host do not begin in the same nanosecond, and those of two hosts are told apart by the rest.
-        let now = crate::clock::Clock::now();
+        let now = Clock::now();
         self.dataset = format!("{:x}-{:x}-{:x}", now.unix_ns, now.monotonic_ns, std::process::id());
         self.start = start.clone();
         self.keys()
@@ -203,10 +205,6 @@ pub(crate) struct End {
     pub(crate) duration_us: u64,
     pub(crate) drops: u64,
     pub(crate) is_sorted: bool,
-}
-
-fn part_path(folder: &Path, number: u32) -> PathBuf {
-    folder.join(format!("part-{number:05}.parquet"))
 }
 
 /// A part whose stream is complete.

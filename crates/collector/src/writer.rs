@@ -3,11 +3,12 @@
 
 use crate::error::{Error, Result};
 use crate::rotate::Parts;
-use crate::schema::{self, Context};
+use crate::sink::Sink;
 use crate::sorter::{HOLD_NS, Sorter};
-use crate::stream::{Sink, StreamEncoder};
 use arrow_schema::SchemaRef;
 use ccactl_abi::layout::{EVENTS, Sample};
+use ccactl_recording::write::StreamEncoder;
+use ccactl_recording::write::rows::{self, Context};
 use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc::SyncSender;
@@ -141,7 +142,7 @@ impl Writer {
         let rows = self.sorter.release(until_ns);
         for rows in rows.chunks(BATCH_ROWS) {
             self.context.learn(rows);
-            let batch = schema::batch(&self.schema, rows, &self.context);
+            let batch = rows::batch(&self.schema, rows, &self.context);
             self.sink.append(&self.encoder.batch(&batch))?;
             self.rows += rows.len() as u64;
             for row in rows {
@@ -162,7 +163,7 @@ impl Writer {
         }
         self.sink.append(&self.encoder.end())?;
         parts.next(self.sorter.late_rows() == 0).map_err(Failure::NextPart)?;
-        self.schema = schema::schema(&parts.keys());
+        self.schema = rows::schema(&parts.keys());
         self.sink = parts.sink().map_err(Failure::NextPart)?;
         let (encoder, header) = StreamEncoder::new(&self.schema);
         self.encoder = encoder;

@@ -1,5 +1,6 @@
 //! From the stream of a killed recording to a file: what is whole comes back, and nothing else is touched.
 
+#[path = "../../recording/tests/streams/mod.rs"]
 mod streams;
 
 use ccactl_collector::{Error, recover, recovered_path, streams_in};

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::recording::{AlgorithmInfo, Metadata, ValueInfo};
 use crate::walk::Endpoints;
+use ccactl_recording::read::{AlgorithmInfo, Metadata, ValueInfo};
 
 /// For algorithms that the recording gives no colour: Okabe and Ito's set, told apart by most colour-blind readers.
 const PALETTE: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000"];
@@ -100,7 +100,7 @@ pub fn flow_names(metadata: &Metadata, flows: &[(String, &Endpoints)]) -> Vec<St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recording::FlowInfo;
+    use ccactl_recording::read::FlowInfo;
 
     fn names(list: &[&str]) -> BTreeSet<String> {
         list.iter().map(|name| (*name).to_owned()).collect()

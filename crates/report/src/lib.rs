@@ -17,9 +17,9 @@ pub mod html;
 mod labels;
 mod measure;
 mod metric;
+mod open;
 mod options;
 pub mod output;
-mod recording;
 pub mod render;
 mod repeats;
 pub mod stats;
@@ -27,13 +27,11 @@ mod summarize;
 mod summary;
 mod walk;
 
+pub use ccactl_recording::read::{self, DropReasons, Extent, Metadata, Recording};
 pub use compare::{Comparison, Difference, compare};
 pub use error::Error;
+pub use open::open_all;
 pub use options::Options;
-pub use recording::{
-    AlgorithmInfo, DropReasons, Extent, FlowInfo, Link, Metadata, Recording, Recovered, SCHEMA_VERSION, ValueInfo,
-    open_all,
-};
 pub use repeats::estimate;
 pub use summarize::summarize;
 pub use summary::{

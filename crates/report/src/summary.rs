@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::recording::DropReasons;
+use ccactl_recording::read::DropReasons;
 
 /// Everything that a report says about its recordings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -20,10 +20,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 
 use crate::measure::amounts::Amounts;
-use crate::recording::{Recording, ValueInfo};
 use crate::summary::{AlgorithmChange, FlowSummary, RecordingSummary};
 use crate::walk::{BOUNDS, FlowKey, Names, walk};
 use crate::{Error, Options, labels};
+use ccactl_recording::read::{Recording, ValueInfo};
 
 pub use across::{Across, HeatCell, HeatMap, Sweep, SweepLine, SweepPoint, across, plain};
 use buckets::Buckets;

@@ -1,8 +1,8 @@
 //! What a recording was made with: the recorder's settings and the tunables of its algorithms.
 
 use super::escape::text;
-use crate::recording::{AlgorithmInfo, Metadata};
 use crate::summary::RecordingSummary;
+use ccactl_recording::read::{AlgorithmInfo, Metadata};
 
 /// A list to be unfolded; nothing when the recording says nothing.
 pub fn section(metadata: &Metadata, summary: &RecordingSummary) -> String {

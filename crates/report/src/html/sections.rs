@@ -3,9 +3,9 @@
 use super::escape::text;
 use super::parameters;
 use crate::charts::{Charts, MAX_FLOWS};
-use crate::recording::Metadata;
 use crate::render::{swaps as table_swaps, table};
 use crate::summary::{RecordingSummary, Summary};
+use ccactl_recording::read::Metadata;
 
 /// Heading and unit of each figure, in the order of [`table::cells`].
 const FIGURES: [(&str, &str); 12] = [

@@ -7,10 +7,10 @@ use super::{BITS_PER_BYTE, US_PER_S, connections, swaps};
 use crate::labels::{self, Algorithms};
 use crate::measure::inner::InnerState;
 use crate::measure::phases::Phases;
-use crate::recording::Metadata;
 use crate::stats::Histogram;
 use crate::summary::{AlgorithmSummary, FlowSummary, InnerValue, Measures, PhaseShare};
 use crate::walk::{Counter, Name, Names};
+use ccactl_recording::read::Metadata;
 
 /// Schema version that brought `rto_count`.
 const COUNTS_TIMEOUTS: u32 = 2;

@@ -7,11 +7,11 @@ use crate::measure::inner::{self, InnerState};
 use crate::measure::phases::Phases;
 use crate::measure::swaps::{self, Swap, Swaps};
 use crate::measure::totals::Totals;
-use crate::recording::{Extent, Recording};
 use crate::stats::Histogram;
 use crate::summary::DropSpan;
 use crate::walk::{Batch, COUNTERS, Closing, Counter, Endpoints, FlowKey, Name, Names, Run, Walked, walk};
 use crate::{Error, Options};
+use ccactl_recording::read::{Extent, Recording};
 
 use super::intervals::Intervals;
 

@@ -11,9 +11,9 @@ mod swaps;
 use std::collections::BTreeSet;
 
 use crate::labels::Algorithms;
-use crate::recording::{Extent, Recording};
 use crate::summary::{RecordingSummary, Summary};
 use crate::{Error, Options, repeats};
+use ccactl_recording::read::{Extent, Recording};
 use figures::Sources;
 use fold::{Flow, Folded};
 

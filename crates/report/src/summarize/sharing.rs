@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use super::fold::Flow;
 use super::{BITS_PER_BYTE, US_PER_S, convergence};
-use crate::recording::Metadata;
 use crate::stats::{jain, jain_of_sums};
 use crate::summary::{Fairness, JainPoint, LinkSummary};
 use crate::walk::Counter;
+use ccactl_recording::read::Metadata;
 
 /// IP and TCP headers, and the timestamps that Linux sends by default: 20 + 20 + 12.
 const HEADER_BYTES_IPV4: f64 = 52.0;
 /// 40 + 20 + 12.
 const HEADER_BYTES_IPV6: f64 = 72.0;
 
-/// [`FlowInfo::way`](crate::recording::FlowInfo::way) of a flow that does not pass the bottleneck.
+/// [`FlowInfo::way`](ccactl_recording::read::FlowInfo::way) of a flow that does not pass the bottleneck.
 const BESIDE: &str = "beside";
 
 /// The bottleneck, when the recording knows it.

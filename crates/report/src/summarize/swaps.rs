@@ -4,9 +4,9 @@ use super::fold::Flow;
 use super::{BITS_PER_BYTE, US_PER_S};
 use crate::labels::Algorithms;
 use crate::measure::swaps::{DIP_WINDOW_US, Side, State, Swap};
-use crate::recording::Metadata;
 use crate::summary::{AlgorithmChange, ChangeSide, SocketState};
 use crate::walk::{Counter, Names};
+use ccactl_recording::read::Metadata;
 
 /// One entry per change of a flow.
 pub fn changes(metadata: &Metadata, names: &Names, flow: &Flow, algorithms: &Algorithms) -> Vec<AlgorithmChange> {

@@ -7,7 +7,7 @@ use super::row::{BOUNDS, COUNTERS};
 use super::texts::meanings;
 use super::{Closing, Counter, Endpoints, Event, FlowKey, Name, Names, Row};
 use crate::measure::inner;
-use crate::recording::Extent;
+use ccactl_recording::read::Extent;
 
 /// The columns that a walk looks at.
 pub struct Columns<'a> {
@@ -63,7 +63,7 @@ impl<'a> Identity<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// The columns of a frame in one piece, as [`Batches`](crate::recording::Batches) gives them.
+    /// The columns of a frame in one piece, as [`Batches`](ccactl_recording::read::Batches) gives them.
     pub fn of(frame: &'a DataFrame, names: &mut Names) -> PolarsResult<Columns<'a>> {
         let numbers = |name: &str| Numbers::of(frame, name);
         let text = |name: &str| frame.column(name).ok().map(|column| column.str()).transpose();

@@ -23,8 +23,9 @@ use std::sync::mpsc;
 
 use polars::prelude::*;
 
+use ccactl_recording::read::{self, Extent, Recording};
+
 use crate::Error;
-use crate::recording::{Extent, Recording};
 pub use batch::Batch;
 use batch::Flows;
 pub use flow::{Endpoints, FlowKey};
@@ -69,7 +70,7 @@ pub fn walk(
         });
         let mut walker = Walker::default();
         for batch in receiver {
-            walker.batch(batch?, &mut each).map_err(Error::rows(recording.path()))?;
+            walker.batch(batch?, &mut each).map_err(read::Error::rows(recording.path()))?;
         }
         Ok(walker.finish(recording.truncated()))
     })

@@ -5,7 +5,6 @@ use crate::host::cgroup::Cgroup;
 use ccactl_loader::{Choice, LoadRequest, Loadable, Loader};
 use ccactl_scenario::{Scenario, Wanted};
 use std::collections::BTreeSet;
-use std::path::Path;
 
 /// The policies of a run; dropped, they are taken back, and with the last one the algorithm.
 pub struct Policies<'a> {

@@ -9,8 +9,8 @@ mod flow;
 
 use std::fs::File;
 
-use ccactl_format::layout::{BUNCHED, GROWING, JITTERING, ROW_GROUP_ROWS};
-use ccactl_format::{CHECKSUM_KEY, SEALED_BY, SealedFile, UNSEALED};
+use ccactl_recording::layout::{BUNCHED, GROWING, JITTERING, ROW_GROUP_ROWS};
+use ccactl_recording::{CHECKSUM_KEY, SEALED_BY, SealedFile, UNSEALED};
 use columns::Columns;
 use flow::{Flow, Noise};
 use parquet::arrow::ArrowWriter;

@@ -4,7 +4,7 @@ use super::history::{History, Mean, Point};
 use super::meter::{Counts, Meter};
 use super::pace::Pace;
 use ccactl_abi::layout::{EVENT_CLOSE, EVENT_OPEN, NAME_LEN, Sample, name_str};
-use ccactl_collector::schema::{rtt_mean_us, since_opened_us};
+use ccactl_collector::rows::{rtt_mean_us, since_opened_us};
 
 /// Socket cookie and network namespace.
 pub type FlowKey = (u64, u32);

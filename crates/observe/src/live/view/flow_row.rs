@@ -4,7 +4,7 @@ use super::inner::{self, InnerValue};
 use crate::live::board::{CLOSED_NS, Flow, FlowKey, Pace, Totals};
 use crate::live::labels::Labels;
 use ccactl_abi::layout::{FLAG_APP_LIMITED, FLAG_CWND_LIMITED, FLAG_TRACE, INFINITE_SSTHRESH, Sample, name_str};
-use ccactl_collector::schema;
+use ccactl_collector::rows;
 use serde::Serialize;
 use std::net::SocketAddr;
 
@@ -132,7 +132,7 @@ impl FlowRow {
             changed_from: change.map(|(swap, _)| name_str(&swap.from).to_owned()),
             changed_s: change.map(|(_, ago_s)| ago_s),
             phase: (row.flags & FLAG_TRACE != 0).then(|| labels.phase(flow.algorithm(), row.trace.mode)),
-            ca_state: schema::CA_STATES[usize::from(row.ca_state) % schema::CA_STATES.len()],
+            ca_state: rows::CA_STATES[usize::from(row.ca_state) % rows::CA_STATES.len()],
             goodput_bps: per_s(counts.acked_bytes * 8.0),
             throughput_bps: per_s(counts.sent_bytes * 8.0),
             srtt_us: nonzero(row.srtt_us),
@@ -143,8 +143,8 @@ impl FlowRow {
             ssthresh_pkts: Some(row.ssthresh_pkts).filter(|pkts| *pkts < INFINITE_SSTHRESH),
             mss_bytes: row.mss_bytes,
             snd_wnd_bytes: row.snd_wnd_bytes,
-            pacing_rate_bps: schema::pacing_rate_bps(row),
-            delivery_rate_bps: schema::delivery_rate_bps(row),
+            pacing_rate_bps: rows::pacing_rate_bps(row),
+            delivery_rate_bps: rows::delivery_rate_bps(row),
             app_limited: row.flags & FLAG_APP_LIMITED != 0,
             cwnd_limited: row.flags & FLAG_CWND_LIMITED != 0,
             retrans_pkts: row.retrans_pkts,
@@ -184,7 +184,7 @@ impl FlowRow {
 }
 
 fn socket_address(row: &Sample, bytes: &[u8; 16], port: u16) -> SocketAddr {
-    SocketAddr::new(schema::address(row.family, bytes), port)
+    SocketAddr::new(rows::address(row.family, bytes), port)
 }
 
 fn nonzero(value: u32) -> Option<u32> {

@@ -40,7 +40,8 @@ impl Clock {
 }
 
 /// RFC 3339, UTC, with milliseconds.
-pub(crate) fn rfc3339(unix_ns: u64) -> String {
+#[must_use]
+pub fn rfc3339(unix_ns: u64) -> String {
     let t = Utc::from_unix_s(unix_ns / 1_000_000_000);
     let ms = unix_ns / 1_000_000 % 1000;
     format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{ms:03}Z", t.year, t.month, t.day, t.hour, t.minute, t.second)

@@ -6,8 +6,8 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::Error;
 use super::schema::VERSIONS;
-use crate::Error;
 
 /// What the recorder wrote beside the rows. Only the schema version must be there.
 #[derive(Debug, Clone, PartialEq, Default)]

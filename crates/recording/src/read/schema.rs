@@ -4,10 +4,11 @@ use std::path::Path;
 
 use polars::prelude::*;
 
-use crate::Error;
+use super::Error;
+use crate::{OLDEST_VERSION, SCHEMA_VERSION};
 
 /// Versions of the columns and metadata that this crate reads, oldest and newest.
-pub const VERSIONS: std::ops::RangeInclusive<u32> = 1..=2;
+pub const VERSIONS: std::ops::RangeInclusive<u32> = OLDEST_VERSION..=SCHEMA_VERSION;
 
 /// One column as it is read.
 #[derive(Debug)]

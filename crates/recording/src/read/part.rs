@@ -6,15 +6,15 @@ use std::io::Seek;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ccactl_format::{Problem, Verdict, verify};
+use crate::{Problem, Verdict, verify};
 use ccactl_host::input;
 use polars::prelude::*;
 use tempfile::NamedTempFile;
 
+use super::Error;
 use super::detect::{self, Kind};
 use super::guard::guarded;
 use super::{Metadata, schema, stream};
-use crate::Error;
 
 /// An opened file. Nothing but its header is in memory.
 #[derive(Debug, Clone)]

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 /// Names of the rows' kinds, by `event` of a sample.
-pub(crate) const EVENT_NAMES: [&str; layout::EVENTS] =
+pub const EVENT_NAMES: [&str; layout::EVENTS] =
     ["sample", "open", "close", "retrans", "ca_state", "algorithm", "rto", "ecn"];
 
 /// A choice of events; samples are not among them, they follow `every`.
@@ -26,7 +26,8 @@ impl EventSet {
     }
 
     /// As the BPF side wants it: bit `1 << EVENT_` of each.
-    pub(crate) fn bits(self) -> u32 {
+    #[must_use]
+    pub fn bits(self) -> u32 {
         self.0
     }
 }

@@ -1,10 +1,7 @@
 //! The columns of a recording: one line of `COLUMNS` each, in the order of `docs/schema.md`.
 
-use crate::clock::Clock;
-use crate::events::EVENT_NAMES;
-use crate::metadata::KnownAlgorithm;
-use crate::options::Resolver;
-use crate::text::TextColumn;
+use super::text::TextColumn;
+use super::{Clock, EVENT_NAMES, KnownAlgorithm, Resolver};
 use arrow_array::types::{ArrowPrimitiveType, Float32Type, Int64Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, RecordBatch, TimestampNanosecondArray};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
@@ -45,7 +42,8 @@ impl Context {
     }
 
     /// µs from the start of the recording to this monotonic time.
-    pub(crate) fn elapsed_us(&self, monotonic_ns: u64) -> u64 {
+    #[must_use]
+    pub fn elapsed_us(&self, monotonic_ns: u64) -> u64 {
         self.clock.elapsed_us(monotonic_ns)
     }
 
@@ -214,6 +212,20 @@ fn type_name(data_type: &DataType) -> String {
 pub fn schema(metadata: &BTreeMap<String, String>) -> SchemaRef {
     let fields: Vec<Field> = COLUMNS.iter().map(|c| Field::new(c.name, (c.data_type)(), c.nullable)).collect();
     Arc::new(Schema::new_with_metadata(fields, metadata.clone()))
+}
+
+/// A column that has another type than docs/schema.md gives, if there is one. The encodings of the Parquet file are chosen for
+/// the types of the columns: its writer panics at others.
+#[must_use]
+pub fn column_of_other_type(found: &Schema) -> Option<&str> {
+    let expected = schema(&BTreeMap::new());
+    let differs = |field: &Field| match expected.field_with_name(field.name()).map(Field::data_type) {
+        // A stream has either.
+        Ok(DataType::Utf8View | DataType::Utf8) => !matches!(field.data_type(), DataType::Utf8View | DataType::Utf8),
+        Ok(expected) => field.data_type() != expected,
+        Err(_) => false,
+    };
+    found.fields().iter().find(|field| differs(field)).map(|field| field.name().as_str())
 }
 
 /// Samples as a batch of `schema` (of [`schema`]).

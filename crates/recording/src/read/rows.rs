@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use polars::prelude::*;
 
+use super::Error;
 use super::guard::guarded;
 use super::part::{Layout, Part};
 use super::{Recording, parquet, schema, stream};
-use crate::Error;
 
 /// What a recording covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,8 @@ pub struct Extent {
 
 impl Extent {
     /// Of both together.
-    pub(crate) fn and(self, other: Extent) -> Extent {
+    #[must_use]
+    pub fn and(self, other: Extent) -> Extent {
         Extent {
             rows: self.rows + other.rows,
             first_us: self.first_us.min(other.first_us),
@@ -53,13 +54,15 @@ impl Recording {
 
     /// Rows whose time is in the window, both ends included and below 2⁶³; with these columns alone, as far as the recording has them,
     /// and with the types of [`schema::COLUMNS`]: no other is decoded. `t_us` must be among them.
-    pub(crate) fn columns(&self, names: Vec<&'static str>, window_us: (u64, u64)) -> Batches {
+    #[must_use]
+    pub fn columns(&self, names: Vec<&'static str>, window_us: (u64, u64)) -> Batches {
         let path = self.path.clone();
         Batches { parts: self.parts.clone().into_iter(), names, window_us, current: None, path }
     }
 
     /// Whether the end of a part is missing.
-    pub(crate) fn truncated(&self) -> bool {
+    #[must_use]
+    pub fn truncated(&self) -> bool {
         self.parts.iter().any(|part| part.truncated)
     }
 }

@@ -1,12 +1,12 @@
 //! Rows of a row group by flow. Neighbours are then one connection's: its counters grow by small steps, and its names,
 //! addresses and ports stay. So they take less room on disk, and a reader meets thousands of rows of one flow in turn.
 
+use crate::layout::FLOW;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, UInt32Type, UInt64Type};
 use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::interleave::interleave_record_batch;
-use ccactl_format::layout::FLOW;
 use std::collections::BTreeMap;
 
 /// Rows that are put together at a time, a tenth of the memory of a row group.

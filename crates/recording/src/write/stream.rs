@@ -1,6 +1,7 @@
 //! The Arrow IPC stream: written batch by batch, readable however it ends.
 
-use crate::error::{Error, Result};
+use super::NotAStream;
+use crate::{Frame, Frames, Problem};
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::MetadataVersion;
@@ -8,89 +9,49 @@ use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::read_record_batch;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, Schema, SchemaRef};
-use ccactl_format::{Frame, Frames, Problem};
 use ccactl_host::input;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufReader, Seek, Write};
-use std::os::fd::AsFd;
+use std::io::{BufReader, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const READ_BYTES: usize = 1 << 20;
 
 /// Encodes batches; the bytes of one message leave in one piece, so that a failed write can be cut off cleanly.
-pub(crate) struct StreamEncoder {
+pub struct StreamEncoder {
     writer: StreamWriter<Vec<u8>>,
 }
 
 impl StreamEncoder {
     /// An encoder and the bytes of the header.
-    pub(crate) fn new(schema: &Schema) -> (StreamEncoder, Vec<u8>) {
+    ///
+    /// # Panics
+    /// When a column has a type that no recording has.
+    #[must_use]
+    pub fn new(schema: &Schema) -> (StreamEncoder, Vec<u8>) {
         let mut writer = StreamWriter::try_new(Vec::new(), schema).expect("flat types are valid in a stream");
         let header = std::mem::take(writer.get_mut());
         (StreamEncoder { writer }, header)
     }
 
-    pub(crate) fn batch(&mut self, batch: &RecordBatch) -> Vec<u8> {
+    /// The bytes of a batch.
+    ///
+    /// # Panics
+    /// When the batch has other columns than the stream.
+    pub fn batch(&mut self, batch: &RecordBatch) -> Vec<u8> {
         self.writer.write(batch).expect("the batch has the schema of the stream, and memory takes every byte");
         std::mem::take(self.writer.get_mut())
     }
 
     /// The end-of-stream mark.
-    pub(crate) fn end(&mut self) -> Vec<u8> {
+    ///
+    /// # Panics
+    /// When it has been asked for before.
+    pub fn end(&mut self) -> Vec<u8> {
         self.writer.finish().expect("memory takes every byte");
         std::mem::take(self.writer.get_mut())
     }
-}
-
-/// Where the bytes of the stream go.
-pub(crate) enum Sink {
-    /// A file, and how much of it is complete messages.
-    File(File, u64),
-    /// Standard output.
-    Stdout,
-}
-
-impl Sink {
-    /// Bytes of complete messages in a file.
-    pub(crate) fn bytes(&self) -> u64 {
-        match self {
-            Sink::File(_, complete_bytes) => *complete_bytes,
-            Sink::Stdout => 0,
-        }
-    }
-
-    /// Appends complete messages. When that fails a file is cut back to the last complete one.
-    pub(crate) fn append(&mut self, messages: &[u8]) -> io::Result<()> {
-        match self {
-            Sink::File(file, complete_bytes) => {
-                if let Err(error) = file.write_all(messages) {
-                    // Shrinking needs no space; if it fails too, readers cope with half a message.
-                    let _ = file.set_len(*complete_bytes);
-                    return Err(error);
-                }
-                *complete_bytes += messages.len() as u64;
-                Ok(())
-            }
-            Sink::Stdout => {
-                let mut stdout = io::stdout().lock();
-                stdout.write_all(messages)?;
-                stdout.flush()
-            }
-        }
-    }
-}
-
-/// Whether standard output is a pipe or a socket that nobody reads any more. A write would tell as well, but without rows
-/// there is none.
-pub(crate) fn is_stdout_abandoned() -> bool {
-    let stdout = io::stdout();
-    // Errors and hang-ups are reported whatever is asked for.
-    let mut polled = [PollFd::new(stdout.as_fd(), PollFlags::empty())];
-    let is_gone = |events: PollFlags| events.intersects(PollFlags::POLLERR | PollFlags::POLLHUP);
-    poll(&mut polled, PollTimeout::ZERO).is_ok() && polled[0].revents().is_some_and(is_gone)
 }
 
 /// A stream on disk. Iterating gives every complete batch, also when the writer was killed in the middle of one.
@@ -106,15 +67,18 @@ impl StreamFile {
     /// Opens a stream and reads its schema.
     ///
     /// # Errors
-    /// [`Error::NotAStream`] when there is no complete header.
-    pub fn open(path: &Path) -> Result<StreamFile> {
+    /// [`NotAStream`] when there is no complete header.
+    pub fn open(path: &Path) -> Result<StreamFile, NotAStream> {
         let file = input::open(path);
-        StreamFile::read(path, file.map_err(|e| Error::NotAStream { path: path.to_owned(), reason: e.to_string() })?)
+        StreamFile::read(path, file.map_err(|e| NotAStream { path: path.to_owned(), reason: e.to_string() })?)
     }
 
     /// The same of an open file, from its beginning; `path` is for messages.
-    pub(crate) fn read(path: &Path, mut file: File) -> Result<StreamFile> {
-        let error = |reason: String| Error::NotAStream { path: path.to_owned(), reason };
+    ///
+    /// # Errors
+    /// As [`StreamFile::open`].
+    pub fn read(path: &Path, mut file: File) -> Result<StreamFile, NotAStream> {
+        let error = |reason: String| NotAStream { path: path.to_owned(), reason };
         file.rewind().map_err(|e| error(e.to_string()))?;
         let mut frames = Frames::new(BufReader::with_capacity(READ_BYTES, file));
         let header = match frames.next() {
@@ -140,7 +104,7 @@ impl StreamFile {
         self.is_truncated
     }
 
-    fn decode(&self, frame: Frame) -> std::result::Result<RecordBatch, ArrowError> {
+    fn decode(&self, frame: Frame) -> Result<RecordBatch, ArrowError> {
         let (bytes, body_start) = frame.into_parts();
         let bytes = Buffer::from_vec(bytes);
         let frame = Frame::message_of(&bytes, body_start);
@@ -151,10 +115,10 @@ impl StreamFile {
 }
 
 impl Iterator for StreamFile {
-    type Item = Result<RecordBatch>;
+    type Item = Result<RecordBatch, NotAStream>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let error = |reason: String| Error::NotAStream { path: self.path.clone(), reason };
+        let error = |reason: String| NotAStream { path: self.path.clone(), reason };
         match self.frames.next()? {
             Ok(frame) => Some(self.decode(frame).map_err(|e| error(e.to_string()))),
             Err(Problem::Truncated) => {

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
+use super::Error;
 use super::find::partial_of;
-use crate::Error;
 
 /// Format of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use arrow_array::{Int32Array, RecordBatch, StringArray};
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{DataType, Field, Schema};
-use ccactl_format::{Frames, Problem};
+use ccactl_recording::{Frames, Problem};
 use std::io::Cursor;
 use std::sync::Arc;
 

@@ -2,17 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Part, Recording, dataset};
-use crate::Error;
+use super::{Error, Part, Recording, dataset};
+use crate::names::{FINISHED, STREAM, partial_path, target_of};
 
 /// A bench folder keeps its recordings at most this deep (`DIR/SCENARIO/run-1/recording.parquet`).
 const MAX_DEPTH: usize = 3;
-/// Extension of a finished recording.
-const FINISHED: &str = "parquet";
-/// Extension of an Arrow stream.
-const STREAM: &str = "arrows";
-/// What the recorder appends to the name of the target while it records.
-const PARTIAL_SUFFIX: &str = ".partial.arrows";
 
 /// Opens every file, and every recording in every folder, in the order given (folders sorted by name). Parts of one
 /// dataset are one recording.
@@ -84,17 +78,14 @@ fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), 
 
 /// Whether the recording of which `stream` is a part or a copy is there as well.
 fn finished_beside(stream: &Path) -> bool {
-    let target = stream.to_str().and_then(|name| name.strip_suffix(PARTIAL_SUFFIX));
-    target.is_some_and(|target| Path::new(target).exists()) || stream.with_extension(FINISHED).exists()
+    target_of(stream).is_some_and(|target| target.exists()) || stream.with_extension(FINISHED).exists()
 }
 
 fn is_partial(stream: &Path) -> bool {
-    stream.to_str().is_some_and(|name| name.ends_with(PARTIAL_SUFFIX))
+    target_of(stream).is_some()
 }
 
 /// The stream that a recorder to `file` writes until the end, when a killed one has left it.
 pub fn partial_of(file: &Path) -> Option<PathBuf> {
-    let mut name = file.as_os_str().to_owned();
-    name.push(PARTIAL_SUFFIX);
-    Some(PathBuf::from(name)).filter(|partial| partial.exists())
+    Some(partial_path(file)).filter(|partial| partial.exists())
 }

@@ -5,7 +5,8 @@ mod streams;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
-use ccactl_collector::{Error, StreamFile, convert_stream};
+use ccactl_recording::CHECKSUM_KEY;
+use ccactl_recording::write::{NotAStream, StreamFile, convert_stream};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
 use std::collections::BTreeMap;
@@ -44,7 +45,7 @@ fn a_stream_without_a_complete_header_is_refused() {
     let bytes = fs::read(&path).unwrap();
     for length in [0, 1, header / 2, header - 1] {
         fs::write(&path, &bytes[..length as usize]).unwrap();
-        assert!(matches!(StreamFile::open(&path), Err(Error::NotAStream { .. })), "cut at {length}");
+        assert!(matches!(StreamFile::open(&path), Err(NotAStream { .. })), "cut at {length}");
     }
 }
 
@@ -63,7 +64,7 @@ fn parquet_has_the_rows_and_the_metadata() {
     let pairs = reader.metadata().file_metadata().key_value_metadata().unwrap();
     let keys: Vec<(&str, Option<&str>)> = pairs
         .iter()
-        .filter(|pair| pair.key != "ARROW:schema" && pair.key != ccactl_format::CHECKSUM_KEY)
+        .filter(|pair| pair.key != "ARROW:schema" && pair.key != CHECKSUM_KEY)
         .map(|pair| (pair.key.as_str(), pair.value.as_deref()))
         .collect();
     assert_eq!(keys, [("ccactl.order", Some("netns,flow_id,time")), ("ccactl.rows", Some("3"))]);

@@ -2,8 +2,8 @@
 
 use bytemuck::Zeroable;
 use ccactl_abi::layout::{Sample, name_bytes};
-use ccactl_collector::schema::{Context, batch, schema};
-use ccactl_collector::{Clock, KnownAlgorithm};
+use ccactl_recording::write::rows::{Context, batch, schema};
+use ccactl_recording::write::{Clock, KnownAlgorithm};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

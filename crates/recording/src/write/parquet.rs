@@ -1,12 +1,10 @@
 //! From the stream to Parquet. Row groups follow each other in time; within each the rows are sorted by flow.
 
-use crate::deadline::Deadline;
-use crate::flow_order::RowGroup;
-use crate::metadata::ORDER;
-use crate::stream::StreamFile;
+use super::StreamFile;
+use super::flow_order::RowGroup;
+use crate::layout::{BUNCHED, FLOW, GROWING, JITTERING, ROW_GROUP_ROWS, TIME};
+use crate::{CHECKSUM_KEY, SEALED_BY, SealedFile, UNSEALED};
 use arrow_schema::{Schema, SchemaRef};
-use ccactl_format::layout::{BUNCHED, FLOW, GROWING, JITTERING, ROW_GROUP_ROWS, TIME};
-use ccactl_format::{CHECKSUM_KEY, SEALED_BY, SealedFile, UNSEALED};
 use ccactl_host::output::{Draft, Place, Replace};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -17,6 +15,12 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
+
+/// In a Parquet file: the columns by which the rows of each row group are sorted, separated by commas.
+const ORDER: &str = "ccactl.order";
+
+/// Asked between steps of a few hundredths of a second whether the conversion may go on; the error says why not.
+pub type GoOn<'a> = &'a dyn Fn() -> Result<(), &'static str>;
 
 /// Writes `target` from `stream`; nothing is seen under that name until it is complete.
 ///
@@ -29,23 +33,26 @@ pub fn convert_stream(
     target: &Path,
     metadata: &BTreeMap<String, String>,
     is_sorted: bool,
-) -> std::result::Result<(), String> {
+) -> Result<(), String> {
     let stream = StreamFile::open(stream).map_err(|e| e.to_string())?;
     let draft = Place::at(target).and_then(|place| place.draft(Replace::Ours)).map_err(|e| e.to_string())?;
-    convert(stream, usize::MAX, draft, metadata, is_sorted, &Deadline::default())
+    convert(stream, usize::MAX, draft, metadata, is_sorted, &|| Ok(()))
 }
 
-/// The same with the first `batches` of the stream, and given up at a deadline.
-pub(crate) fn convert(
+/// The same with the first `batches` of the stream, into a draft, and as long as `go_on` says so.
+///
+/// # Errors
+/// As [`convert_stream`].
+pub fn convert(
     stream: StreamFile,
     batches: usize,
     draft: Draft,
     metadata: &BTreeMap<String, String>,
     is_sorted: bool,
-    deadline: &Deadline,
-) -> std::result::Result<(), String> {
+    go_on: GoOn<'_>,
+) -> Result<(), String> {
     let file = draft.file().try_clone().map_err(|e| e.to_string())?;
-    write(stream, batches, file, metadata, is_sorted, deadline).map_err(|e| e.to_string())?;
+    write(stream, batches, file, metadata, is_sorted, go_on).map_err(|e| e.to_string())?;
     draft.publish().map_err(|e| e.to_string())
 }
 
@@ -55,8 +62,8 @@ fn write(
     file: File,
     metadata: &BTreeMap<String, String>,
     is_sorted: bool,
-    deadline: &Deadline,
-) -> std::result::Result<(), Box<dyn std::error::Error>> {
+    go_on: GoOn<'_>,
+) -> Result<(), Box<dyn std::error::Error>> {
     let sorted_by = [&FLOW[..], if is_sorted { &[TIME] } else { &[] }].concat();
     let mut metadata = metadata.clone();
     metadata.insert(ORDER.to_owned(), sorted_by.join(","));
@@ -67,17 +74,17 @@ fn write(
     let mut writer = ArrowWriter::try_new(SealedFile::new(file), Arc::clone(&schema), Some(properties))?;
     let mut group = RowGroup::new(schema);
     for batch in stream.take(batches) {
-        deadline.check()?;
+        go_on()?;
         let mut batch = batch?;
         while group.rows() + batch.num_rows() >= ROW_GROUP_ROWS {
             let fitting = ROW_GROUP_ROWS - group.rows();
             group.push(&batch.slice(0, fitting))?;
-            write_group(&mut writer, &mut group, deadline)?;
+            write_group(&mut writer, &mut group, go_on)?;
             batch = batch.slice(fitting, batch.num_rows() - fitting);
         }
         group.push(&batch)?;
     }
-    write_group(&mut writer, &mut group, deadline)?;
+    write_group(&mut writer, &mut group, go_on)?;
     writer.into_inner()?.seal()?;
     Ok(())
 }
@@ -86,10 +93,10 @@ fn write(
 fn write_group<W: Write + Send>(
     writer: &mut ArrowWriter<W>,
     group: &mut RowGroup,
-    deadline: &Deadline,
-) -> std::result::Result<(), Box<dyn std::error::Error>> {
+    go_on: GoOn<'_>,
+) -> Result<(), Box<dyn std::error::Error>> {
     for rows in group.drain()? {
-        deadline.check()?;
+        go_on()?;
         writer.write(&rows?)?;
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! The checksum of a file: what it finds, and what has none.
 
-use ccactl_format::{CHECKSUM_KEY, SEALED_BY, SealedFile, UNSEALED, Verdict, verify};
+use ccactl_recording::{CHECKSUM_KEY, SEALED_BY, SealedFile, UNSEALED, Verdict, verify};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Cursor};
 use std::path::Path;
 
-use ccactl_format::{Frames, Problem};
+use crate::{Frames, Problem};
 use polars::prelude::*;
 use polars_arrow::io::ipc::read::{StreamMetadata, StreamReader, StreamState, read_stream_metadata};
 

@@ -9,8 +9,8 @@ use ccactl_abi::layout::{
     FLAG_CWND_LIMITED, FLAG_TRACE, INFINITE_SSTHRESH, Sample, Trace, UNBOUNDED_U32, UNBOUNDED_U64, name_bytes,
 };
 use ccactl_abi::{Algorithm, Elf, Family, TraceValue};
-use ccactl_collector::schema::{Context, batch, schema};
-use ccactl_collector::{Clock, KnownAlgorithm};
+use ccactl_recording::write::rows::{Context, batch, schema};
+use ccactl_recording::write::{Clock, KnownAlgorithm};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -2,6 +2,7 @@
 
 mod dataset;
 mod detect;
+mod error;
 mod find;
 mod guard;
 mod metadata;
@@ -18,16 +19,11 @@ use std::sync::Arc;
 
 use tempfile::NamedTempFile;
 
+pub use error::Error;
 pub use find::open_all;
-pub(crate) use find::partial_of;
 pub use metadata::{AlgorithmInfo, DropReasons, FlowInfo, Link, Metadata, Recovered, ValueInfo};
 use part::Part;
-pub use rows::Extent;
-
-use crate::Error;
-
-/// Newest version of the columns and metadata that this crate reads; older ones are read as well.
-pub const SCHEMA_VERSION: u32 = *schema::VERSIONS.end();
+pub use rows::{Batches, Extent};
 
 /// An opened recording. Nothing but its metadata is in memory.
 #[derive(Debug, Clone)]
@@ -60,7 +56,7 @@ impl Recording {
     pub fn from_reader(mut reader: impl Read) -> Result<Recording, Error> {
         let name = Path::new("-");
         let spool = NamedTempFile::with_prefix("ccactl-report-")
-            .map_err(|cause| Error::Output { path: std::env::temp_dir(), cause })?;
+            .map_err(|cause| Error::Spool { path: std::env::temp_dir(), cause })?;
         let mut file = spool.as_file();
         std::io::copy(&mut reader, &mut file).and_then(|_| file.flush()).map_err(|source| Error::io(name, source))?;
         Ok(dataset::whole(vec![Part::open(name, Some(Arc::new(spool)))?]))
