@@ -195,7 +195,7 @@ pub(crate) fn keep_private(object: &mut OpenObject, map: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ccactl_abi::ALGORITHMS;
+    use ccactl_abi::{ALGORITHMS, Algorithm};
 
     /// What the variable would be in the kernel.
     fn stored(object: &mut OpenObject, variable: &str) -> Vec<u8> {

@@ -112,7 +112,7 @@ struct Registered {
 }
 
 impl Registered {
-    fn new(algorithm: &Algorithm) -> Self {
+    fn new(algorithm: &'static Algorithm) -> Self {
         let id = RunId::new();
         let tag = id.to_string().replace('-', "_");
         let serial = tag.rsplit('_').next().expect("an id ends with its serial");
