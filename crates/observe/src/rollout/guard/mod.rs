@@ -13,13 +13,13 @@ use std::str::FromStr;
 /// `METRIC COMPARISON FACTOR * baseline + OFFSET`.
 ///
 /// ```
-/// use ccactl_rollout::{Guard, Metric};
+/// use ccactl_observe::rollout::{Guard, Metric};
 ///
 /// let guard: Guard = "p95_rtt > 1.5 * baseline + 2ms".parse()?;
 /// assert_eq!(guard.metric, Metric::P95Rtt);
 /// assert_eq!(guard.threshold(Some(40_000.0)), Some(62_000.0)); // µs
 /// assert_eq!(guard.holds(61_000.0, Some(40_000.0)), Some(false));
-/// # Ok::<(), ccactl_rollout::GuardError>(())
+/// # Ok::<(), ccactl_observe::rollout::GuardError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Guard {
