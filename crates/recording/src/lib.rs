@@ -3,7 +3,7 @@
 //! What both sides share is in the crate itself: names of files, the frames of an Arrow stream, the checksum of a Parquet
 //! file. Frames and checksum stand between a damaged file and libraries that were not made for one.
 //!
-//! [`write`] turns rows of the ABI into batches, streams and Parquet files by way of arrow and parquet; [`read`] turns files
+//! [`mod@write`] turns rows of the ABI into batches, streams and Parquet files by way of arrow and parquet; [`read`] turns files
 //! into batches of Polars. They are one crate, so that a column or a key cannot mean one thing here and another there. They
 //! are two features, so that a recorder is built without Polars and a report without clang and the BPF objects.
 

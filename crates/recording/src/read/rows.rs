@@ -53,7 +53,7 @@ impl Recording {
     }
 
     /// Rows whose time is in the window, both ends included and below 2⁶³; with these columns alone, as far as the recording has them,
-    /// and with the types of [`schema::COLUMNS`]: no other is decoded. `t_us` must be among them.
+    /// and with the types of `schema::COLUMNS`: no other is decoded. `t_us` must be among them.
     #[must_use]
     pub fn columns(&self, names: Vec<&'static str>, window_us: (u64, u64)) -> Batches {
         let path = self.path.clone();

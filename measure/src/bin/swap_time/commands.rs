@@ -1,7 +1,7 @@
 //! The same from the shell's side: the process, its libraries, the programs that it loads.
 
 use crate::Result;
-use ccactl_loader::{LoadRequest, Loader};
+use ccactl_loader::{Choice, LoadRequest, Loader};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -10,8 +10,11 @@ use std::time::{Duration, Instant};
 
 /// Time of one `ccactl swap`.
 pub fn swap(program: &Path, loader: &Loader, request: &LoadRequest) -> Result<Duration> {
+    let Choice::Registry(loadable) = &request.choice else {
+        return Err("the kernel's own algorithm has no --as".into());
+    };
     let mut swap = command(program, loader);
-    swap.args(["swap", &request.algorithm, "--as"]).args(&request.as_name).arg("--cgroup").arg(&request.cgroup);
+    swap.args(["swap", loadable.algorithm.name, "--as", &loadable.kernel_name]).arg("--cgroup").arg(&request.cgroup);
     time(swap)
 }
 
