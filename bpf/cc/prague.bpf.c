@@ -4,8 +4,7 @@
  * draft-briscoe-iccrg-prague-congestion-control; requirements of RFC 9331. Reference: net/ipv4/tcp_prague.c
  * 0.7 of the L4S tree.
  *
- * In a nutshell: DCTCP whose growth does not depend on the RTT, with a window in fractions of a packet,
- * paced.
+ * In a nutshell: paced DCTCP whose growth does not depend on the RTT, with a window in fractions of a packet.
  *
  *   alpha     alpha += (F - alpha) / 16            per round, from the first mark on; F = share of marks
  *   marks     window -= window * alpha / 2         once per round; the first mark halves
@@ -39,14 +38,12 @@
  *   - Demanding AccECN. Where the kernel negotiates it by itself it is used; else marks are echoed as in
  *     DCTCP (ecn_echo.bpf.h). A plain RFC 3168 peer repeats each mark for a round: alpha is then too high and
  *     Prague too slow, which is the safe side.
- *   - An upper bound of TSO bursts (250 us). There is a floor only, so bursts may last 1 ms
- *     (sk_pacing_shift).
+ *   - An upper bound of TSO bursts (250 us): there is a floor only. Bursts last up to 1 ms (sk_pacing_shift).
  *   - Smaller segments at very small windows: the MSS is the kernel's.
  *
  * Different on purpose:
  *   - The pacing rate counts the fractional window as whole packets rounded up, not down: see prague_pace().
- *   - A loss sets ssthresh to the reduced window. In the reference a timeout in slow start leaves it
- *     infinite.
+ *   - A loss sets ssthresh to the reduced window. The reference keeps it infinite at a timeout in slow start.
  *   - Marks are taken from tp->delivered_ce.
  *
  * Read ecn_echo.bpf.h first: the receiver's half, shared with DCTCP.
