@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::walk::Endpoints;
 use ccactl_recording::read::{AlgorithmInfo, Metadata, ValueInfo};
 
 /// For algorithms that the recording gives no colour: Okabe and Ito's set, told apart by most colour-blind readers.
@@ -70,16 +69,28 @@ pub fn socket(address: &str, port: u64) -> String {
     if address.contains(':') { format!("[{address}]:{port}") } else { format!("{address}:{port}") }
 }
 
+/// What a flow without a name of its own is known by.
+pub struct Labelled {
+    /// Its algorithms.
+    pub algorithm: String,
+    /// cgroup2 id, which may have a name.
+    pub cgroup_id: u64,
+    /// Local address and port.
+    pub local: String,
+    /// Remote address and port.
+    pub remote: String,
+}
+
 /// A name for each flow: that of the scenario where there is one, else algorithm and addresses.
 ///
 /// Flows of one name (parallel connections of one cgroup) are numbered.
-pub fn flow_names(metadata: &Metadata, flows: &[(String, &Endpoints)]) -> Vec<String> {
-    let given = |ends: &Endpoints| metadata.flows.iter().find(|f| f.cgroup_id == ends.cgroup_id && !f.name.is_empty());
+pub fn flow_names(metadata: &Metadata, flows: &[Labelled]) -> Vec<String> {
+    let given = |of: &Labelled| metadata.flows.iter().find(|f| f.cgroup_id == of.cgroup_id && !f.name.is_empty());
     let plain: Vec<String> = flows
         .iter()
-        .map(|(algorithm, ends)| match given(ends) {
+        .map(|of| match given(of) {
             Some(flow) => flow.name.clone(),
-            None => format!("{algorithm} {}→{}", ends.local(), ends.remote()),
+            None => format!("{} {}→{}", of.algorithm, of.local, of.remote),
         })
         .collect();
     let mut of_name: HashMap<&str, usize> = HashMap::new();
@@ -115,8 +126,13 @@ mod tests {
         }
     }
 
-    fn ends(cgroup_id: u64, sport: u64) -> Endpoints {
-        Endpoints { src: "fd00::1".into(), dst: "10.0.0.2".into(), sport, dport: 80, cgroup_id }
+    fn flow(algorithm: &str, cgroup_id: u64, port: u64) -> Labelled {
+        Labelled {
+            algorithm: algorithm.into(),
+            cgroup_id,
+            local: socket("fd00::1", port),
+            remote: socket("10.0.0.2", 80),
+        }
     }
 
     #[test]
@@ -149,8 +165,7 @@ mod tests {
     fn flows_are_named_by_scenario_or_by_address_and_numbered() {
         let named = FlowInfo { cgroup_id: 7, name: "left".into(), ..Default::default() };
         let metadata = Metadata { flows: vec![named], ..Default::default() };
-        let (a, b, c) = (ends(7, 1), ends(7, 2), ends(9, 3));
-        let flows = [("cubic".to_owned(), &a), ("cubic".to_owned(), &b), ("bbr".to_owned(), &c)];
+        let flows = [flow("cubic", 7, 1), flow("cubic", 7, 2), flow("bbr", 9, 3)];
         assert_eq!(flow_names(&metadata, &flows), ["left #1", "left #2", "bbr [fd00::1]:3→10.0.0.2:80"]);
     }
 }

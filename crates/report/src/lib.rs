@@ -25,6 +25,7 @@ mod repeats;
 pub mod stats;
 mod summarize;
 mod summary;
+mod tables;
 mod walk;
 
 pub use ccactl_recording::read::{self, DropReasons, Extent, Metadata, Recording};

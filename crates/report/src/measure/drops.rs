@@ -2,10 +2,6 @@
 //!
 //! Each row says how many had been lost when it was written, so a loss lies between two rows whose numbers differ.
 
-use crate::summary::DropSpan;
-
-const US_PER_S: f64 = 1e6;
-
 /// Follows the number of lost rows through the rows of all flows.
 #[derive(Debug, Default)]
 pub struct Drops {
@@ -13,11 +9,15 @@ pub struct Drops {
     spans: Vec<Span>,
 }
 
+/// A time in which rows were lost: they belong somewhere between its ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Span {
-    from_us: u64,
-    to_us: u64,
-    rows: u64,
+pub struct Span {
+    /// Last row before the loss.
+    pub from_us: u64,
+    /// First row that knew of all of it.
+    pub to_us: u64,
+    /// Rows lost.
+    pub rows: u64,
 }
 
 impl Drops {
@@ -59,10 +59,8 @@ impl Drops {
     }
 
     /// The times in which rows were lost.
-    pub fn spans(&self) -> Vec<DropSpan> {
-        let seconds = |us: u64| us as f64 / US_PER_S;
-        let spans = self.spans.iter();
-        spans.map(|s| DropSpan { from_s: seconds(s.from_us), to_s: seconds(s.to_us), rows: s.rows }).collect()
+    pub fn finish(self) -> Vec<Span> {
+        self.spans
     }
 }
 
@@ -70,13 +68,13 @@ impl Drops {
 mod tests {
     use super::*;
 
-    fn spans(batches: &[&[(u64, u64)]], apart_us: u64) -> Vec<DropSpan> {
+    fn spans(batches: &[&[(u64, u64)]], apart_us: u64) -> Vec<Span> {
         let mut drops = Drops::default();
         for rows in batches {
             let times_us: Vec<u64> = rows.iter().map(|(t_us, _)| *t_us).collect();
             drops.add(&times_us, |each| rows.iter().for_each(|(_, dropped)| each(*dropped)), apart_us);
         }
-        drops.spans()
+        drops.finish()
     }
 
     const ROWS: [(u64, u64); 6] =
@@ -84,8 +82,8 @@ mod tests {
 
     #[test]
     fn a_loss_lies_between_the_rows_that_tell_of_it() {
-        let span = |from_s, to_s, rows| DropSpan { from_s, to_s, rows };
-        let expected = [span(1.0, 1.7, 9), span(1.7, 9.0, 1)];
+        let span = |from_us, to_us, rows| Span { from_us, to_us, rows };
+        let expected = [span(1_000_000, 1_700_000, 9), span(1_700_000, 9_000_000, 1)];
         assert_eq!(spans(&[&ROWS], 1_000_000), expected);
         assert_eq!(spans(&[&ROWS[..2], &ROWS[2..4], &ROWS[4..]], 1_000_000), expected);
     }

@@ -17,22 +17,10 @@ pub struct Held {
 impl Held {
     /// It held a value for some time.
     pub fn add(&mut self, value: i64, time_us: u64) {
-        self.merge(&Held { value_us: i128::from(value) * i128::from(time_us), time_us, range: Some((value, value)) });
-    }
-
-    /// Both together.
-    pub fn merge(&mut self, other: &Held) {
-        self.value_us += other.value_us;
-        self.time_us = self.time_us.saturating_add(other.time_us);
-        self.range = match (self.range, other.range) {
-            (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
-            (one, other) => one.or(other),
-        };
-    }
-
-    /// Mean over time, or `None` when it was never known.
-    pub fn mean(&self) -> Option<f64> {
-        (self.time_us > 0).then(|| self.value_us as f64 / self.time_us as f64)
+        self.value_us += i128::from(value) * i128::from(time_us);
+        self.time_us = self.time_us.saturating_add(time_us);
+        let (least, most) = self.range.unwrap_or((value, value));
+        self.range = Some((least.min(value), most.max(value)));
     }
 }
 
@@ -44,12 +32,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn merging_adds_the_times_and_widens_the_range() {
-        let mut one = Held { value_us: 20, time_us: 10, range: Some((1, 3)) };
-        one.merge(&Held { value_us: 40, time_us: 10, range: Some((-2, 2)) });
-        assert_eq!((one.mean(), one.range), (Some(3.0), Some((-2, 3))));
-        one.merge(&Held::default());
-        assert_eq!((one.mean(), one.range), (Some(3.0), Some((-2, 3))));
-        assert_eq!(Held::default().mean(), None);
+    fn a_value_counts_for_as_long_as_it_held() {
+        let mut held = Held::default();
+        [(1, 10), (3, 20), (-2, 0)].into_iter().for_each(|(value, time_us)| held.add(value, time_us));
+        assert_eq!(held, Held { value_us: 70, time_us: 30, range: Some((-2, 3)) });
     }
 }

@@ -26,15 +26,6 @@ impl Phases {
         stay.visits += u64::from(entered);
     }
 
-    /// All phases of another flow or algorithm added.
-    pub fn merge(&mut self, other: &Phases) {
-        for (mode, stay) in &other.stays {
-            let sum = self.stay(*mode);
-            sum.time_us = sum.time_us.saturating_add(stay.time_us);
-            sum.visits += stay.visits;
-        }
-    }
-
     /// The phases.
     pub fn iter(&self) -> impl Iterator<Item = (Name, Stay)> + '_ {
         self.stays.iter().copied()

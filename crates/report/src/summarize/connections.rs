@@ -1,73 +1,68 @@
 //! Connections from their opening to their end: completion times, durations, RTTs that the kernel counted.
 
-use super::fold::Flow;
-use crate::stats::Histogram;
-use crate::summary::{Closed, Connections, Distribution};
-use crate::walk::Closing;
+use polars::prelude::*;
+
+use super::cells::lines;
+use super::quantiles::{self, GROUP, MEAN, SAMPLES, TIMES, VALUE, percentile};
+use super::stretches::with;
+use crate::summary::{Connections, Distribution};
+use crate::tables::{Tables, columns as c};
 
 /// Steps of [`quantiles`]: 0.5 %.
 const QUANTILES: u32 = 200;
+/// Percentiles of a [`Distribution`].
+const PERCENTS: [f64; 6] = [0.0, 50.0, 90.0, 95.0, 99.0, 100.0];
 
-/// What the `close` row of one flow said.
-pub fn closed(closing: Closing) -> Closed {
-    let Closing { duration_us, completion_us, rtt_mean_us, rtt_min_us } = closing;
-    Closed { duration_us, completion_us, rtt_mean_us, rtt_min_us }
+/// The connections of an algorithm.
+#[derive(Clone, Default)]
+pub struct Of {
+    /// Their figures.
+    pub connections: Connections,
+    /// Quantiles of their completion times.
+    pub completion_quantiles_us: Vec<u64>,
 }
 
-/// What the `close` rows of some flows said.
-#[derive(Default)]
-pub struct Times {
-    opened: u64,
-    closed: u64,
-    duration: Histogram,
-    /// Flow completion times.
-    pub completion: Histogram,
-    rtt_mean: Histogram,
-    rtt_min: Histogram,
-}
-
-impl Times {
-    /// Of these flows.
-    pub fn of<'a>(flows: impl Iterator<Item = &'a Flow>) -> Times {
-        let mut times = Times::default();
-        for flow in flows {
-            times.opened += u64::from(flow.opened);
-            let Some(closing) = flow.closing else { continue };
-            times.closed += 1;
-            for (histogram, value) in [
-                (&mut times.duration, closing.duration_us),
-                (&mut times.completion, closing.completion_us),
-                (&mut times.rtt_mean, closing.rtt_mean_us),
-                (&mut times.rtt_min, closing.rtt_min_us),
-            ] {
-                histogram.add(value.unwrap_or(0), u64::from(value.is_some()));
-            }
-        }
-        times
+/// The connections of each algorithm of `kernel_names`: those that ended with it.
+pub fn of_algorithms(tables: &Tables, kernel_names: &DataFrame) -> PolarsResult<Vec<Of>> {
+    let groups = kernel_names.height();
+    let kernel_names = kernel_names.clone().lazy().rename([c::ALGORITHM], [c::LAST_ALGORITHM], true);
+    let flows = with(tables.flows.clone().lazy().filter(col(c::IS_FIRST)), kernel_names, c::LAST_ALGORITHM)
+        .filter(col(GROUP).is_not_null());
+    let mut all = vec![Of::default(); groups];
+    let counts = [col(c::OPENED).sum(), col(c::CLOSED).sum()];
+    for line in lines(&flows.clone().group_by([col(GROUP)]).agg(counts).collect()?) {
+        let of = &mut all[line.count(GROUP) as usize].connections;
+        (of.opened, of.closed) = (line.count(c::OPENED), line.count(c::CLOSED));
     }
-
-    /// Their distributions.
-    pub fn summary(&self) -> Connections {
-        Connections {
-            opened: self.opened,
-            closed: self.closed,
-            completion: distribution(&self.completion),
-            duration: distribution(&self.duration),
-            rtt_mean: distribution(&self.rtt_mean),
-            rtt_min: distribution(&self.rtt_min),
+    let fields: [fn(&mut Connections) -> &mut Option<Distribution>; 4] =
+        [|c| &mut c.duration, |c| &mut c.completion, |c| &mut c.rtt_mean, |c| &mut c.rtt_min];
+    for (of, field) in c::CLOSING.into_iter().zip(fields) {
+        for line in lines(&quantiles::of(times(&flows, of), &PERCENTS).collect()?) {
+            let [min_us, p50_us, p90_us, p95_us, p99_us, max_us] = PERCENTS.map(|p| line.count(&percentile(p)));
+            let (n, mean_us) = (line.count(SAMPLES), line.real(MEAN).unwrap_or(0.0));
+            let distribution = Distribution { n, mean_us, min_us, p50_us, p90_us, p95_us, p99_us, max_us };
+            *field(&mut all[line.count(GROUP) as usize].connections) = Some(distribution);
         }
     }
+    let [_, completion, ..] = c::CLOSING;
+    for (of, quantiles_us) in all.iter_mut().zip(quantiles(times(&flows, completion), groups)?) {
+        of.completion_quantiles_us = quantiles_us;
+    }
+    Ok(all)
 }
 
-fn distribution(values: &Histogram) -> Option<Distribution> {
-    let mean_us = values.mean()?;
-    let [min_us, p50_us, p90_us, p95_us, p99_us, max_us] =
-        values.percentiles(&[0.0, 50.0, 90.0, 95.0, 99.0, 100.0]).try_into().ok()?;
-    Some(Distribution { n: values.total(), mean_us, min_us, p50_us, p90_us, p95_us, p99_us, max_us })
+/// The known values of a column.
+fn times(flows: &LazyFrame, of: &str) -> LazyFrame {
+    let known = flows.clone().filter(col(of).is_not_null());
+    known.select([col(GROUP), col(of).alias(VALUE), lit(1u64).alias(TIMES)])
 }
 
-/// Quantiles at 0, 0.5, 1 … 100 %; empty without values.
-pub fn quantiles(values: &Histogram) -> Vec<u64> {
+/// Quantiles at 0, 0.5, 1 … 100 % of each group; empty without values.
+pub fn quantiles(counted: LazyFrame, groups: usize) -> PolarsResult<Vec<Vec<u64>>> {
     let percents: Vec<f64> = (0..=QUANTILES).map(|i| f64::from(i) * 100.0 / f64::from(QUANTILES)).collect();
-    values.percentiles(&percents)
+    let mut all = vec![Vec::new(); groups];
+    for line in lines(&quantiles::of(counted, &percents).collect()?) {
+        all[line.count(GROUP) as usize] = percents.iter().map(|&percent| line.count(&percentile(percent))).collect();
+    }
+    Ok(all)
 }

@@ -2,13 +2,12 @@
 
 use crate::measure::amounts::Amounts;
 use crate::measure::changes::Change;
-use crate::measure::drops::Drops;
+use crate::measure::drops::{Drops, Span};
 use crate::measure::inner::{self, InnerState};
 use crate::measure::phases::Phases;
 use crate::measure::swaps::{self, Swap, Swaps};
 use crate::measure::totals::Totals;
 use crate::stats::Histogram;
-use crate::summary::DropSpan;
 use crate::walk::{Batch, COUNTERS, Closing, Counter, Endpoints, FlowKey, Name, Names, Run, Walked, walk};
 use crate::{Error, Options};
 use ccactl_recording::read::{Extent, Recording};
@@ -50,7 +49,7 @@ pub struct Folded {
     /// Names of algorithms and phases.
     pub names: Names,
     /// When the recorder lost rows.
-    pub drop_spans: Vec<DropSpan>,
+    pub drop_spans: Vec<Span>,
 }
 
 impl Folded {
@@ -98,11 +97,6 @@ impl Flow {
         self.parts.iter().map(|part| part.totals.first_us).min().unwrap_or(0)
     }
 
-    /// Last row that shows progress.
-    pub fn progress_us(&self) -> u64 {
-        self.parts.iter().map(|part| part.totals.progress_or_first_us()).max().unwrap_or(0)
-    }
-
     /// A figure over all algorithms that the flow ran.
     pub fn sum(&self, value: impl Fn(&Totals) -> u64) -> u64 {
         self.parts.iter().fold(0, |sum, part| sum.saturating_add(value(&part.totals)))
@@ -116,11 +110,6 @@ impl Flow {
     /// The algorithm with which it ended.
     pub fn last_algorithm(&self) -> Name {
         self.swaps.last().map_or(self.parts[self.parts.len() - 1].algorithm, |swap| swap.change.to)
-    }
-
-    /// Time from the first row to the last progress.
-    pub fn active_us(&self) -> u64 {
-        self.progress_us().saturating_sub(self.first_us())
     }
 
     /// An algorithm that was replaced before the first data ran nothing; its rows belong to the next one.
@@ -175,7 +164,7 @@ pub fn fold(recording: &Recording, window_us: (u64, u64), options: &Options) -> 
     let named = &recording.metadata().flows;
     let place = |flow: &Flow| named.iter().position(|info| info.cgroup_id == flow.endpoints.cgroup_id);
     flows.sort_by_cached_key(|flow| (place(flow).unwrap_or(usize::MAX), flow.first_us(), flow.key));
-    Ok(Folded { truncated, extent, all_flows, flows, names, drop_spans: drops.spans() })
+    Ok(Folded { truncated, extent, all_flows, flows, names, drop_spans: drops.finish() })
 }
 
 fn add_drops(drops: &mut Drops, batch: &Batch<'_>, apart_us: u64) {

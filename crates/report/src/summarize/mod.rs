@@ -1,21 +1,31 @@
-//! From the rows of a recording to its summary.
+//! From the rows of a recording to its summary, in two stages.
+//!
+//! Stage one (`fold`) goes through the rows, and its result is [`Tables`]. Stage two, everything else here, makes the figures
+//! of these tables with expressions of Polars: for each flow and for each algorithm by the same ones (`measures`).
 
+mod algorithms;
+mod cells;
 mod connections;
 mod convergence;
-mod figures;
-mod fold;
+mod flows;
+pub(crate) mod fold;
 mod intervals;
+mod measures;
+mod quantiles;
 mod sharing;
+mod stretches;
 mod swaps;
 
 use std::collections::BTreeSet;
 
 use crate::labels::Algorithms;
+use crate::summary::{AlgorithmSummary, DropSpan, Fairness, FlowSummary, LinkSummary};
 use crate::summary::{RecordingSummary, Summary};
+use crate::tables::{Tables, columns as c};
 use crate::{Error, Options, repeats};
-use ccactl_recording::read::{Extent, Recording};
-use figures::Sources;
-use fold::{Flow, Folded};
+use ccactl_recording::read::{self, Extent, Metadata, Recording};
+use fold::Folded;
+use polars::prelude::*;
 
 const US_PER_S: f64 = 1e6;
 const BITS_PER_BYTE: f64 = 8.0;
@@ -42,15 +52,8 @@ fn summarize_one(recording: &Recording, name: String, options: &Options) -> Resu
     let extent = if options.is_whole() { folded.extent } else { recording.extent()? };
     check_not_empty(recording, extent, &folded, window_us)?;
     let metadata = recording.metadata();
-    let ran = folded.flows.iter().flat_map(|flow| &flow.parts).map(|part| part.algorithm);
-    let changed = folded.flows.iter().flat_map(|flow| &flow.swaps).flat_map(|swap| [swap.change.from, swap.change.to]);
-    let kernel_names: BTreeSet<String> = ran.chain(changed).map(|name| folded.names.text(name).to_owned()).collect();
-    let algorithms = Algorithms::new(metadata, &kernel_names);
-    let sources = Sources { metadata, names: &folded.names, algorithms: &algorithms };
-    let first_us = folded.flows.iter().map(Flow::first_us).min().unwrap_or(0);
-    let last_us = folded.flows.iter().map(Flow::progress_us).max().unwrap_or(0);
-    let run_us = last_us.saturating_sub(first_us);
-    let flows = figures::flow_summaries(&sources, &folded.flows);
+    let (truncated, rows) = (folded.truncated, folded.rows());
+    let figures = Figures::of_fold(folded, metadata, options).map_err(read::Error::rows(recording.path()))?;
     let (from_us, to_us) = window_us;
     Ok(RecordingSummary {
         path: recording.path().display().to_string(),
@@ -61,19 +64,72 @@ fn summarize_one(recording: &Recording, name: String, options: &Options) -> Resu
         every: metadata.every.clone(),
         from_s: from_us.max(extent.map_or(0, |e| e.first_us)) as f64 / US_PER_S,
         to_s: to_us.min(extent.map_or(0, |e| e.last_us)) as f64 / US_PER_S,
-        duration_s: run_us as f64 / US_PER_S,
-        rows: folded.rows(),
+        duration_s: figures.run_us as f64 / US_PER_S,
+        rows,
         drops: metadata.drops,
         drops_by_reason: metadata.drops_by_reason,
-        drop_spans: folded.drop_spans.clone(),
-        truncated: folded.truncated,
-        warnings: warnings(recording, extent, folded.truncated),
-        link: sharing::link_summary(metadata, &folded.flows, run_us),
-        fairness: sharing::fairness(&folded.flows, options.interval_us()),
-        algorithms: figures::algorithm_summaries(&sources, &folded.flows, run_us),
-        flows,
+        drop_spans: figures.drop_spans,
+        truncated,
+        warnings: warnings(recording, extent, truncated),
+        link: figures.link,
+        fairness: figures.fairness,
+        algorithms: figures.algorithms,
+        flows: figures.flows,
         scenario: metadata.scenario.clone(),
     })
+}
+
+/// What stage two makes of the tables.
+struct Figures {
+    run_us: u64,
+    drop_spans: Vec<DropSpan>,
+    link: Option<LinkSummary>,
+    fairness: Option<Fairness>,
+    algorithms: Vec<AlgorithmSummary>,
+    flows: Vec<FlowSummary>,
+}
+
+impl Figures {
+    fn of_fold(folded: Folded, metadata: &Metadata, options: &Options) -> PolarsResult<Figures> {
+        let tables = Tables::of_fold(&folded)?;
+        let flows = folded.flows.len();
+        // The tables have it all, and the histograms are large.
+        drop(folded);
+        let labels = Algorithms::new(metadata, &kernel_names(&tables)?);
+        let changes = swaps::changes(&tables, metadata, &labels, flows)?;
+        let flows = flows::summaries(&tables, metadata, &labels, changes)?;
+        let run_us = run_us(&tables)?;
+        Ok(Figures {
+            run_us,
+            drop_spans: cells::lines(&tables.drops).map(drop_span).collect(),
+            link: sharing::link_summary(&tables, metadata, run_us)?,
+            fairness: sharing::fairness(&tables, &flows, options.interval_us())?,
+            algorithms: algorithms::summaries(&tables, metadata, &labels, run_us)?,
+            flows,
+        })
+    }
+}
+
+/// Of all algorithms that ran, or that a change names.
+fn kernel_names(tables: &Tables) -> PolarsResult<BTreeSet<String>> {
+    let columns = [(&tables.flows, c::ALGORITHM), (&tables.swaps, c::FROM), (&tables.swaps, c::TO)];
+    let mut names = BTreeSet::new();
+    for (table, column) in columns {
+        names.extend(table.column(column)?.str()?.unique()?.iter().flatten().map(str::to_owned));
+    }
+    Ok(names)
+}
+
+/// From the first row of any flow to the last progress of any.
+fn run_us(tables: &Tables) -> PolarsResult<u64> {
+    let first_us = tables.flows.column(c::FIRST_US)?.u64()?.min().unwrap_or(0);
+    let last_us = tables.flows.column(c::PROGRESS_US)?.u64()?.max().unwrap_or(0);
+    Ok(last_us.saturating_sub(first_us))
+}
+
+fn drop_span(line: cells::Line<'_>) -> DropSpan {
+    let [from_s, to_s] = [c::FROM_US, c::TO_US].map(|of| line.count(of) as f64 / US_PER_S);
+    DropSpan { from_s, to_s, rows: line.count(c::ROWS) }
 }
 
 fn check_not_empty(

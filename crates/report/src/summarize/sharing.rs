@@ -1,11 +1,14 @@
 //! What the flows did together: how full the link was and how evenly they shared it.
 
-use std::collections::BTreeMap;
+use polars::prelude::*;
 
-use super::fold::Flow;
+use super::cells::lines;
+use super::measures::grown;
+use super::stretches::{self, WAY, with};
 use super::{BITS_PER_BYTE, US_PER_S, convergence};
-use crate::stats::{jain, jain_of_sums};
-use crate::summary::{Fairness, JainPoint, LinkSummary};
+use crate::stats::jain_of_sums;
+use crate::summary::{Fairness, FlowSummary, JainPoint, LinkSummary};
+use crate::tables::{Tables, columns as c};
 use crate::walk::Counter;
 use ccactl_recording::read::Metadata;
 
@@ -17,81 +20,94 @@ const HEADER_BYTES_IPV6: f64 = 72.0;
 /// [`FlowInfo::way`](ccactl_recording::read::FlowInfo::way) of a flow that does not pass the bottleneck.
 const BESIDE: &str = "beside";
 
+const WIRE_BYTES: &str = "wire_bytes";
+/// First interval in which the flow was active from edge to edge …
+const FROM: &str = "from_interval";
+/// … and the first one in which it was not any more.
+const TO: &str = "to_interval";
+const FLOWS: &str = "flows";
+const SUM: &str = "sum";
+const SQUARES: &str = "squares";
+
 /// The bottleneck, when the recording knows it.
-pub fn link_summary(metadata: &Metadata, flows: &[Flow], run_us: u64) -> Option<LinkSummary> {
-    let link = metadata.link.as_ref().filter(|link| link.rate_bps > 0.0)?;
-    // Each way has a transmitter of its own: the busier one is the bottleneck.
-    let mut wire_bytes: BTreeMap<Option<&str>, f64> = BTreeMap::new();
-    for flow in flows {
-        let info = metadata.flows.iter().find(|info| info.cgroup_id == flow.endpoints.cgroup_id);
-        let way = info.and_then(|info| info.way.as_deref());
-        if way == Some(BESIDE) {
-            continue;
-        }
-        let ipv6 = flow.endpoints.src.contains(':');
-        let per_packet = link.overhead_bytes + if ipv6 { HEADER_BYTES_IPV6 } else { HEADER_BYTES_IPV4 };
-        *wire_bytes.entry(way).or_default() +=
-            flow.grown(Counter::BytesAcked) as f64 + flow.grown(Counter::DeliveredPkts) as f64 * per_packet;
-    }
-    let wire_bytes = wire_bytes.into_values().fold(0.0, f64::max);
+pub fn link_summary(tables: &Tables, metadata: &Metadata, run_us: u64) -> PolarsResult<Option<LinkSummary>> {
+    let Some(link) = metadata.link.as_ref().filter(|link| link.rate_bps > 0.0) else { return Ok(None) };
+    let wire_bytes = wire_bytes(tables, metadata, link.overhead_bytes)?;
     let mean_rate_bps = link.mean_rate_bps.unwrap_or(link.rate_bps);
     let bdp_bytes = link.base_rtt_us.map(|rtt_us| link.rate_bps * rtt_us / US_PER_S / BITS_PER_BYTE);
-    Some(LinkSummary {
+    Ok(Some(LinkSummary {
         rate_bps: link.rate_bps,
         base_rtt_us: link.base_rtt_us,
         buffer_bytes: link.buffer_bytes,
         buffer_bdp: link.buffer_bytes.zip(bdp_bytes.filter(|&bdp| bdp > 0.0)).map(|(buffer, bdp)| buffer / bdp),
         utilisation: (run_us > 0).then(|| wire_bytes * BITS_PER_BYTE * US_PER_S / (mean_rate_bps * run_us as f64)),
-    })
+    }))
+}
+
+/// What passed the bottleneck. Each way has a transmitter of its own: the busier one is the bottleneck.
+fn wire_bytes(tables: &Tables, metadata: &Metadata, overhead_bytes: f64) -> PolarsResult<f64> {
+    let header = when(col(c::IPV6)).then(lit(HEADER_BYTES_IPV6)).otherwise(lit(HEADER_BYTES_IPV4));
+    let sum = |counter| grown(counter).sum().cast(DataType::Float64);
+    let of_flow = sum(Counter::BytesAcked) + sum(Counter::DeliveredPkts) * (lit(overhead_bytes) + header.first());
+    let flows = with(tables.flows.clone().lazy(), stretches::cgroups(metadata)?.lazy(), c::CGROUP_ID)
+        .filter(col(WAY).eq_missing(lit(BESIDE)).not())
+        .group_by_stable([col(c::FLOW)])
+        .agg([of_flow.alias(WIRE_BYTES), col(WAY).first()]);
+    let busiest = flows.group_by([col(WAY)]).agg([col(WIRE_BYTES).sum()]).select([col(WIRE_BYTES).max()]).collect()?;
+    Ok(lines(&busiest).next().and_then(|line| line.real(WIRE_BYTES)).unwrap_or(0.0))
 }
 
 /// Jain's index of the run and of its intervals; `None` for a single flow.
-pub fn fairness(flows: &[Flow], interval_us: u64) -> Option<Fairness> {
+pub fn fairness(tables: &Tables, flows: &[FlowSummary], interval_us: u64) -> PolarsResult<Option<Fairness>> {
     if flows.len() < 2 {
-        return None;
+        return Ok(None);
     }
-    let acked: Vec<f64> = flows.iter().map(|flow| flow.grown(Counter::BytesAcked) as f64).collect();
-    let series = jain_series(flows, interval_us);
+    let acked = || flows.iter().map(|flow| flow.measures.acked_bytes as f64);
+    let series = jain_series(tables, interval_us)?;
     let known: Vec<f64> = series.iter().filter_map(|point| point.jain).collect();
-    Some(Fairness {
-        jain: jain(&acked),
+    Ok(Some(Fairness {
+        jain: jain_of_sums(flows.len() as u64, acked().sum(), acked().map(|bytes| bytes * bytes).sum()),
         jain_interval_mean: (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64),
         intervals: known.len() as u64,
         interval_s: interval_us as f64 / US_PER_S,
         convergence: convergence::find(flows, &series, interval_us),
         series,
-    })
-}
-
-/// What the flows of one interval got, as far as Jain's index needs it.
-#[derive(Default, Clone, Copy)]
-struct Shares {
-    flows: u64,
-    sum: f64,
-    squares: f64,
+    }))
 }
 
 /// Jain's index of each interval in which at least two flows were active from edge to edge.
-fn jain_series(flows: &[Flow], interval_us: u64) -> Vec<JainPoint> {
-    let mut intervals: BTreeMap<u64, Shares> = BTreeMap::new();
-    for flow in flows {
-        let mut amounts = flow.acked.iter().copied().peekable();
-        for interval in flow.first_us().div_ceil(interval_us)..flow.progress_us() / interval_us {
-            while amounts.next_if(|(earlier, _)| *earlier < interval).is_some() {}
-            let share = amounts.next_if(|(number, _)| *number == interval).map_or(0.0, |(_, amount)| amount);
-            let shares = intervals.entry(interval).or_default();
-            shares.flows += 1;
-            shares.sum += share;
-            shares.squares += share * share;
-        }
-    }
-    intervals
-        .into_iter()
-        .filter(|(_, shares)| shares.flows >= 2)
-        .map(|(interval, shares)| JainPoint {
-            start_s: (interval * interval_us) as f64 / US_PER_S,
-            flows: shares.flows,
-            jain: jain_of_sums(shares.flows, shares.sum, shares.squares),
-        })
-        .collect()
+fn jain_series(tables: &Tables, interval_us: u64) -> PolarsResult<Vec<JainPoint>> {
+    let width = || lit(interval_us);
+    let flows = tables.flows.clone().lazy().group_by_stable([col(c::FLOW)]).agg([
+        ((col(c::FIRST_US).min() + lit(interval_us - 1)) / width()).alias(FROM),
+        (col(c::PROGRESS_US).max() / width()).alias(TO),
+    ]);
+    let flows = flows.filter(col(FROM).lt(col(TO))).collect()?;
+    let acked = || col(c::ACKED_BYTES);
+    let shares = with(tables.intervals.clone().lazy(), flows.clone().lazy(), c::FLOW)
+        .filter(col(c::INTERVAL).gt_eq(col(FROM)).and(col(c::INTERVAL).lt(col(TO))))
+        .group_by([col(c::INTERVAL)])
+        .agg([acked().sum().alias(SUM), (acked() * acked()).sum().alias(SQUARES)]);
+    // How many are active is how many have begun and not ended.
+    let edge =
+        |at: &str, change: i64| flows.clone().lazy().select([col(at).alias(c::INTERVAL), lit(change).alias(FLOWS)]);
+    let edges = concat([edge(FROM, 1), edge(TO, -1)], UnionArgs::default())?;
+    let changes = edges.group_by([col(c::INTERVAL)]).agg([col(FLOWS).sum()]);
+    let numbers = flows.column(FROM)?.u64()?.min().unwrap_or(0)..flows.column(TO)?.u64()?.max().unwrap_or(0);
+    let intervals = df!(c::INTERVAL => numbers.collect::<Vec<u64>>())?.lazy();
+    let series = with(with(intervals, changes, c::INTERVAL), shares, c::INTERVAL)
+        .with_columns([
+            col(FLOWS).fill_null(lit(0)).cum_sum(false),
+            col(SUM).fill_null(lit(0.0)),
+            col(SQUARES).fill_null(lit(0.0)),
+        ])
+        .filter(col(FLOWS).gt_eq(lit(2)))
+        .collect()?;
+    let point = |line: super::cells::Line<'_>| {
+        let [sum, squares] = [SUM, SQUARES].map(|of| line.real(of).unwrap_or(0.0));
+        let flows = line.count(FLOWS);
+        let start_s = (line.count(c::INTERVAL) * interval_us) as f64 / US_PER_S;
+        JainPoint { start_s, flows, jain: jain_of_sums(flows, sum, squares) }
+    };
+    Ok(lines(&series).map(point).collect())
 }

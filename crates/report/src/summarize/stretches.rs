@@ -1,0 +1,88 @@
+//! The flows under their algorithms, in the two ways in which figures are made of them: by flow and by algorithm.
+
+use polars::prelude::*;
+
+use super::quantiles::{self, GROUP, MEAN, SAMPLES, VALUE};
+use crate::tables::{Tables, columns as c};
+use ccactl_recording::read::Metadata;
+
+/// Round-trip time of the flow's empty path, where the recording knows one.
+const BASE_RTT_US: &str = "base_rtt_us";
+/// Which way the flow passes the bottleneck.
+pub const WAY: &str = "way";
+/// How long the flow ran this algorithm.
+const RAN_US: &str = "ran_us";
+/// How long the group lasted.
+pub const LASTED_US: &str = "lasted_us";
+/// RTT above that of the empty path, summed up over the samples.
+pub const EXCESS_US: &str = "excess_us";
+/// Number of these samples.
+pub const EXCESS_SAMPLES: &str = "excess_samples";
+/// Whether the inner state of this line counts for the group.
+pub const DESCRIBES: &str = "describes";
+
+/// The stretches with the number of their group, in the order of the groups.
+pub struct Grouped {
+    /// As [`Tables::flows`], and the columns of this file.
+    pub stretches: LazyFrame,
+    /// How long a group lasted, from the columns of its stretches.
+    pub lasted_us: Expr,
+}
+
+/// What the metadata say of the flows of a cgroup; whoever comes first counts.
+pub fn cgroups(metadata: &Metadata) -> PolarsResult<DataFrame> {
+    let mut seen = std::collections::BTreeSet::new();
+    let first: Vec<_> = metadata.flows.iter().filter(|flow| seen.insert(flow.cgroup_id)).collect();
+    df!(
+        c::CGROUP_ID => first.iter().map(|flow| flow.cgroup_id).collect::<Vec<u64>>(),
+        BASE_RTT_US => first.iter().map(|flow| flow.base_rtt_us).collect::<Vec<Option<f64>>>(),
+        WAY => first.iter().map(|flow| flow.way.clone()).collect::<Vec<Option<String>>>(),
+    )
+}
+
+/// Joins what `other` knows about each line by a column.
+pub fn with(frame: LazyFrame, other: LazyFrame, by: &str) -> LazyFrame {
+    let args = JoinArgs { maintain_order: MaintainOrderJoin::Left, ..JoinArgs::new(JoinType::Left) };
+    frame.join(other, [col(by)], [col(by)], args)
+}
+
+/// The stretches with what is figured out of each by itself.
+fn stretches(tables: &Tables, metadata: &Metadata) -> PolarsResult<LazyFrame> {
+    let of_link = metadata.link.as_ref().and_then(|link| link.base_rtt_us);
+    let of_flow = |value: Expr| value.over([col(c::FLOW)]);
+    let active_us = of_flow(col(c::PROGRESS_US).max())? - of_flow(col(c::FIRST_US).min())?;
+    // A flow that kept its algorithm ran it for its whole active time; else the steps say for how long.
+    let kept = of_flow(len())?.eq(lit(1));
+    let rtts = rtts(tables).with_column(col(c::STRETCH).alias(GROUP));
+    let rtts = quantiles::of(rtts, &[0.0]).rename([GROUP], [c::STRETCH], true);
+    let least = col(quantiles::percentile(0.0)).cast(DataType::Float64);
+    // Each flow against its own base; without one against its smallest sample.
+    let base = coalesce(&[col(BASE_RTT_US), of_link.map_or(lit(NULL).cast(DataType::Float64), lit), least]);
+    let frame = with(tables.flows.clone().lazy(), cgroups(metadata)?.lazy(), c::CGROUP_ID);
+    Ok(with(frame, rtts, c::STRETCH).with_columns([
+        when(kept).then(active_us).otherwise(col(c::TIME_US)).alias(RAN_US),
+        ((col(MEAN) - base) * col(SAMPLES).cast(DataType::Float64)).alias(EXCESS_US),
+        col(SAMPLES).alias(EXCESS_SAMPLES),
+    ]))
+}
+
+/// The RTT samples as [`quantiles`] takes them.
+pub fn rtts(tables: &Tables) -> LazyFrame {
+    tables.rtts.clone().lazy().rename([c::RTT_US, c::TIMES], [VALUE, quantiles::TIMES], true)
+}
+
+/// Each flow with all its algorithms. Its inner state is that of the first one, whose names it has.
+pub fn by_flow(tables: &Tables, metadata: &Metadata) -> PolarsResult<Grouped> {
+    let stretches =
+        stretches(tables, metadata)?.with_columns([col(c::FLOW).alias(GROUP), col(c::IS_FIRST).alias(DESCRIBES)]);
+    Ok(Grouped { stretches, lasted_us: col(c::PROGRESS_US).max() - col(c::FIRST_US).min() })
+}
+
+/// The algorithms in the order in which they appear, and each with all its flows, for the time for which they ran it.
+pub fn by_algorithm(tables: &Tables, metadata: &Metadata) -> PolarsResult<(DataFrame, Grouped)> {
+    let kernel_names = tables.flows.select([c::ALGORITHM])?.unique_stable(None, UniqueKeepStrategy::First, None)?;
+    let kernel_names = kernel_names.with_row_index(GROUP.into(), None)?;
+    let stretches = with(stretches(tables, metadata)?, kernel_names.clone().lazy(), c::ALGORITHM)
+        .with_column(lit(true).alias(DESCRIBES));
+    Ok((kernel_names, Grouped { stretches, lasted_us: col(RAN_US).sum() }))
+}
