@@ -6,7 +6,7 @@
 //! figure means, and how it is weighted, is in `docs/metrics.md`.
 //!
 //! Rows are decoded in batches by Polars' Parquet reader and walked over flow by flow (`walk`), once for the summary and
-//! once for the charts. Nothing is kept of a batch but the last row of each flow, so memory does not grow with the length
+//! once for the [`charts`], of which pages and figures are drawn. Nothing is kept of a batch but the last row of each flow, so memory does not grow with the length
 //! of a recording.
 
 mod charts;
@@ -29,6 +29,7 @@ mod tables;
 mod walk;
 
 pub use ccactl_recording::read::{self, DropReasons, Extent, Metadata, Recording};
+pub use charts::{Charts, charts};
 pub use compare::{Comparison, Difference, compare};
 pub use error::Error;
 pub use open::open_all;

@@ -5,7 +5,7 @@ mod common;
 use std::path::Path;
 
 use ccactl_report::figure::paper::{self, Figure, Format, Width};
-use ccactl_report::{Options, open_all, summarize};
+use ccactl_report::{Options, charts, open_all, summarize};
 use common::{Fixture, Row};
 use tempfile::TempDir;
 
@@ -43,7 +43,7 @@ fn figures(fixtures: &[Fixture], width: Width) -> Vec<Figure> {
     let recordings = open_all(&paths).unwrap();
     let options = Options::default();
     let summary = summarize(&recordings, &options).unwrap();
-    paper::figures(&recordings, &summary, &options, width).unwrap()
+    paper::figures(&summary, &charts(&recordings, &summary, &options).unwrap(), width)
 }
 
 fn names(figures: &[Figure]) -> Vec<&str> {
@@ -121,7 +121,8 @@ fn figures_are_written_in_each_format_and_never_over_each_other() {
     let paths: Vec<_> = same.iter().zip(&folders).map(|(f, d)| f.parquet(&d.path().join("x.parquet"))).collect();
     let recordings = open_all(&paths).unwrap();
     let summary = summarize(&recordings, &Options::default()).unwrap();
-    let drawn = paper::figures(&recordings, &summary, &Options::default(), Width::Single).unwrap();
+    let charts = charts(&recordings, &summary, &Options::default()).unwrap();
+    let drawn = paper::figures(&summary, &charts, Width::Single);
     let mut unique = names(&drawn);
     unique.sort_unstable();
     unique.dedup();

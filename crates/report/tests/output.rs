@@ -4,7 +4,7 @@ mod common;
 
 use std::path::PathBuf;
 
-use ccactl_report::{Error, Options, Recording, Summary, html, output, render, summarize};
+use ccactl_report::{Charts, Error, Options, Recording, Summary, charts, html, output, render, summarize};
 use common::{Fixture, Row};
 use tempfile::TempDir;
 
@@ -35,6 +35,7 @@ struct Made {
     folder: PathBuf,
     recordings: Vec<Recording>,
     summary: Summary,
+    charts: Vec<Charts>,
 }
 
 fn made(fixture: &Fixture) -> Made {
@@ -42,11 +43,12 @@ fn made(fixture: &Fixture) -> Made {
     let path = fixture.parquet(&folder.path().join("x.parquet"));
     let recordings = vec![Recording::open(path).unwrap()];
     let summary = summarize(&recordings, &Options::default()).unwrap();
-    Made { folder: folder.path().to_owned(), _folder: folder, recordings, summary }
+    let charts = charts(&recordings, &summary, &Options::default()).unwrap();
+    Made { folder: folder.path().to_owned(), _folder: folder, recordings, summary, charts }
 }
 
 fn page(made: &Made) -> String {
-    html::page(&made.recordings, &made.summary, &Options::default(), &html::Heading::default()).unwrap()
+    html::page(&made.recordings, &made.summary, &made.charts, &html::Heading::default())
 }
 
 #[test]
@@ -164,9 +166,8 @@ fn a_spike_of_one_row_among_many_is_in_the_page() {
 #[test]
 fn a_page_is_written_whole_or_not_at_all() {
     let made = made(&two_flows());
-    let options = Options::default();
     let write =
-        |path: PathBuf| html::write(&path, &made.recordings, &made.summary, &options, &html::Heading::default());
+        |path: PathBuf| html::write(&path, &made.recordings, &made.summary, &made.charts, &html::Heading::default());
     write(made.folder.join("x.html")).unwrap();
     assert!(std::fs::read_to_string(made.folder.join("x.html")).unwrap().ends_with("</html>\n"));
 

@@ -2,7 +2,7 @@
 
 mod common;
 
-use ccactl_report::{AlgorithmChange, Options, Recording, SocketState, Summary, html, render, summarize};
+use ccactl_report::{AlgorithmChange, Options, Recording, SocketState, Summary, charts, html, render, summarize};
 use common::{Fixture, Row};
 use tempfile::TempDir;
 
@@ -218,7 +218,12 @@ fn every_rendering_has_the_swap() {
     let found = ["before_cwnd_pkts", "after_cwnd_pkts", "before_ssthresh_pkts", "later_pacing_rate_bps"].map(value);
     assert_eq!(found, ["100", "70", "", ""]);
 
-    let page = html::page(&recordings, &summary, &Options::default(), &html::Heading::default()).unwrap();
+    let page = html::page(
+        &recordings,
+        &summary,
+        &charts(&recordings, &summary, &Options::default()).unwrap(),
+        &html::Heading::default(),
+    );
     assert!(page.contains("<h3>Swaps</h3>") && page.contains("bpf_bbr → cubic</td>"));
     let (_, rest) = page.split_once(r#"id="charts-data">"#).unwrap();
     let charts: serde_json::Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();

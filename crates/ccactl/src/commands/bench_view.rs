@@ -71,7 +71,8 @@ pub fn write_page(scenario: &Scenario, result: &BenchResult, folder: &Path) -> R
     let carried = format!("Links: {}.", result.backend.described());
     let notes = std::iter::once(carried).chain(result.runs.iter().map(note)).collect();
     let heading = html::Heading { title, notes };
-    html::write(&folder.join(PAGE), &recordings, &summary, &options, &heading)?;
+    let charts = ccactl_report::charts(&recordings, &summary, &options)?;
+    html::write(&folder.join(PAGE), &recordings, &summary, &charts, &heading)?;
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Context;
 use ccactl_abi::exit;
 use ccactl_report::figure::{self, paper};
-use ccactl_report::{Options, Recording, Summary, compare, html, open_all, output, render, summarize};
+use ccactl_report::{Charts, Options, Summary, charts, compare, html, open_all, output, render, summarize};
 use clap::error::ErrorKind;
 use signal_hook::consts::SIGINT;
 
@@ -83,16 +83,18 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let recordings = open_all(&args.paths)?;
     let summary = summarize(&recordings, &options)?;
+    let is_drawn = args.html.is_some() || args.svg.is_some() || args.figures.is_some();
+    let charts = if is_drawn { charts(&recordings, &summary, &options)? } else { Vec::new() };
     if let Some(path) = &args.html {
-        html::write(path, &recordings, &summary, &options, &html::Heading::default())?;
+        html::write(path, &recordings, &summary, &charts, &html::Heading::default())?;
         let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
         errln!("page: {} ({:.1} MB)", path.display(), bytes as f64 / 1e6);
     }
     if let Some(path) = &args.svg {
-        write_figure(path, &recordings, &summary, &options)?;
+        write_figure(path, &summary, &charts)?;
     }
     if let Some(folder) = &args.figures {
-        write_figures(folder, &args, &recordings, &summary, &options)?;
+        write_figures(folder, &args, &summary, &charts)?;
     }
     if let Some(path) = &args.parquet {
         render::write_parquet(path, &summary)?;
@@ -171,24 +173,18 @@ fn terminal_width() -> usize {
     if result == 0 && size.ws_col > 0 { size.ws_col.into() } else { render::DEFAULT_WIDTH }
 }
 
-fn write_figure(path: &Path, recordings: &[Recording], summary: &Summary, options: &Options) -> anyhow::Result<()> {
-    let ([recording], [of_it]) = (recordings, summary.recordings.as_slice()) else {
-        let found = recordings.len();
+fn write_figure(path: &Path, summary: &Summary, charts: &[Charts]) -> anyhow::Result<()> {
+    let ([of_it], [charts]) = (summary.recordings.as_slice(), charts) else {
+        let found = summary.recordings.len();
         clap::Error::raw(ErrorKind::ArgumentConflict, format!("--svg draws one recording, found {found}: name one\n"))
             .exit();
     };
-    figure::write(path, recording, of_it, options)?;
+    figure::write(path, of_it, charts)?;
     errln!("figure: {}", path.display());
     Ok(())
 }
 
-fn write_figures(
-    folder: &Path,
-    args: &Args,
-    recordings: &[Recording],
-    summary: &Summary,
-    options: &Options,
-) -> anyhow::Result<()> {
+fn write_figures(folder: &Path, args: &Args, summary: &Summary, charts: &[Charts]) -> anyhow::Result<()> {
     let width = match args.width {
         FigureWidth::Single => paper::Width::Single,
         FigureWidth::Double => paper::Width::Double,
@@ -203,7 +199,7 @@ fn write_figures(
             formats.push(format);
         }
     }
-    let figures = paper::figures(recordings, summary, options, width)?;
+    let figures = paper::figures(summary, charts, width);
     let files = paper::write(folder, &figures, &formats)?;
     for recording in summary.recordings.iter().filter(|recording| recording.flows.len() > paper::MAX_FLOWS) {
         let (drawn, all) = (paper::MAX_FLOWS, recording.flows.len());

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 
 use crate::measure::amounts::Amounts;
-use crate::summary::{AlgorithmChange, FlowSummary, RecordingSummary};
+use crate::summary::{AlgorithmChange, FlowSummary, RecordingSummary, Summary};
 use crate::walk::{BOUNDS, FlowKey, Names, walk};
 use crate::{Error, Options, labels};
 use ccactl_recording::read::{Recording, ValueInfo};
@@ -53,8 +53,18 @@ const RATE_BUCKETS: u64 = 600;
 /// … of one of these widths; longer recordings get multiples of the last.
 const RATE_WIDTHS_US: [u64; 4] = [100_000, 200_000, 500_000, 1_000_000];
 
-/// Reads the rows once more and reduces them, to what is one of `recordings` on a page.
-pub fn charts(
+/// What the page and the still figures draw of each recording. The rows are read for it once more; whoever makes a page and
+/// figures hands them the same charts.
+///
+/// # Errors
+/// When a recording cannot be read.
+pub fn charts(recordings: &[Recording], summary: &Summary, options: &Options) -> Result<Vec<Charts>, Error> {
+    let of_each = recordings.iter().zip(&summary.recordings);
+    of_each.map(|(recording, of_it)| of_recording(recording, of_it, options, recordings.len())).collect()
+}
+
+/// The charts of one of `recordings` that share a page.
+fn of_recording(
     recording: &Recording,
     summary: &RecordingSummary,
     options: &Options,

@@ -11,9 +11,9 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use super::{color, thin};
-use crate::charts::{self, Charts, FlowCharts, Series, plain};
+use crate::charts::{Charts, FlowCharts, Series, plain};
 use crate::html::escape;
-use crate::{Error, Options, Recording, RecordingSummary, output};
+use crate::{Error, RecordingSummary, output};
 
 /// Twice the width at which a page shows it, because the SVG writer places everything on whole pixels.
 const WIDTH: u32 = 1600;
@@ -41,20 +41,18 @@ const HEADROOM: f64 = 1.06;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
-/// Draws window and RTT of the flows of one recording; `summary` is the recording's own.
-///
-/// # Errors
-/// When the recording cannot be read.
-pub fn svg(recording: &Recording, summary: &RecordingSummary, options: &Options) -> Result<String, Error> {
-    Ok(draw(&charts::charts(recording, summary, options, 1)?, &title(summary), (summary.from_s, summary.to_s)))
+/// Draws window and RTT of the flows of one recording, of which these are summary and charts.
+#[must_use]
+pub fn svg(summary: &RecordingSummary, charts: &Charts) -> String {
+    draw(charts, &title(summary), (summary.from_s, summary.to_s))
 }
 
 /// Writes the figure to `path`, whole or not at all.
 ///
 /// # Errors
-/// When the recording cannot be read or the file cannot be written.
-pub fn write(path: &Path, recording: &Recording, summary: &RecordingSummary, options: &Options) -> Result<(), Error> {
-    output::write_whole(path, svg(recording, summary, options)?.as_bytes())
+/// When the file cannot be written.
+pub fn write(path: &Path, summary: &RecordingSummary, charts: &Charts) -> Result<(), Error> {
+    output::write_whole(path, svg(summary, charts).as_bytes())
 }
 
 /// `cubic · 100 Mbit/s, 10 ms, buffer 2 BDP`

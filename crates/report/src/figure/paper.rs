@@ -10,7 +10,7 @@ use ccactl_host::output::Folder;
 
 use super::{heat, lines, phases, png};
 use crate::charts::{self, Charts, FlowCharts};
-use crate::{Error, Options, Recording, RecordingSummary, Summary, output};
+use crate::{Error, RecordingSummary, Summary, output};
 
 pub use super::sheet::Width;
 
@@ -36,27 +36,20 @@ pub struct Figure {
 }
 
 /// Draws everything that the recordings have data for: per recording what happened over time and how it was
-/// distributed, and over all of them fairness and buffer sweep.
-///
-/// # Errors
-/// When a recording cannot be read.
-pub fn figures(
-    recordings: &[Recording],
-    summary: &Summary,
-    options: &Options,
-    width: Width,
-) -> Result<Vec<Figure>, Error> {
+/// distributed, and over all of them fairness and buffer sweep. `charts` are those of each recording.
+#[must_use]
+pub fn figures(summary: &Summary, charts: &[Charts], width: Width) -> Vec<Figure> {
     let numbers = Numbers::new(summary);
     let mut figures = Vec::new();
-    for (recording, of_it) in recordings.iter().zip(&summary.recordings) {
-        let charts = busiest(charts::charts(recording, of_it, options, 1)?);
-        let prefix = if recordings.len() > 1 { format!("{}-", file_name(&of_it.name)) } else { String::new() };
+    for (of_it, charts) in summary.recordings.iter().zip(charts) {
+        let charts = busiest(charts.clone());
+        let prefix = if summary.recordings.len() > 1 { format!("{}-", file_name(&of_it.name)) } else { String::new() };
         let drawn = of_recording(&charts, of_it, &numbers, width);
         figures.extend(drawn.into_iter().map(|(name, svg)| Figure { name: format!("{prefix}{name}"), svg }));
     }
     figures.extend(over_recordings(summary, &numbers, width));
     tell_apart(&mut figures);
-    Ok(figures)
+    figures
 }
 
 /// The flows that are drawn over time, in their order.

@@ -10,7 +10,7 @@ mod template;
 use std::path::Path;
 
 use crate::charts::{self, Charts};
-use crate::{Error, Options, Recording, Summary, output};
+use crate::{Error, Recording, Summary, output};
 
 use escape::script_json;
 pub use escape::text;
@@ -40,20 +40,8 @@ pub struct Heading {
 }
 
 /// The page as text.
-///
-/// # Errors
-/// When a recording cannot be read.
-pub fn page(
-    recordings: &[Recording],
-    summary: &Summary,
-    options: &Options,
-    heading: &Heading,
-) -> Result<String, Error> {
-    let charts = recordings
-        .iter()
-        .zip(&summary.recordings)
-        .map(|(recording, of_it)| charts::charts(recording, of_it, options, recordings.len()))
-        .collect::<Result<Vec<Charts>, Error>>()?;
+#[must_use]
+pub fn page(recordings: &[Recording], summary: &Summary, charts: &[Charts], heading: &Heading) -> String {
     let windows: Vec<serde_json::Value> =
         charts.iter().zip(&summary.recordings).map(|(c, s)| chart_json(c, s)).collect();
     let across = charts::across(summary);
@@ -68,7 +56,7 @@ pub fn page(
         "recordings" => recordings
             .iter()
             .zip(&summary.recordings)
-            .zip(&charts)
+            .zip(charts)
             .enumerate()
             .map(|(i, ((recording, summary), charts))| sections::recording(i, recording.metadata(), summary, charts))
             .collect(),
@@ -80,22 +68,21 @@ pub fn page(
         "page_js" => format!("(() => {{\n\"use strict\";\n{}}})();", PAGE_JS.concat()),
         other => unreachable!("the template has no field {other}"),
     };
-    Ok(template::fill(TEMPLATE, fields))
+    template::fill(TEMPLATE, fields)
 }
 
 /// Writes the page to `path`, whole or not at all.
 ///
 /// # Errors
-/// When a recording cannot be read or the file cannot be written.
+/// When the file cannot be written.
 pub fn write(
     path: &Path,
     recordings: &[Recording],
     summary: &Summary,
-    options: &Options,
+    charts: &[Charts],
     heading: &Heading,
 ) -> Result<(), Error> {
-    let page = page(recordings, summary, options, heading)?;
-    output::write_whole(path, page.as_bytes())
+    output::write_whole(path, page(recordings, summary, charts, heading).as_bytes())
 }
 
 fn default_title(summary: &Summary) -> String {

@@ -84,7 +84,8 @@ fn of_recording(path: &Path) -> Result<Vec<paper::Figure>> {
     let recordings = ccactl_report::open_all(&[path.to_owned()])?;
     let options = ccactl_report::Options::default();
     let summary = ccactl_report::summarize(&recordings, &options)?;
-    Ok(paper::figures(&recordings, &summary, &options, paper::Width::Single)?)
+    let charts = ccactl_report::charts(&recordings, &summary, &options)?;
+    Ok(paper::figures(&summary, &charts, paper::Width::Single))
 }
 
 fn named(figures: &[paper::Figure], what: OverTime) -> Option<String> {

@@ -26,7 +26,8 @@ pub fn write(cell: &CellResults) -> Result<()> {
     let carried = format!("Links: {}.", result.backend.described());
     let notes = std::iter::once(carried).chain(result.runs.iter().map(note)).collect();
     let heading = html::Heading { title: cell.id.clone(), notes };
-    html::write(&page, &recordings, &summary, &options, &heading)?;
+    let charts = ccactl_report::charts(&recordings, &summary, &options)?;
+    html::write(&page, &recordings, &summary, &charts, &heading)?;
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use crate::jobs::Job;
 use crate::plans::{Outcome, Settings, args, grouped};
 use crate::tables::result;
-use ccactl_report::{Options, figure, open_all, summarize};
+use ccactl_report::{Options, figure, charts, open_all, summarize};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -46,7 +46,8 @@ fn draw_one(recording: &Path, file: &Path) -> Result<(), ccactl_report::Error> {
     let options = Options::default();
     let recordings = open_all(&[recording.to_owned()])?;
     let summary = summarize(&recordings, &options)?;
-    figure::write(file, &recordings[0], &summary.recordings[0], &options)
+    let charts = charts(&recordings, &summary, &options)?;
+    figure::write(file, &summary.recordings[0], &charts[0])
 }
 
 /// The recording of the first valid run of a job.
