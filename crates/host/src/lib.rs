@@ -7,6 +7,7 @@
 //! - [`capabilities`]: rights that are given up once they have been used.
 //! - [`state`]: who may change the folder of pins, and who is recording.
 //! - [`terminal`]: names of others, fit for a terminal.
+//! - [`table`]: rows of cells as lines.
 //! - [`name`]: paths as text from which the path can be made again.
 
 pub mod capabilities;
@@ -16,4 +17,5 @@ pub mod lock;
 pub mod name;
 pub mod output;
 pub mod state;
+pub mod table;
 pub mod terminal;

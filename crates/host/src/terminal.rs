@@ -58,23 +58,6 @@ fn escaped(text: &str, is_unfit: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(fit)
 }
 
-/// Appends a cell of a table, filled up with blanks on the right. Not with `{:<width$}`, which panics for a width beyond
-/// 65535, and a name may be longer.
-pub fn push_left(line: &mut String, cell: &str, width: usize) {
-    line.push_str(cell);
-    line.extend(blanks(cell, width));
-}
-
-/// The same, filled up on the left.
-pub fn push_right(line: &mut String, cell: &str, width: usize) {
-    line.extend(blanks(cell, width));
-    line.push_str(cell);
-}
-
-fn blanks(cell: &str, width: usize) -> impl Iterator<Item = char> {
-    std::iter::repeat_n(' ', width.saturating_sub(cell.chars().count()))
-}
-
 /// How a character that must not reach a terminal is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Escape {
@@ -295,17 +278,6 @@ mod tests {
         assert_eq!(fit("/a\u{202e}gpj\u{9b}2J"), "/a\\u{202e}gpj\\u{9b}2J");
         assert!(matches!(fit("/straße – 10 µs\n\tλ"), Cow::Borrowed(_)));
         assert_eq!(fit_line("two\nlines\tand a tab"), "two\\u{a}lines\\u{9}and a tab");
-    }
-
-    #[test]
-    fn a_cell_may_be_of_any_width() {
-        let (mut left, mut right) = (String::new(), String::new());
-        push_left(&mut left, "äb", 70_000);
-        push_right(&mut right, "äb", 70_000);
-        assert_eq!((left.chars().count(), right.chars().count()), (70_000, 70_000));
-        assert!(left.starts_with("äb ") && right.ends_with(" äb"));
-        push_left(&mut left, "longer", 3);
-        assert!(left.ends_with("longer"));
     }
 
     #[test]

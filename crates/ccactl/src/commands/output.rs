@@ -1,7 +1,8 @@
 //! What the subcommands share: JSON, tables, and arguments of the form NAME=VALUE.
 
 use ccactl_abi::Tunable;
-use ccactl_host::terminal::{self, fit_line, push_left};
+use ccactl_host::table::{self, Side};
+use ccactl_host::terminal::{self, fit_line};
 use serde::Serialize;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -38,21 +39,10 @@ pub fn table<const N: usize>(header: [&str; N], rows: &[[String; N]]) -> anyhow:
     let rows: Vec<[Cow<'_, str>; N]> = std::iter::once(header.map(Cow::Borrowed))
         .chain(rows.iter().map(|row| row.each_ref().map(|cell| fit_line(cell))))
         .collect();
-    let mut width = [0; N];
-    for row in &rows {
-        for (width, cell) in width.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
-    let mut text = String::new();
-    for row in &rows {
-        let mut line = String::new();
-        for (cell, width) in row.iter().zip(width) {
-            push_left(&mut line, cell, width);
-            line.push_str("  ");
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
+    let widths = table::widths(rows.iter().map(|row| row.iter().map(Cow::as_ref)));
+    let cells = |row: &[Cow<'_, str>; N]| {
+        table::line(row.iter().zip(&widths).map(|(cell, &width)| (cell.as_ref(), width, Side::Left)))
+    };
+    let text: String = rows.iter().map(|row| cells(row) + "\n").collect();
     Ok(terminal::out().write_all(text.as_bytes())?)
 }

@@ -1,7 +1,8 @@
 //! A document on a terminal: tables that are wider than it are cut between columns of figures, each piece with the names.
 
 use super::document::{Block, Line, Table};
-use ccactl_host::terminal::{fit_line, push_left, push_right};
+use ccactl_host::table::{self, GAP, Side, length};
+use ccactl_host::terminal::fit_line;
 
 /// Columns of a terminal that says nothing about its width, of a file and of a pipe.
 pub const DEFAULT_WIDTH: usize = 100;
@@ -9,9 +10,6 @@ pub const DEFAULT_WIDTH: usize = 100;
 const MIN_WIDTH: usize = 60;
 /// Longer names lose their middle where the terminal is narrow.
 const NAME_SHARE: usize = 3;
-/// Spaces between columns.
-const GAP: usize = 2;
-
 /// The document as text of lines no longer than `width` where that can be.
 pub fn text(blocks: &[Block], width: usize) -> String {
     let width = width.max(MIN_WIDTH);
@@ -86,19 +84,13 @@ fn wrapped(sentence: &str, width: usize, first: &str, others: &str) -> String {
 /// The table in as many pieces as the width asks for.
 fn pieces(table: &Table, width: usize) -> Vec<String> {
     let longest_name = (width / NAME_SHARE).max(1);
-    let name_widths: Vec<usize> = (0..table.names.len())
-        .map(|i| {
-            let cells = table.rows().map(|(names, _)| names[i].as_str()).chain([table.names[i].as_str()]);
-            cells.map(length).max().unwrap_or(0).min(longest_name)
-        })
-        .collect();
-    let figure_widths: Vec<usize> = (0..table.figures.len())
-        .map(|i| {
-            let (heading, unit) = &table.figures[i];
-            let cells = table.rows().filter_map(|(_, figures)| figures.get(i)).map(String::as_str);
-            cells.chain([heading.as_str(), unit.as_str()]).map(length).max().unwrap_or(0)
-        })
-        .collect();
+    let names = std::iter::once(&table.names).chain(table.rows().map(|(names, _)| names));
+    let mut name_widths = table::widths(names.map(|names| names.iter().map(String::as_str)));
+    name_widths.iter_mut().for_each(|width| *width = longest_name.min(*width));
+    let (headings, units): (Vec<&String>, Vec<&String>) =
+        table.figures.iter().map(|(heading, unit)| (heading, unit)).unzip();
+    let figures = table.rows().map(|(_, figures)| figures.iter().collect()).chain([headings, units]);
+    let figure_widths = table::widths(figures.map(|figures: Vec<&String>| figures.into_iter().map(String::as_str)));
     let names_width: usize = name_widths.iter().map(|name| name + GAP).sum();
     let mut pieces = Vec::new();
     let mut start = 0;
@@ -117,16 +109,12 @@ fn pieces(table: &Table, width: usize) -> Vec<String> {
 
 fn piece(table: &Table, name_widths: &[usize], figure_widths: &[usize], range: std::ops::Range<usize>) -> String {
     let line = |names: &[String], figures: &[String]| {
-        let mut line = String::new();
-        for (name, &width) in names.iter().zip(name_widths) {
-            push_left(&mut line, "", GAP);
-            push_left(&mut line, &elided(name, width), width);
-        }
-        for (figure, &width) in figures.iter().zip(figure_widths).skip(range.start).take(range.len()) {
-            push_left(&mut line, "", GAP);
-            push_right(&mut line, figure, width);
-        }
-        format!("{}\n", line.trim_end())
+        let names: Vec<String> = names.iter().zip(name_widths).map(|(name, &width)| elided(name, width)).collect();
+        let of_names = names.iter().zip(name_widths).map(|(name, &width)| (name.as_str(), width, Side::Left));
+        let of_figures = figures.iter().zip(figure_widths).skip(range.start).take(range.len());
+        let of_figures = of_figures.map(|(figure, &width)| (figure.as_str(), width, Side::Right));
+        let line = table::line(of_names.chain(of_figures));
+        if line.is_empty() { "\n".to_owned() } else { format!("{:GAP$}{line}\n", "") }
     };
     let (headings, units): (Vec<String>, Vec<String>) = table.figures.iter().cloned().unzip();
     let mut text = line(&table.names, &headings);
@@ -140,10 +128,6 @@ fn piece(table: &Table, name_widths: &[usize], figure_widths: &[usize], range: s
         });
     }
     text
-}
-
-fn length(text: &str) -> usize {
-    text.chars().count()
 }
 
 /// The text with its middle left out, where it is longer than `width`.

@@ -3,8 +3,7 @@
 use super::cells::{Texts, notes};
 use super::{Report, evidence, outcome};
 use crate::compare::{Row, Table};
-
-const GAP: &str = "  ";
+use ccactl_host::table::{self, Side};
 
 /// The whole report as text.
 #[must_use]
@@ -36,19 +35,13 @@ pub(super) fn heading(table: &Table) -> String {
 fn grid(table: &Table) -> String {
     let head: Vec<String> = table.names.iter().chain(&table.columns).cloned().collect();
     let lines: Vec<Vec<String>> = std::iter::once(head).chain(table.rows.iter().flat_map(lines)).collect();
-    let columns = table.names.len() + table.columns.len();
-    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let mut out = String::new();
-    for line in &lines {
-        let cells = line.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| {
-            let fill = " ".repeat(width - cell.chars().count());
-            if column < table.names.len() { format!("{cell}{fill}") } else { format!("{fill}{cell}") }
-        });
-        out.push_str(cells.collect::<Vec<_>>().join(GAP).trim_end());
-        out.push('\n');
-    }
-    out
+    let widths = table::widths(lines.iter().map(|line| line.iter().map(String::as_str)));
+    let side = |column| if column < table.names.len() { Side::Left } else { Side::Right };
+    let cells = |line: &Vec<String>| {
+        let cells = line.iter().zip(&widths).enumerate();
+        table::line(cells.map(|(column, (cell, &width))| (cell.as_str(), width, side(column))))
+    };
+    lines.iter().map(|line| cells(line) + "\n").collect()
 }
 
 fn lines(row: &Row) -> Vec<Vec<String>> {
