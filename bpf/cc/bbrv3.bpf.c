@@ -21,6 +21,7 @@
  *
  *   STARTUP -> DRAIN -> PROBE_BW: DOWN -> CRUISE -> REFILL -> UP -> DOWN ...      PROBE_RTT every 5 s
  *   gain 2.773  0.347              0.91    1         1         1.25               1, cwnd = BDP / 2 for 200 ms
+ *   PROBE_RTT -> CRUISE once the pipe has been full, else -> STARTUP
  *
  * What differs from google/bbr is what mainline lacks, as for version 2; and protective load balancing, which
  * BPF cannot call. Where the draft has other constants, the documentation of the tunable names them.

@@ -18,6 +18,19 @@
  *               Wmax = cwnd * (1 + beta) / 2 if cwnd has not come back to the last Wmax (fast convergence)
  *               ssthresh = beta * cwnd with beta = 0.8, half of it up to 14 packets
  *
+ *                cwnd >= ssthresh
+ *   SLOW_START -------------------> LINEAR --> SEARCH --> PLATEAU --> PROBE --> LINEAR
+ *                                     ^  below Wmax       around it    above       |
+ *                                     |                                            |
+ *                                     +--- from any: a loss moves Wmax to cwnd ----+
+ *
+ *   RENO in place of any of them       while cwnd <= low_window (14)
+ *   any -- timeout: Wmax is forgotten --> SLOW_START; without a Wmax cwnd counts as above one of 0
+ *
+ * A loss and the end of SLOW_START lead to the law that the distance to Wmax calls for: to SEARCH or PLATEAU
+ * where Wmax is small, to PROBE or LINEAR where there is none. An idle time that lowers cwnd below ssthresh
+ * leads to SLOW_START too, and keeps Wmax.
+ *
  * As native bic, step by step. The growth is kept as cnt, packets acknowledged per packet of growth,
  * recomputed when cwnd changes or every 1/32 s (jiffies). The widths of its products are the module's (they
  * wrap above 2.3 million packets).

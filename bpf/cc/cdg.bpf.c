@@ -37,6 +37,8 @@
  * Also different: sums of gradients have 64 bits and the exponent stays at its limit instead of wrapping;
  * ssthresh is at least 2 with use_tolerance too. Gradients lie in socket storage. Without it every gradient
  * stands for window of them, as natively.
+ *
+ * Read this file from cdg_cong_avoid() upwards; exp.bpf.h gives the probability of a back-off.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

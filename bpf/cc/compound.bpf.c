@@ -32,7 +32,7 @@
  *   - a loss reduces both parts, as in the paper; the file leaves dwnd to whatever the kernel's window is;
  *   - the base RTT survives an idle time, as in the draft.
  *
- * Read vegas.bpf.h first: RTT samples and rounds are those of Vegas.
+ * Read vegas.bpf.h first: RTT samples and rounds are those of Vegas. fixed.bpf.h has the root for win^k.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

@@ -45,6 +45,9 @@
  *   - A queue of exactly 0 is nearly empty even where RTTmax = RTTmin.
  *   - Round trips are counted by packets for v and 1 / delta, and by srtt for the windows of time.
  *   - mvfst's other choices are tunables: delta 0.05, delay_source 1, mode_switch 0.
+ *
+ * Read in this order: cc_fraction.bpf.h (the unit of the window), this file from copa_cong_control() upwards,
+ * fixed.bpf.h (windowed maximum), cc_fallback.bpf.h (a connection without memory for the state).
  */
 #include "cc.bpf.h"
 #include "cc_fallback.bpf.h"

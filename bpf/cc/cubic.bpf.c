@@ -40,6 +40,9 @@
  *
  * Written differently from the native module: the loop that advances W_est is a division. beta and C may be
  * set per loaded copy, and the derived factors are computed from them where they are used.
+ *
+ * Read this file from cubic_cong_avoid() upwards, with cc_cube_root() of fixed.bpf.h for K; then
+ * hystart.bpf.h, the early end of slow start and its phase CSS.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

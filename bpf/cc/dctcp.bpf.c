@@ -11,6 +11,13 @@
  *   growth        as Reno
  *   receiver      ECE on the ACKs of marked packets, and on those only: ecn_echo.bpf.h
  *
+ *                cwnd >= ssthresh, a mark or a loss
+ *   SLOW_START ------------------------------------> AVOIDANCE
+ *              <------------------------------------
+ *                timeout, idle time: cwnd below ssthresh
+ *
+ *   either -- an ACK finds no ECN negotiated --> NO_ECN: the socket goes to the kernel's reno
+ *
  * As native dctcp, step by step: alpha in 1/1024, the decay of at least 1, the order of ssthresh() and
  * set_state().
  *
@@ -21,6 +28,8 @@
  *     that was published says no-ecn. If the kernel refuses (a route that fixes the algorithm), the flow
  *     follows Reno here.
  *   - PLB (net/ipv4/tcp_plb.c) is not here: BPF cannot make the kernel choose another flow label.
+ *
+ * Read ecn_echo.bpf.h after the callbacks of the sender: it is the receiver's half, shared with Prague.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

@@ -9,15 +9,23 @@
  *   detector   RTprop_current > alpha * RTprop        alpha = 1.2
  *   reaction   pacing_gain of CRUISE = 1.15           instead of 1, while detected
  *
- * The phases are those of BBRv2. The 15 % are those that BBRv2 leaves as headroom. Only pacing changes: the
- * window stays at min(inflight_lo, 0.85 * inflight_hi), and so it may mask the gain. The trace's v1 says when
- * it does: BBR2_BOUND_RAISED together with BBR2_BOUND_CWND_LIMITED and the bound that cut the window.
+ *   STARTUP -> DRAIN -> PROBE_BW: DOWN -> CRUISE at 1 -> REFILL -> UP -> DOWN ...      PROBE_RTT every 5 s
+ *                                          ^      |
+ *                                not       |      | detected
+ *                                detected  |      v
+ *                                         CRUISE at 1.15
+ *
+ * The phases are those of BBRv2; bbrv2.bpf.c has the whole diagram. The 15 % are those that BBRv2 leaves as
+ * headroom. Only pacing changes: the window stays at min(inflight_lo, 0.85 * inflight_hi), and so it may mask
+ * the gain. The trace's v1 says when it does: BBR2_BOUND_RAISED together with BBR2_BOUND_CWND_LIMITED and the
+ * bound that cut the window.
  *
  * The paper leaves open which estimate RTprop_current is, and whether RTprop is the first sample or the
  * lowest. The tunables of bbr2_friendly.bpf.h offer the readings; the defaults take the paper literally.
  * docs/algorithms/f-bbrv2.md lists them all.
  *
- * Read bbr2_friendly.bpf.h: it is all that BBRv2 does not have.
+ * Read bbrv2.bpf.c first and the headers in the order of bpf/README.md, "The way through BBRv2", with
+ * bbr2_friendly.bpf.h in place of bbr2_no_variant.bpf.h: it is all that BBRv2 does not have.
  */
 #include "cc.bpf.h"
 #include "bbr2_friendly.bpf.h"

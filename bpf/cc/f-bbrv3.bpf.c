@@ -3,13 +3,23 @@
  * F-BBRv3: our own. The detector and the reaction of F-BBRv2 (Cho & Cho 2023; f-bbrv2.bpf.c) on BBRv3 instead
  * of BBRv2. No paper describes it.
  *
+ * In a nutshell: BBRv3 that paces CRUISE faster while the delay says that a loss-based flow shares the link.
+ *
  *   detector   RTprop_current > alpha * RTprop        alpha = 1.2
  *   reaction   pacing_gain of CRUISE = 1.15           instead of 1, while detected
+ *
+ *   STARTUP -> DRAIN -> PROBE_BW: DOWN -> CRUISE at 1 -> REFILL -> UP -> DOWN ...      PROBE_RTT every 5 s
+ *                                          ^      |
+ *                                not       |      | detected
+ *                                detected  |      v
+ *                                         CRUISE at 1.15
  *
  * The phases are those of BBRv3 (bbrv3.bpf.c). The reason given for 15 % holds here as well: CRUISE of
  * version 3 leaves the same headroom below inflight_hi.
  *
- * Read bbr2_friendly.bpf.h: it is all that BBRv3 does not have.
+ * Read bbrv3.bpf.c first and the headers in the order of bpf/README.md, "The way through BBRv2", with
+ * bbr2_rules_v3.bpf.h in place of bbr2_rules_v2.bpf.h and bbr2_friendly.bpf.h in place of
+ * bbr2_no_variant.bpf.h: the latter is all that BBRv3 does not have.
  */
 #define BBR2_VERSION 3
 

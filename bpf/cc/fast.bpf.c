@@ -12,6 +12,11 @@
  *
  * At rest w (1 - baseRTT / RTT) = alpha: every flow keeps alpha packets in the queue, whatever its RTT.
  *
+ *                mi_threshold of alpha waits, or a loss
+ *   SLOW_START ----------------------------------------> INCREASE or DECREASE: by the step of the last update
+ *              <----------------------------------------
+ *                timeout, idle time: cwnd below ssthresh
+ *
  * Slow start ends as soon as more than mi_threshold of alpha waits, by the smallest RTT of a round that has
  * given 8 samples. HyStart's delay test does the same: the burst of a doubled window queues below the
  * bandwidth-delay product too, its first packets do not. The price is a window of up to 4 BDP, or a loss,

@@ -14,7 +14,14 @@
  *   a(w) = w^2 p(w) 2 b(w) / (2 - b(w))
  *   p(w) = 0.078 / w^1.2
  *
- * They are taken from the table of the RFC's appendix B. As native highspeed, step by step:
+ *                cwnd >= ssthresh        cwnd > 38
+ *   SLOW_START -------------------> RENO -----------> HIGHSPEED
+ *                                        <-----------
+ *                                         cwnd <= 38
+ *   SLOW_START -- cwnd >= ssthresh > 38 --> HIGHSPEED
+ *   RENO, HIGHSPEED -- timeout, idle time: cwnd below ssthresh --> SLOW_START
+ *
+ * a and b are taken from the table of the RFC's appendix B. As native highspeed, step by step:
  *   - Between two rows the upper one holds (39 to 118 packets: a = 2).
  *   - The row is looked up in avoidance only, so a loss in slow start halves as if the window were small.
  *   - Growth is a(w) per call, whatever the ACK covers, and at most one packet.

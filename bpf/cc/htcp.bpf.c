@@ -16,6 +16,13 @@
  *   bandwidth   B = 3/4 B + 1/4 b
  *                 b = packets of about a window / its time; compared are the maxima between losses
  *
+ *                cwnd >= ssthresh              D > D_L
+ *   SLOW_START -------------------> LOW_SPEED ---------> HIGH_SPEED
+ *                                             <---------
+ *                                              congestion event: D = 0
+ *   SLOW_START -- cwnd >= ssthresh, D > D_L already --> HIGH_SPEED
+ *   LOW_SPEED, HIGH_SPEED -- timeout, idle time: cwnd below ssthresh --> SLOW_START
+ *
  * As native htcp, step by step: all times in jiffies (RTTs rounded up: on a LAN RTTmin is one jiffy), alpha
  * and beta in 1/128, 32-bit products. They wrap as the module's do: f after 2^17 jiffies without a congestion
  * event (524 s at HZ 250). Growth is counted per call by what the last ACK acknowledged. RTTmax fades by a

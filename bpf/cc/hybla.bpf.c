@@ -10,6 +10,16 @@
  *   avoidance    cwnd += rho^2 / cwnd       per ACK
  *   loss         ssthresh = max(cwnd / 2, 2)
  *
+ *                cwnd >= ssthresh
+ *   SLOW_START -------------------> AVOIDANCE
+ *              <-------------------
+ *                idle time: cwnd below ssthresh
+ *
+ *                               state no longer open
+ *   SLOW_START or AVOIDANCE --------------------------> RENO
+ *            (by ssthresh)  <--------------------------
+ *                               state open again
+ *
  * As native hybla, step by step:
  *   - rho in eighths from srtt, computed anew only when srtt falls below its minimum;
  *   - the window starts at rho packets, so at a single one on a path below 50 ms;

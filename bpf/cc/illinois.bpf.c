@@ -15,6 +15,17 @@
  *   alpha(da)  alpha_max for da <= d1, else k1 / (k2 + da), which falls from alpha_max at d1 to alpha_min at dm
  *   beta(da)   beta_min for da <= d2, beta_max for da >= d3, a straight line between
  *
+ *                cwnd >= ssthresh        cwnd >= win_thresh            theta rounds of da <= d1
+ *   SLOW_START -------------------> RENO ------------------> DELAYED --------------------------> LOW_DELAY
+ *                                        <------------------         <--------------------------
+ *                                         cwnd < win_thresh            a round of da > d1: alpha falls
+ *
+ *   any of them -- timeout: alpha 1, beta 1/2; idle time --> SLOW_START
+ *
+ * SLOW_START at a larger window leads to DELAYED or LOW_DELAY at once, and LOW_DELAY to RENO when the window
+ * falls below win_thresh. A single round of da <= d1 is enough while da has not been above d1, at the start or
+ * since the last timeout.
+ *
  * A window below win_thresh behaves as Reno: alpha 1, beta 1/2. Once da has been above d1, theta rounds below
  * it must pass before alpha jumps to alpha_max.
  *

@@ -35,6 +35,8 @@
  *     state and while the window is in use. Two RTT without sending count as a slowdown, since they drain the
  *     queue as well.
  *   - Minutes of the history are counted from the first sample, and pass while the flow is idle.
+ *
+ * Read cc_fraction.bpf.h first: the unit of the window.
  */
 #include "cc.bpf.h"
 #include "cc_fraction.bpf.h"

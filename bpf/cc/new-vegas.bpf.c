@@ -6,6 +6,9 @@
  * AN OWN READING: only a description of the three additions to Vegas was at hand, not the paper with its
  * formulas.
  *
+ * In a nutshell: Vegas that paces its slow start, grows in pairs of packets, and comes to its window in large
+ * steps that halve.
+ *
  *   packet pacing    slow start sends one packet per RTT / cwnd; after it, bursts as they come
  *   packet pairing   slow start grows by two packets per two acknowledged, so that they leave in pairs. A
  *                    receiver that delays ACKs acknowledges a pair at once; RTT samples come from such ACKs

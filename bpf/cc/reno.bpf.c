@@ -2,12 +2,21 @@
 /*
  * Reno with NewReno recovery: RFC 5681, RFC 6582.
  *
+ * In a nutshell: the window grows by what is acknowledged up to ssthresh, by a packet per RTT above, and a loss
+ * halves it.
+ *
  *   slow start      cwnd += packets acked                     while cwnd < ssthresh
  *   avoidance       cwnd += packets acked / cwnd              (+1 per RTT)
  *   loss            ssthresh = max(cwnd / 2, 2)
  *
- * Unlike the RFCs, and as native reno, growth counts packets, not ACKs, so delayed ACKs do not halve it (RFC 3465 with
- * L = infinity). A loss halves cwnd rather than FlightSize. Recovery itself (PRR, partial ACKs) is the kernel's.
+ *                cwnd >= ssthresh
+ *   SLOW_START -------------------> AVOIDANCE
+ *              <-------------------
+ *                timeout, idle time: the kernel sets cwnd below ssthresh
+ *
+ * Unlike the RFCs, and as native reno, growth counts packets, not ACKs, so delayed ACKs do not halve it (RFC
+ * 3465 with L = infinity). A loss halves cwnd rather than FlightSize. Recovery itself (PRR, partial ACKs) is
+ * the kernel's.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"

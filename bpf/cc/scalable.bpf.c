@@ -10,6 +10,13 @@
  *                   cwnd += packets acked / cwnd               below 100 packets, where that is the faster one
  *   loss            ssthresh = max(cwnd - cwnd / 8, 2)
  *
+ *                cwnd >= ssthresh         cwnd >= ai_cnt
+ *   SLOW_START -------------------> RENO ----------------> PROPORTIONAL
+ *                                        <----------------
+ *                                         cwnd < ai_cnt
+ *   SLOW_START -- cwnd >= ssthresh >= ai_cnt --> PROPORTIONAL
+ *   RENO, PROPORTIONAL -- timeout, idle time: cwnd below ssthresh --> SLOW_START
+ *
  * So the time to recover from a loss does not depend on the window: ln(8 / 7) / ln(1.01) = 13.4 RTTs.
  *
  * As native scalable of Linux 5.10 and later, step by step. Earlier ones took 50 instead of 100 packets and

@@ -16,8 +16,18 @@
  *   diff > beta              alpha > 1            cwnd - 1, alpha - 1, beta - 1
  *                            otherwise            cwnd - 1
  *
- * At the start alpha = 1, beta = 3. Everything else is Vegas (vegas.bpf.h, and the diagram of vegas.bpf.c):
- * diff, slow start with gamma, rounds, Reno until the state is open again.
+ *                diff > gamma, or ssthresh reached
+ *   SLOW_START -----------------------------------> STAY, then by the last decision: UP, STAY, DOWN
+ *              <-----------------------------------
+ *                cwnd below ssthresh
+ *
+ *                  state no longer open
+ *   any of them --------------------------> RENO
+ *  (as before)  <--------------------------
+ *                  state open again
+ *
+ * At the start alpha = 1, beta = 3. Everything else is Vegas (vegas.bpf.h and vegas.bpf.c): diff, slow start
+ * with gamma, rounds, Reno until the state is open again.
  *
  * There is no native module. Own readings where the paper is silent:
  *   - An equal Th has not risen (tunable). The thresholds have an upper bound.

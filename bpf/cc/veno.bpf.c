@@ -11,6 +11,18 @@
  *   loss         N < beta     ssthresh = 4/5 cwnd              most likely not from congestion
  *                otherwise    ssthresh = 1/2 cwnd
  *
+ *                cwnd >= ssthresh                    N >= beta
+ *   SLOW_START -------------------> NON_CONGESTIVE -----------> CONGESTIVE
+ *              <-------------------                <-----------
+ *                idle time                           N < beta
+ *
+ *                state no longer open
+ *   any of them ----------------------> RENO, which is also what precedes the third RTT sample
+ *               <----------------------
+ *                state open again
+ *
+ * SLOW_START leads to CONGESTIVE when N >= beta by then, and CONGESTIVE to SLOW_START after an idle time.
+ *
  * As native veno, step by step, with two of its properties that the paper does not have:
  *   - The RTT is the smallest sample since the previous ACK that reached cong_avoid, not of a round.
  *   - The count of samples is never reset. So the test for three of them holds from the third ACK of the

@@ -14,6 +14,11 @@
  *   after a loss   cwnd = ssthresh = max(bw * RTTmin / MSS, 2)
  *   timeout        ssthresh likewise, and RTTmin starts anew with the next sample
  *
+ *                cwnd >= ssthresh
+ *   SLOW_START -------------------> AVOIDANCE ---+
+ *              <-------------------     ^        | recovery over: cwnd = ssthresh = bw * RTTmin / MSS
+ *                timeout, idle time     +--------+
+ *
  * As native westwood, step by step: bytes per jiffy and RTTs in jiffies, 32-bit products. A window is an RTT
  * rounded up to jiffies; 50 ms are HZ / 20. A duplicate ACK is counted as one MSS that the next cumulative
  * ACK does not count again. During recovery the kernel's PRR goes to half the window; the estimate replaces

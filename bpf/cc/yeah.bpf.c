@@ -19,6 +19,9 @@
  *    ^                                                                             |
  *    +------------------------------ a round with neither -------------------------+
  *
+ *   SLOW_START -- cwnd >= ssthresh --> FAST, or SLOW when the last round was a slow one
+ *              <-- timeout, idle time: cwnd below ssthresh -- either
+ *
  * reno_count is what a Reno flow in its place is thought to have: half of cwnd at the first slow round, one
  * more per further slow round, half after a loss, forgotten after zeta fast rounds.
  *

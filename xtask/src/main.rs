@@ -3,6 +3,7 @@
 //! One module per subcommand. No dependencies, so that it builds in a second on a machine that has nothing but Rust.
 
 mod bench;
+mod book;
 mod commits;
 mod demo;
 mod error;
@@ -69,6 +70,7 @@ Usage: cargo xtask COMMAND
                         commits, cargo-deny (--deny installs it)
   words [FILE…]         long sentences of documents and doc comments; of documents also long lines, and links and
                         paths that lead nowhere
+  book                  The documents as a book, in target/book (needs mdbook)
   gen [--check]         Write the tables of README.md and docs/schema.md from the code; --check only compares
   fuzz NAME [SECONDS]   Fuzz one input format, a minute unless said otherwise, from fuzz/seeds/NAME and what earlier
                         runs have left in fuzz/corpus/NAME
@@ -117,13 +119,14 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         ("lint", []) => lint::run(false)?,
         ("lint", ["--deny"]) => lint::run(true)?,
         ("words", files) => words::run(files)?,
+        ("book", []) => book::run()?,
         ("gen", []) => generate::run(false)?,
         ("gen", ["--check"]) => generate::run(true)?,
         ("fuzz", [target]) => fuzz::run(target, FUZZ_SECONDS)?,
         ("fuzz", [target, seconds]) if seconds.parse::<u32>().is_ok() => {
             fuzz::run(target, seconds.parse().unwrap_or(FUZZ_SECONDS))?;
         }
-        ("setup" | "test" | "measure" | "bench" | "vm" | "lint" | "gen" | "fuzz", _) => {
+        ("setup" | "test" | "measure" | "bench" | "vm" | "lint" | "book" | "gen" | "fuzz", _) => {
             return Err(Error::new(error::USAGE, format!("{command} does not take `{}`\n\n{USAGE}", rest.join(" "))));
         }
         _ => return Err(Error::new(error::USAGE, format!("no command `{command}`\n\n{USAGE}"))),

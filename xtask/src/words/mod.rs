@@ -2,8 +2,9 @@
 //! exists.
 //!
 //! A sentence has at most 35 words. A line of a document has at most 100 characters. A link, an anchor and a path of the
-//! repository lead somewhere. Code, tables, headings and what `cargo xtask gen` writes are left out of the counting.
+//! repository lead somewhere. A page of `docs/` is in its summary and links to pages of `docs/` only. Code, tables, headings and what `cargo xtask gen` writes are left out of the counting.
 
+mod book;
 mod markdown;
 mod places;
 
@@ -35,6 +36,8 @@ enum What {
     LongSentence { words: usize, begins: String },
     NoSuchPath(String),
     NoSuchAnchor(String),
+    LeavesBook(String),
+    NotInSummary(String),
 }
 
 impl fmt::Display for What {
@@ -46,6 +49,10 @@ impl fmt::Display for What {
             }
             What::NoSuchPath(path) => write!(f, "`{path}` is not in the repository"),
             What::NoSuchAnchor(anchor) => write!(f, "no heading has the anchor `{anchor}`"),
+            What::LeavesBook(link) => {
+                write!(f, "`{link}` leads out of docs/, and nowhere in the book: write the path as code")
+            }
+            What::NotInSummary(file) => write!(f, "{file} is not in the summary"),
         }
     }
 }
@@ -61,7 +68,12 @@ pub fn run(named: &[&str]) -> Result {
     };
     let mut findings = 0;
     for file in &files {
-        for Finding { line, what } in check(file)? {
+        let mut found = check(file)?;
+        if *file == book::SUMMARY {
+            let text = std::fs::read_to_string(root().join(file)).map_err(|error| Error::io(file, &error))?;
+            found.extend(book::findings(&files, &text));
+        }
+        for Finding { line, what } in found {
             eprintln!("{file}:{line}: {what}");
             findings += 1;
         }

@@ -1,5 +1,6 @@
 //! What documents point to: links, anchors, and paths of the repository in code.
 
+use super::book::leaves;
 use super::markdown::fence_of;
 use super::{Finding, What};
 use crate::shell::root;
@@ -56,6 +57,9 @@ fn broken_link(file: &Path, text: &str, link: &str) -> Option<What> {
     let target = normal(&file.parent().unwrap_or(Path::new("")).join(path));
     if !path.is_empty() && !root().join(&target).exists() {
         return Some(What::NoSuchPath(link.to_owned()));
+    }
+    if !path.is_empty() && leaves(file, &target) {
+        return Some(What::LeavesBook(link.to_owned()));
     }
     let anchor = anchor?;
     let other;
@@ -119,11 +123,12 @@ mod tests {
 
     #[test]
     fn links_and_anchors_that_lead_nowhere_are_found() {
-        let good = "# A heading: two\n[a](../README.md) [b](#a-heading-two) [c](https://example.org/x) `bpf/cc`\n";
+        let good = "# A heading: two\n[a](schema.md) [b](#a-heading-two) [c](https://example.org/x) `bpf/cc`\n";
         assert_eq!(found(good), []);
         assert_eq!(found("[a](nowhere.md)"), [What::NoSuchPath("nowhere.md".to_owned())]);
         assert_eq!(found("[a](#nowhere)"), [What::NoSuchAnchor("#nowhere".to_owned())]);
-        assert_eq!(found("[a](../README.md#nowhere)"), [What::NoSuchAnchor("../README.md#nowhere".to_owned())]);
+        assert_eq!(found("[a](schema.md#nowhere)"), [What::NoSuchAnchor("schema.md#nowhere".to_owned())]);
+        assert_eq!(found("[a](../README.md)"), [What::LeavesBook("../README.md".to_owned())]);
     }
 
     #[test]
