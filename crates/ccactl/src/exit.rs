@@ -27,8 +27,11 @@ pub fn code_of(error: &anyhow::Error) -> u8 {
                 .map(ccactl_observe::live::screen::Error::exit_code)
         };
         let fleet = || {
-            let file = cause.downcast_ref::<ccactl_fleet::FileError>().map(ccactl_fleet::FileError::exit_code);
-            file.or_else(|| cause.downcast_ref::<ccactl_fleet::Error>().map(ccactl_fleet::Error::exit_code))
+            let file =
+                cause.downcast_ref::<ccactl_loader::fleet::FileError>().map(ccactl_loader::fleet::FileError::exit_code);
+            file.or_else(|| {
+                cause.downcast_ref::<ccactl_loader::fleet::Error>().map(ccactl_loader::fleet::Error::exit_code)
+            })
         };
         let measuring = || collector().or_else(report).or_else(live).or_else(exporter);
         loader().or_else(measuring).or_else(rollout).or_else(testbed).or_else(suites).or_else(fleet).or_else(lab)
