@@ -1,7 +1,7 @@
 //! `ccactl apply`
 
 use super::output;
-use anyhow::Result;
+use crate::error::Result;
 use ccactl_abi::exit;
 use ccactl_collector::parse_duration;
 use ccactl_host::terminal;
@@ -118,7 +118,7 @@ fn keep_in_force(loader: &Loader, args: &Args) -> Result<ExitCode> {
         first = false;
         // A reader that went away does not end the service.
         if let Err(error) = told {
-            tracing::warn!("cannot print: {error:#}");
+            tracing::warn!("cannot print: {}", one_line(&error));
         }
     })?;
     Ok(match end {

@@ -1,7 +1,7 @@
 //! `ccactl swap ALGO --canary SHARE`: the guarded roll-out.
 
 use super::{canary_view, output};
-use anyhow::{Context, Result};
+use crate::error::{Context, Result};
 use ccactl_collector::parse_duration;
 use ccactl_host::interrupt;
 use ccactl_loader::{Loader, SwapRequest};

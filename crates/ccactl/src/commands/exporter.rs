@@ -1,7 +1,7 @@
 //! `ccactl exporter`
 
 use super::filters::Filters;
-use anyhow::{Context, Result};
+use crate::error::{Context, Result};
 use ccactl_collector::{Every, Output, RecordOptions, parse_bytes, parse_duration};
 use ccactl_host::errln;
 use ccactl_loader::Paths;

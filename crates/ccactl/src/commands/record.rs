@@ -1,7 +1,7 @@
 //! `ccactl record`
 
 use super::filters::Filters;
-use anyhow::{Context, Result};
+use crate::error::{Context, Result};
 use ccactl_collector::{
     Drops, Error, EventSet, Every, Output, Phase, Progress, RecordOptions, Recorder, Rotation, Summary, parse_bytes,
     parse_duration, utc_compact,

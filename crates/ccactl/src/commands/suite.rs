@@ -1,7 +1,7 @@
 //! `ccactl bench run` and `ccactl bench list`
 
 use super::{bench, output};
-use anyhow::{Context, Result};
+use crate::error::{Context, Result};
 use ccactl_abi::exit;
 use ccactl_host::{errln, out, outln};
 use ccactl_loader::Loader;

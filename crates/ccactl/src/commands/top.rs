@@ -2,8 +2,8 @@
 
 use super::filters::Filters;
 use super::output;
+use crate::error::{Context, Result};
 use crate::log::Hold;
-use anyhow::{Context, Result};
 use ccactl_collector::{Every, Output, RecordOptions, parse_duration};
 use ccactl_host::{errln, interrupt, terminal};
 use ccactl_loader::Paths;
