@@ -7,6 +7,7 @@
 //! - [`capabilities`]: rights that are given up once they have been used.
 //! - [`state`]: who may change the folder of pins, and who is recording.
 //! - [`terminal`]: names of others, fit for a terminal.
+//! - [`units`]: times, rates and sizes as people write them and read them.
 //! - [`name`]: paths as text from which the path can be made again.
 
 pub mod capabilities;
@@ -17,3 +18,4 @@ pub mod name;
 pub mod output;
 pub mod state;
 pub mod terminal;
+pub mod units;

@@ -3,8 +3,8 @@
 use super::output;
 use crate::error::Result;
 use ccactl_abi::exit;
-use ccactl_collector::parse_duration;
 use ccactl_host::terminal;
+use ccactl_host::units::parse_duration;
 use ccactl_loader::fleet::watch::{self, Drift, End, Event, Options, Outcome};
 use ccactl_loader::fleet::{Observed, Plan, PolicyFile, Report, apply, one_line};
 use ccactl_loader::{Counts, Loader, Paths, cgroup::Mount};
