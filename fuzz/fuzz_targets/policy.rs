@@ -2,8 +2,8 @@
 
 #![no_main]
 
-use ccactl_fleet::PolicyFile;
 use ccactl_loader::cgroup::Mount;
+use ccactl_loader::fleet::PolicyFile;
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
 use std::sync::LazyLock;

@@ -4,10 +4,12 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod commands;
-mod exit;
+mod error;
 mod log;
 
+use crate::error::Context;
 use ccactl_host::{err, errln, terminal};
+use ccactl_loader::fleet::one_line;
 use clap::{Parser, Subcommand};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use std::process::ExitCode;
@@ -133,13 +135,13 @@ fn main() -> ExitCode {
     };
     let result = result.and_then(|code| match terminal::failure() {
         None => Ok(code),
-        Some(error) => Err(anyhow::Error::new(error).context("cannot write to standard output")),
+        Some(error) => Err(error).context("cannot write to standard output"),
     });
     match result {
         Ok(code) => code,
         Err(error) => {
-            errln!("ccactl: {error:#}");
-            ExitCode::from(exit::code_of(&error))
+            errln!("ccactl: {}", one_line(&error));
+            ExitCode::from(error.exit_code())
         }
     }
 }

@@ -24,7 +24,6 @@ mod rotate;
 mod sink;
 mod sorter;
 mod thread;
-mod units;
 mod writer;
 
 pub use ccactl_recording::names::{partial_path, recovered_path};
@@ -39,4 +38,3 @@ pub use recorder::{Phase, Progress, Summary, record};
 pub use recover::{Recovered, recover, streams_in};
 pub use rotate::{Rotation, RotationError};
 pub use thread::Recorder;
-pub use units::{UnitError, parse_bytes, parse_duration};

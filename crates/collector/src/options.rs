@@ -1,9 +1,9 @@
 //! What to record, how often, and where to.
 
 use crate::rotate::Rotation;
-use crate::units::{UnitError, parse_duration};
 use ccactl_abi::layout::{self, RecordConfig, Sample, name_bytes};
 use ccactl_host::state;
+use ccactl_host::units::{UnitError, parse_duration};
 use ccactl_recording::write::{EventSet, KnownAlgorithm, Resolver};
 use std::collections::BTreeMap;
 use std::fmt;

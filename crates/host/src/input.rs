@@ -3,6 +3,7 @@
 //! A named pipe would keep the reader waiting for a writer, a device may have no end, and a file of any size would take
 //! as much memory. So the file is opened without waiting, looked at through the same descriptor, and read up to a limit.
 
+use crate::units::limit_text;
 use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
@@ -31,7 +32,7 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     // Not by the size that the kernel tells: the file may grow, and those of /proc have none.
     open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
-        return Err(invalid(format!("a file of more than {}", size(limit))));
+        return Err(invalid(format!("a file of more than {}", limit_text(limit))));
     }
     Ok(bytes)
 }
@@ -64,10 +65,6 @@ fn name(kind: FileType) -> &'static str {
         kind if kind.is_char_device() || kind.is_block_device() => "a device",
         _ => "something else",
     }
-}
-
-fn size(bytes: u64) -> String {
-    if bytes.is_multiple_of(1 << 20) { format!("{} MiB", bytes >> 20) } else { format!("{bytes} bytes") }
 }
 
 #[cfg(test)]

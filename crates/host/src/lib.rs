@@ -8,6 +8,7 @@
 //! - [`state`]: who may change the folder of pins, and who is recording.
 //! - [`terminal`]: names of others, fit for a terminal.
 //! - [`table`]: rows of cells as lines.
+//! - [`units`]: times, rates and sizes as people write them and read them.
 //! - [`name`]: paths as text from which the path can be made again.
 
 pub mod capabilities;
@@ -19,3 +20,4 @@ pub mod output;
 pub mod state;
 pub mod table;
 pub mod terminal;
+pub mod units;

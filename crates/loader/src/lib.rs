@@ -27,6 +27,7 @@ mod error;
 pub mod fault;
 #[cfg(not(feature = "fault-injection"))]
 mod fault;
+pub mod fleet;
 mod history;
 mod lease;
 mod libbpf_log;

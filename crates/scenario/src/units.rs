@@ -1,133 +1,14 @@
-//! Quantities with units as a scenario writes them: `50Mbit/s`, `40ms`, `4bdp`.
-//!
-//! Every type parses from text, prints text that parses back to the same value, and holds an integer.
+//! Quantities with units as a scenario writes them: `50Mbit/s`, `40ms`, `4bdp`. Here are those of which only a scenario
+//! knows what they mean; the others are of `ccactl_host`.
 
+use ccactl_host::units::split;
 use ccactl_link::Capacity;
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
-use std::time::Duration;
 
-const NS_PER_S: u64 = 1_000_000_000;
-
-/// Units of a rate, largest first, in bit/s.
-const RATE_UNITS: &[(&str, u64)] = &[("Gbit/s", 1_000_000_000), ("Mbit/s", 1_000_000), ("kbit/s", 1_000), ("bit/s", 1)];
-
-/// Units of a time span, largest first, in ns.
-const SPAN_UNITS: &[(&str, u64)] =
-    &[("h", 3600 * NS_PER_S), ("min", 60 * NS_PER_S), ("s", NS_PER_S), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
-
-/// Why a quantity was not understood; the text says what is expected.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("expected {expected}, found {found:?}")]
-pub struct UnitError {
-    expected: &'static str,
-    found: String,
-}
-
-/// Names of the units of a rate, largest first.
-pub(crate) fn rate_units() -> impl Iterator<Item = &'static str> {
-    RATE_UNITS.iter().map(|(name, _)| *name)
-}
-
-/// Names of the units of a time span, largest first.
-pub(crate) fn span_units() -> impl Iterator<Item = &'static str> {
-    SPAN_UNITS.iter().map(|(name, _)| *name)
-}
-
-/// Splits `1.5ms` into number and unit and scales exactly, without floating point.
-fn parse_scaled(text: &str, units: &[(&str, u64)], expected: &'static str) -> Result<u64, UnitError> {
-    let fail = || UnitError { expected, found: text.to_owned() };
-    let digits_end = text.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(fail)?;
-    let (number, unit) = (&text[..digits_end], text[digits_end..].trim_start());
-    let (_, factor) = units.iter().find(|(name, _)| *name == unit).ok_or_else(fail)?;
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let digits = format!("{whole}{fraction}");
-    if whole.is_empty() || digits.contains('.') {
-        return Err(fail());
-    }
-    let mantissa: u128 = digits.parse().map_err(|_| fail())?;
-    let divisor = 10u128.checked_pow(u32::try_from(fraction.len()).map_err(|_| fail())?).ok_or_else(fail)?;
-    let product = mantissa.checked_mul(u128::from(*factor)).ok_or_else(fail)?;
-    if product % divisor != 0 {
-        return Err(fail());
-    }
-    u64::try_from(product / divisor).map_err(|_| fail())
-}
-
-/// Prints with the largest unit that leaves no fraction.
-fn write_scaled(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)], zero: &str) -> fmt::Result {
-    if value == 0 {
-        return f.write_str(zero);
-    }
-    let (name, factor) = units.iter().find(|(_, factor)| value.is_multiple_of(*factor)).expect("the last factor is 1");
-    write!(f, "{}{name}", value / factor)
-}
-
-/// A bit rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Rate {
-    /// bit/s.
-    pub bps: u64,
-}
-
-impl FromStr for Rate {
-    type Err = UnitError;
-
-    fn from_str(text: &str) -> Result<Self, UnitError> {
-        parse_scaled(text, RATE_UNITS, "a rate such as \"50Mbit/s\" (bit/s, kbit/s, Mbit/s, Gbit/s)")
-            .map(|bps| Rate { bps })
-    }
-}
-
-impl fmt::Display for Rate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_scaled(f, self.bps, RATE_UNITS, "0bit/s")
-    }
-}
-
-/// A span of time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Span {
-    /// ns.
-    pub ns: u64,
-}
-
-impl Span {
-    /// A whole number of seconds.
-    #[must_use]
-    pub const fn from_secs(secs: u64) -> Self {
-        Span { ns: secs * NS_PER_S }
-    }
-
-    /// The span in seconds.
-    #[must_use]
-    pub fn secs_f64(self) -> f64 {
-        Duration::from(self).as_secs_f64()
-    }
-}
-
-impl From<Span> for Duration {
-    fn from(span: Span) -> Self {
-        Duration::from_nanos(span.ns)
-    }
-}
-
-impl FromStr for Span {
-    type Err = UnitError;
-
-    fn from_str(text: &str) -> Result<Self, UnitError> {
-        parse_scaled(text, SPAN_UNITS, "a time span such as \"40ms\" (ns, us, ms, s, min, h)").map(|ns| Span { ns })
-    }
-}
-
-impl fmt::Display for Span {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Seconds are easier to compare than a mixture of minutes and hours.
-        let from_seconds = &SPAN_UNITS[2..];
-        write_scaled(f, self.ns, from_seconds, "0s")
-    }
-}
+pub use ccactl_host::units::{Rate, Span, UnitError};
+pub(crate) use ccactl_host::units::{rate_units, span_units};
 
 /// Size of a drop-tail buffer.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -154,12 +35,11 @@ impl FromStr for Buffer {
 
     /// The form of the command line: `4bdp`, `625000B`, `412p`.
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let fail =
-            || UnitError { expected: "a buffer such as \"4bdp\", \"625000B\" or \"412p\"", found: text.to_owned() };
-        let unit_at = text.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(fail)?;
-        let number = &text[..unit_at];
+        const EXPECTED: &str = "a buffer such as \"4bdp\", \"625000B\" or \"412p\"";
+        let fail = || UnitError::Quantity { expected: EXPECTED, found: text.to_owned() };
+        let (number, unit) = split(text);
         let whole = || number.parse::<u64>().map_err(|_| fail());
-        match &text[unit_at..] {
+        match unit {
             "bdp" => number.parse().map(Buffer::Bdp).map_err(|_| fail()),
             "B" => whole().map(Buffer::Bytes),
             "p" => whole().map(Buffer::Packets),
@@ -175,18 +55,6 @@ impl fmt::Display for Buffer {
             Buffer::Bytes(bytes) => write!(f, "{bytes}B"),
             Buffer::Packets(packets) => write!(f, "{packets}p"),
         }
-    }
-}
-
-impl Serialize for Rate {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl Serialize for Span {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
     }
 }
 
@@ -209,40 +77,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantities_scale_exactly() {
-        assert_eq!("50Mbit/s".parse(), Ok(Rate { bps: 50_000_000 }));
-        assert_eq!("1.5 Mbit/s".parse(), Ok(Rate { bps: 1_500_000 }));
-        assert_eq!("40ms".parse(), Ok(Span { ns: 40_000_000 }));
-        assert_eq!("0.1s".parse(), Ok(Span { ns: 100_000_000 }));
-        assert_eq!("2min".parse(), Ok(Span::from_secs(120)));
+    fn a_buffer_has_one_of_three_units() {
         assert_eq!("0.5bdp".parse(), Ok(Buffer::Bdp(0.5)));
         assert_eq!("66p".parse(), Ok(Buffer::Packets(66)));
         assert_eq!("100000B".parse(), Ok(Buffer::Bytes(100_000)));
-    }
-
-    #[test]
-    fn text_without_a_known_unit_or_with_a_bad_number_is_refused() {
-        for text in ["", "50", "Mbit/s", "50Mbps", "50mbit/s", "-1Mbit/s", "1.2.3Mbit/s", ".5Mbit/s", "1e3bit/s"] {
-            assert!(text.parse::<Rate>().is_err(), "{text:?}");
-        }
-        for text in ["", "40", "40 m", "1.5ns", "99999999999999999999s", "-1s"] {
-            assert!(text.parse::<Span>().is_err(), "{text:?}");
-        }
         for text in ["", "4", "bdp", "4BDP", "1.5B", "0.5p", "1.2.3bdp"] {
             assert!(text.parse::<Buffer>().is_err(), "{text:?}");
         }
-    }
-
-    #[test]
-    fn printing_and_parsing_are_inverse() {
-        for bps in [0, 1, 999, 1_500_000, 50_000_000, 10_000_000_000] {
-            let rate = Rate { bps };
-            assert_eq!(rate.to_string().parse(), Ok(rate));
-        }
-        for ns in [0, 1, 1_500, 40_000_000, 150 * NS_PER_S] {
-            let span = Span { ns };
-            assert_eq!(span.to_string().parse(), Ok(span));
-        }
-        assert_eq!(Span::from_secs(150).to_string(), "150s");
     }
 }

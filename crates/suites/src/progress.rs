@@ -5,6 +5,7 @@ use crate::Cell;
 use crate::runner::{FAILURES_IN_A_ROW, Notice, Overhead, Step, Watcher, remaining};
 use ccactl_host::errln;
 use ccactl_host::terminal::{fit, fit_line};
+use ccactl_host::units::duration_text;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -153,15 +154,4 @@ impl Watcher for Progress {
 
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).expect("a constant").progress_chars("=> ")
-}
-
-/// `2 h 5 min`, `12 min`, `40 s`.
-#[must_use]
-pub fn duration_text(duration: Duration) -> String {
-    let seconds = duration.as_secs_f64().round() as u64;
-    match seconds {
-        0..=300 => format!("{seconds} s"),
-        301..7200 => format!("{} min", seconds.div_ceil(60)),
-        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
-    }
 }

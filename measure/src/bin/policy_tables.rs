@@ -2,8 +2,8 @@
 //! cgroup has a policy already.
 //! `cargo run --release --manifest-path measure/Cargo.toml --bin policy_tables [TABLES…]`.
 
-use ccactl_fleet::{Observed, Plan, PolicyFile};
 use ccactl_loader::cgroup::Mount;
+use ccactl_loader::fleet::{Observed, Plan, PolicyFile};
 use ccactl_loader::{PolicyStatus, State};
 use std::collections::BTreeMap;
 use std::fmt::Write;

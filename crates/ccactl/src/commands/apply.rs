@@ -1,12 +1,12 @@
 //! `ccactl apply`
 
 use super::output;
-use anyhow::Result;
+use crate::error::Result;
 use ccactl_abi::exit;
-use ccactl_collector::parse_duration;
-use ccactl_fleet::watch::{self, Drift, End, Event, Options, Outcome};
-use ccactl_fleet::{Observed, Plan, PolicyFile, Report, apply, one_line};
 use ccactl_host::terminal;
+use ccactl_host::units::parse_duration;
+use ccactl_loader::fleet::watch::{self, Drift, End, Event, Options, Outcome};
+use ccactl_loader::fleet::{Observed, Plan, PolicyFile, Report, apply, one_line};
 use ccactl_loader::{Counts, Loader, Paths, cgroup::Mount};
 use serde::Serialize;
 use std::io::Write;
@@ -118,7 +118,7 @@ fn keep_in_force(loader: &Loader, args: &Args) -> Result<ExitCode> {
         first = false;
         // A reader that went away does not end the service.
         if let Err(error) = told {
-            tracing::warn!("cannot print: {error:#}");
+            tracing::warn!("cannot print: {}", one_line(&error));
         }
     })?;
     Ok(match end {
@@ -192,7 +192,7 @@ fn print(report: &Report) -> Result<()> {
     Ok(())
 }
 
-fn cells(row: &ccactl_fleet::Row) -> [String; 5] {
+fn cells(row: &ccactl_loader::fleet::Row) -> [String; 5] {
     let moved = row.live.as_ref().map(|live| live.counts.moved.to_string()).unwrap_or_default();
     [row.cgroup.clone(), row.algorithm.clone(), row.kernel_name.clone(), row.done.label().to_owned(), moved]
 }
@@ -201,7 +201,7 @@ fn applied(report: &Report) -> Applied<'_> {
     Applied { changed: report.changed(), cgroups: report.rows.iter().map(row).collect() }
 }
 
-fn row(row: &ccactl_fleet::Row) -> Row<'_> {
+fn row(row: &ccactl_loader::fleet::Row) -> Row<'_> {
     Row {
         cgroup: &row.cgroup,
         algorithm: &row.algorithm,

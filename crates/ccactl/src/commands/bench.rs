@@ -1,7 +1,7 @@
 //! `ccactl bench`
 
 use super::{bench_view, calibrate, lab, output, suite};
-use anyhow::{Context, Result};
+use crate::error::{Context, Result};
 use ccactl_abi::exit;
 use ccactl_host::{interrupt, outln};
 use ccactl_loader::{Loader, is_file};

@@ -1,7 +1,7 @@
 //! What a person sees of a bench: progress while it runs, tables and the page at the end.
 
 use super::output;
-use anyhow::Result;
+use crate::error::Result;
 use ccactl_host::terminal::{fit, fit_line};
 use ccactl_host::{errln, outln};
 use ccactl_report::{Estimate, html};

@@ -2,7 +2,7 @@
 
 use super::bench::interrupt_flag;
 use super::output;
-use anyhow::{Context, Result};
+use crate::error::{Context, Result};
 use ccactl_host::{errln, outln};
 use ccactl_loader::Loader;
 use ccactl_scenario::{SHIPPED, Scenario};

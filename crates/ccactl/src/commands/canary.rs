@@ -1,9 +1,9 @@
 //! `ccactl swap ALGO --canary SHARE`: the guarded roll-out.
 
 use super::{canary_view, output};
-use anyhow::{Context, Result};
-use ccactl_collector::parse_duration;
+use crate::error::{Context, Result};
 use ccactl_host::interrupt;
+use ccactl_host::units::parse_duration;
 use ccactl_loader::{Loader, SwapRequest};
 use ccactl_observe::rollout::canary::{self, CanaryRequest};
 use ccactl_observe::rollout::{Error, Guard, Share, default_evidence_dir};

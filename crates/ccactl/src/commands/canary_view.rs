@@ -1,7 +1,7 @@
 //! What a person sees of a canary: a line while it is watched, tables at the end.
 
 use super::output;
-use anyhow::Result;
+use crate::error::Result;
 use ccactl_host::terminal::fit;
 use ccactl_host::{errln, outln};
 use ccactl_observe::rollout::canary::{CanaryRequest, Event};

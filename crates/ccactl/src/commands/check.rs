@@ -1,6 +1,6 @@
 //! `ccactl check`
 
-use anyhow::{Context, Result, bail};
+use crate::error::{Context, Error, Result};
 use ccactl_abi::exit;
 use ccactl_host::{errln, interrupt, outln};
 use ccactl_loader::{LoadRequest, Loadable, Loader, pick_algorithm};
@@ -10,6 +10,7 @@ use ccactl_testbed::traffic;
 use nix::sys::signal::Signal;
 use std::any::Any;
 use std::fs;
+use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
@@ -33,7 +34,10 @@ const MOVE_LIMIT: Duration = Duration::from_secs(30);
 /// From what needs least to what needs most: each step is only taken when those before it went well.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let Some(file) = args.file.to_str().filter(|name| name.ends_with(".bpf.c")) else {
-        bail!("{}: expected a C file NAME.bpf.c, as its properties are looked at in the source", args.file.display());
+        return Err(Error::Refused(format!(
+            "{}: expected a C file NAME.bpf.c, as its properties are looked at in the source",
+            args.file.display()
+        )));
     };
     let end = interrupt::on_signals().context("watch for SIGINT and SIGTERM")?;
     let algorithm = pick_algorithm(file)?;
@@ -57,13 +61,15 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         Some(0) => {}
         // It has said why.
         Some(1) => return Ok(ExitCode::FAILURE),
-        _ => bail!(
-            "{file}: expected an answer of the process with its properties, found that it ended with {properties}"
-        ),
+        _ => {
+            return Err(Error::Refused(format!(
+                "{file}: expected an answer of the process with its properties, found that it ended with {properties}"
+            )));
+        }
     }
     // All that was seen is of one version.
     if pick_algorithm(file)?.hash() != algorithm.hash() {
-        bail!("{file} was changed while it was checked: check it again");
+        return Err(Error::Refused(format!("{file} was changed while it was checked: check it again")));
     }
     let loader = Loader::open()?;
     // A name of its own: what is in force under the algorithm's stays as it is.
@@ -111,6 +117,7 @@ pub fn properties(args: &PropertiesArgs) -> Result<ExitCode> {
     let algorithm = pick_algorithm(&args.object)?;
     // SAFETY: `check` has built it for this call.
     let unit = unsafe { Unit::load(&args.library) }
+        .map_err(io::Error::other)
         .with_context(|| format!("cannot load {} (is TMPDIR mounted noexec?)", args.library.display()))?;
     // What panics in a property is an answer, told below.
     std::panic::set_hook(Box::new(|_| {}));
@@ -146,10 +153,17 @@ pub fn transfer(args: &TransferArgs) -> Result<ExitCode> {
     let start = Instant::now();
     let found = traffic::over_loopback(MOVED_BYTES, MOVE_LIMIT)?;
     if found.algorithm != args.kernel_name {
-        bail!("expected connections with {}, found {}", args.kernel_name, found.algorithm);
+        return Err(Error::Refused(format!(
+            "expected connections with {}, found {}",
+            args.kernel_name, found.algorithm
+        )));
     }
     if found.bytes < MOVED_BYTES {
-        bail!("expected {MOVED_BYTES} bytes over loopback within {} s, found {}", MOVE_LIMIT.as_secs(), found.bytes);
+        return Err(Error::Refused(format!(
+            "expected {MOVED_BYTES} bytes over loopback within {} s, found {}",
+            MOVE_LIMIT.as_secs(),
+            found.bytes
+        )));
     }
     outln!("10 MB over loopback in {} ms", start.elapsed().as_millis());
     Ok(ExitCode::SUCCESS)

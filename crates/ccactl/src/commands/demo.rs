@@ -3,7 +3,7 @@
 use super::bench::{How, carry_out, interrupt_flag, utc_now};
 use super::bench_view::{self, mbit, millis, number};
 use super::output;
-use anyhow::Result;
+use crate::error::Result;
 use ccactl_abi::exit;
 use ccactl_host::outln;
 use ccactl_scenario::Override;

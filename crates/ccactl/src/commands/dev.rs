@@ -1,7 +1,7 @@
 //! `ccactl dev`
 
+use crate::error::{Context, Error, Result};
 use crate::log::Hold;
-use anyhow::{Context, Result, bail};
 use ccactl_host::{errln, interrupt, outln, terminal};
 use ccactl_loader::{LoadRequest, Loadable, Loader, SwapRequest, is_file, pick_algorithm};
 use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
@@ -37,7 +37,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// terminal `ccactl top` shows the cgroup's flows beside it.
 pub fn run(args: Args) -> Result<ExitCode> {
     let Some(name) = args.file.to_str().filter(|name| is_file(name)) else {
-        bail!("{}: expected a file NAME.bpf.c", args.file.display());
+        return Err(Error::Refused(format!("{}: expected a file NAME.bpf.c", args.file.display())));
     };
     let loader = Loader::open()?;
     let watch = Watch::begin(&args.file)?;
@@ -168,7 +168,7 @@ struct Watch {
 
 impl Watch {
     fn begin(path: &Path) -> Result<Self> {
-        let file = path.file_name().context("a file has a name")?.to_owned();
+        let file = path.file_name().ok_or_else(|| Error::Refused("a file has a name".to_owned()))?.to_owned();
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let inotify =
             Inotify::init(InitFlags::IN_CLOEXEC | InitFlags::IN_NONBLOCK).context("make an inotify instance")?;

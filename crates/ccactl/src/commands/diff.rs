@@ -1,11 +1,10 @@
 //! `ccactl diff`
 
 use super::output;
-use crate::exit::code_of;
-use anyhow::Result;
+use crate::error::Result;
 use ccactl_abi::exit;
-use ccactl_fleet::{Action, Observed, Plan, PolicyFile, Step};
 use ccactl_host::{errln, outln};
+use ccactl_loader::fleet::{Action, Observed, Plan, PolicyFile, Step, one_line};
 use ccactl_loader::{Loader, Paths, cgroup::Mount};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -49,8 +48,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     match compare(&args) {
         Ok(true) => Ok(ExitCode::SUCCESS),
         Ok(false) => Ok(ExitCode::FAILURE),
-        Err(error) if code_of(&error) == exit::FAILURE => {
-            errln!("ccactl: {error:#}");
+        Err(error) if error.exit_code() == exit::FAILURE => {
+            errln!("ccactl: {}", one_line(&error));
             Ok(ExitCode::from(exit::USAGE))
         }
         Err(error) => Err(error),

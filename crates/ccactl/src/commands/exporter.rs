@@ -1,9 +1,10 @@
 //! `ccactl exporter`
 
 use super::filters::Filters;
-use anyhow::{Context, Result};
-use ccactl_collector::{Every, Output, RecordOptions, parse_bytes, parse_duration};
+use crate::error::{Context, Result};
+use ccactl_collector::{Every, Output, RecordOptions};
 use ccactl_host::errln;
+use ccactl_host::units::{parse_bytes, parse_duration};
 use ccactl_loader::Paths;
 use ccactl_observe::metrics::{Address, Bounds, Buckets, Options};
 use std::process::ExitCode;

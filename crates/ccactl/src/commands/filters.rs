@@ -1,6 +1,6 @@
 //! Which sockets a command looks at, and what is known of their algorithms: shared by those that record.
 
-use anyhow::Result;
+use crate::error::Result;
 use ccactl_abi::Algorithm;
 use ccactl_collector::{CgroupFilter, KnownAlgorithm, RecordOptions, netns_inode};
 use ccactl_loader::{Choice, Loader, RegisteredAlgorithm, cgroup};

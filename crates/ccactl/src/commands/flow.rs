@@ -1,6 +1,6 @@
 //! `ccactl __flow`: the built-in traffic of `bench`, started by it inside namespace and cgroup.
 
-use anyhow::Result;
+use crate::error::Result;
 use ccactl_testbed::traffic::End;
 use std::process::ExitCode;
 

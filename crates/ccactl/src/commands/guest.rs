@@ -1,6 +1,6 @@
 //! `ccactl __guest`: ccactl as init of a guest of the virtual lab.
 
-use anyhow::Result;
+use crate::error::Result;
 use std::process::ExitCode;
 
 /// How the lab has the kernel start init.

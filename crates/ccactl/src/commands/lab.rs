@@ -2,7 +2,7 @@
 
 use super::bench::How;
 use super::guest;
-use anyhow::{Context, Result};
+use crate::error::{Context, Result};
 use ccactl_host::{err, errln, out};
 use ccactl_lab::bench::{self, Bench};
 use ccactl_lab::kernel::{Cache, Kernel, Request};

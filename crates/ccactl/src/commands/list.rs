@@ -1,7 +1,7 @@
 //! `ccactl list`
 
 use super::output;
-use anyhow::Result;
+use crate::error::Result;
 use ccactl_abi::{ALGORITHMS, Algorithm, Family, Tunable};
 use ccactl_host::outln;
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! `ccactl load`
 
 use super::output;
-use anyhow::Result;
+use crate::error::Result;
 use ccactl_host::outln;
 use ccactl_loader::{Change, Choice, LoadRequest, Loader};
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! `ccactl new`
 
-use anyhow::{Result, bail};
+use crate::error::{Error, Result};
 use ccactl_abi::layout::NAME_LEN;
 use ccactl_abi::{Algorithm, native, objects};
 use ccactl_host::outln;
@@ -34,7 +34,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let file = format!("{}.bpf.c", args.name);
     let text = renamed(&like, &args.name, &kernel_name);
     match write(Path::new(&file), text.as_bytes(), Replace::Never) {
-        Err(error) => bail!("{file}: {error}"),
+        Err(error) => return Err(Error::Refused(format!("{file}: {error}"))),
         Ok(()) => outln!("{file}: as {like}. Next: `ccactl load ./{file} --cgroup /try --create`"),
     }
     Ok(ExitCode::SUCCESS)
@@ -43,13 +43,13 @@ pub fn run(args: Args) -> Result<ExitCode> {
 fn check(name: &str, kernel_name: &str) -> Result<()> {
     let is_fine = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if name.is_empty() || name.len() >= NAME_LEN || !name.bytes().all(is_fine) || name.starts_with('-') {
-        bail!("the name {name:?}: expected 1 to 15 of a to z, 0 to 9 and '-'");
+        return Err(Error::Refused(format!("the name {name:?}: expected 1 to 15 of a to z, 0 to 9 and '-'")));
     }
     if native::NAMES.contains(&kernel_name) || native::NAMES.contains(&name) {
-        bail!("{name} is a name of Linux' own algorithms: choose another");
+        return Err(Error::Refused(format!("{name} is a name of Linux' own algorithms: choose another")));
     }
     if Algorithm::by_name(name).or_else(|| Algorithm::by_kernel_name(kernel_name)).is_some() {
-        bail!("ccactl has an algorithm of the name {name}: choose another");
+        return Err(Error::Refused(format!("ccactl has an algorithm of the name {name}: choose another")));
     }
     Ok(())
 }

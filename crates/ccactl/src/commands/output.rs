@@ -1,5 +1,6 @@
 //! What the subcommands share: JSON, tables, and arguments of the form NAME=VALUE.
 
+use crate::error::Result;
 use ccactl_abi::Tunable;
 use ccactl_host::table::{self, Side};
 use ccactl_host::terminal::{self, fit_line};
@@ -9,12 +10,12 @@ use std::borrow::Cow;
 use std::io::Write;
 
 /// Prints a value as JSON with a final newline.
-pub fn json(value: &impl Serialize) -> anyhow::Result<()> {
+pub fn json(value: &impl Serialize) -> Result<()> {
     Ok(terminal::json_out().write_all(format!("{}\n", serde_json::to_string_pretty(value)?).as_bytes())?)
 }
 
 /// Prints a value as one line of JSON, for those who read a stream.
-pub fn json_line(value: &impl Serialize) -> anyhow::Result<()> {
+pub fn json_line(value: &impl Serialize) -> Result<()> {
     let mut out = terminal::json_out();
     out.write_all(format!("{}\n", serde_json::to_string(value)?).as_bytes())?;
     Ok(out.flush()?)
@@ -34,7 +35,7 @@ pub fn number(tunable: &Tunable, raw: i64) -> Value {
 }
 
 /// Prints rows under a header, each column as wide as its widest cell.
-pub fn table<const N: usize>(header: [&str; N], rows: &[[String; N]]) -> anyhow::Result<()> {
+pub fn table<const N: usize>(header: [&str; N], rows: &[[String; N]]) -> Result<()> {
     // Made fit here and not on its way out, so that columns stay columns and a row stays a line.
     let rows: Vec<[Cow<'_, str>; N]> = std::iter::once(header.map(Cow::Borrowed))
         .chain(rows.iter().map(|row| row.each_ref().map(|cell| fit_line(cell))))

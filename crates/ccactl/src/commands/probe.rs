@@ -1,7 +1,7 @@
 //! `ccactl probe`
 
 use super::{bench, lab, output};
-use anyhow::{Context, Result};
+use crate::error::{Context, Result};
 use ccactl_host::{input, name, outln};
 use ccactl_loader::{Loader, pick_algorithm};
 use serde::Serialize;

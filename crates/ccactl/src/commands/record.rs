@@ -1,12 +1,12 @@
 //! `ccactl record`
 
 use super::filters::Filters;
-use anyhow::{Context, Result};
+use crate::error::{Context, Result};
 use ccactl_collector::{
-    Drops, Error, EventSet, Every, Output, Phase, Progress, RecordOptions, Recorder, Rotation, Summary, parse_bytes,
-    parse_duration, utc_compact,
+    Drops, Error, EventSet, Every, Output, Phase, Progress, RecordOptions, Recorder, Rotation, Summary, utc_compact,
 };
 use ccactl_host::capabilities::Capability;
+use ccactl_host::units::{parse_bytes, parse_duration};
 use ccactl_host::{errln, interrupt, name, outln, terminal};
 use ccactl_loader::Paths;
 use indicatif::{ProgressBar, ProgressStyle};

@@ -1,6 +1,6 @@
 //! `ccactl recover`
 
-use anyhow::Result;
+use crate::error::Result;
 use ccactl_collector::{Recovered, recover, recovered_path, streams_in};
 use ccactl_host::{errln, name, outln};
 use clap::error::ErrorKind;

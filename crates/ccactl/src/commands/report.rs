@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Context;
+use crate::error::{Context, Result};
 use ccactl_abi::exit;
 use ccactl_report::figure::{self, paper};
 use ccactl_report::{Charts, Options, Summary, charts, compare, html, open_all, output, render, summarize};
@@ -72,7 +72,7 @@ enum FigureWidth {
     Double,
 }
 
-pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+pub fn run(args: Args) -> Result<ExitCode> {
     let printed = printed(&args);
     let options = Options { from_s: args.from, to_s: args.to, interval_s: args.interval };
     if let Some([a, b]) = args.compare.as_deref() {
@@ -110,8 +110,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn print_comparison(args: &Args, printed: Printed, a: &Path, b: &Path, options: &Options) -> anyhow::Result<ExitCode> {
-    let summary = |side: &Path| -> anyhow::Result<Summary> { Ok(summarize(&open_all(&[side.to_owned()])?, options)?) };
+fn print_comparison(args: &Args, printed: Printed, a: &Path, b: &Path, options: &Options) -> Result<ExitCode> {
+    let summary = |side: &Path| -> Result<Summary> { Ok(summarize(&open_all(&[side.to_owned()])?, options)?) };
     let (name_a, name_b) = (a.display().to_string(), b.display().to_string());
     let comparison = compare((&name_a, &summary(a)?), (&name_b, &summary(b)?))?;
     write_texts(args, || render::comparison_markdown(&comparison), || render::comparison_csv(&comparison))?;
@@ -154,7 +154,7 @@ fn printed(args: &Args) -> Printed {
 }
 
 /// Writes the files that were asked for beside what is printed.
-fn write_texts(args: &Args, markdown: impl Fn() -> String, csv: impl Fn() -> String) -> anyhow::Result<()> {
+fn write_texts(args: &Args, markdown: impl Fn() -> String, csv: impl Fn() -> String) -> Result<()> {
     let file = |path: &Option<PathBuf>| path.clone().filter(|path| path != Path::new("-"));
     if let Some(path) = file(&args.markdown) {
         output::write_whole(&path, markdown().as_bytes())?;
@@ -173,7 +173,7 @@ fn terminal_width() -> usize {
     if result == 0 && size.ws_col > 0 { size.ws_col.into() } else { render::DEFAULT_WIDTH }
 }
 
-fn write_figure(path: &Path, summary: &Summary, charts: &[Charts]) -> anyhow::Result<()> {
+fn write_figure(path: &Path, summary: &Summary, charts: &[Charts]) -> Result<()> {
     let ([of_it], [charts]) = (summary.recordings.as_slice(), charts) else {
         let found = summary.recordings.len();
         clap::Error::raw(ErrorKind::ArgumentConflict, format!("--svg draws one recording, found {found}: name one\n"))
@@ -184,7 +184,7 @@ fn write_figure(path: &Path, summary: &Summary, charts: &[Charts]) -> anyhow::Re
     Ok(())
 }
 
-fn write_figures(folder: &Path, args: &Args, summary: &Summary, charts: &[Charts]) -> anyhow::Result<()> {
+fn write_figures(folder: &Path, args: &Args, summary: &Summary, charts: &[Charts]) -> Result<()> {
     let width = match args.width {
         FigureWidth::Single => paper::Width::Single,
         FigureWidth::Double => paper::Width::Double,
@@ -219,7 +219,7 @@ fn positive_seconds(text: &str) -> Result<f64, String> {
 
 /// In `ccactl record -o - | ccactl report -`, Ctrl-C reaches both ends. The first one ends the recorder, which then
 /// closes the pipe, and the report is on what came through; the second one ends this process too.
-fn finish_pipe_before_ctrl_c() -> anyhow::Result<()> {
+fn finish_pipe_before_ctrl_c() -> Result<()> {
     let pressed = Arc::new(AtomicBool::new(false));
     let exit_code = i32::from(exit::INTERRUPTED);
     signal_hook::flag::register_conditional_shutdown(SIGINT, exit_code, Arc::clone(&pressed))
@@ -229,7 +229,7 @@ fn finish_pipe_before_ctrl_c() -> anyhow::Result<()> {
 }
 
 /// A reader that closes early (`| head`) is no error.
-fn print(printed: Printed, text: &str) -> anyhow::Result<()> {
+fn print(printed: Printed, text: &str) -> Result<()> {
     let written = match printed {
         Printed::Table => terminal::out().write_all(text.as_bytes()),
         Printed::Json => terminal::json_out().write_all(text.as_bytes()),

@@ -2,7 +2,7 @@
 
 use super::output;
 use super::sockets_view::{self, SwapRow, UnloadRow};
-use anyhow::Result;
+use crate::error::Result;
 use ccactl_host::outln;
 use ccactl_loader::{Loader, RollbackOutcome};
 use serde::Serialize;

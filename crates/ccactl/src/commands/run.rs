@@ -1,7 +1,7 @@
 //! `ccactl run`
 
 use super::output;
-use anyhow::Result;
+use crate::error::Result;
 use ccactl_loader::{Choice, LoadRequest, Loader};
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};

@@ -1,6 +1,6 @@
 //! `ccactl sdk`
 
-use anyhow::{Context, Result, bail};
+use crate::error::{Context, Error, Result};
 use ccactl_abi::compile::FLAGS;
 use ccactl_abi::objects::{HEADERS, TEMPLATES};
 use ccactl_host::output::{Folder, Replace, write};
@@ -46,10 +46,10 @@ fn is_missing(path: &Path, text: &str) -> Result<bool> {
     match input::read(path, LARGEST) {
         Ok(found) if found == text.as_bytes() => Ok(false),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
-        _ => bail!(
+        _ => Err(Error::Refused(format!(
             "{}: expected nothing, or what this ccactl writes there, found something else: choose another folder",
             path.display()
-        ),
+        ))),
     }
 }
 

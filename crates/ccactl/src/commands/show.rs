@@ -2,7 +2,7 @@
 
 use super::list::{TunableRow, family_name};
 use super::output;
-use anyhow::Result;
+use crate::error::Result;
 use ccactl_abi::{Algorithm, Family, TraceValue};
 use ccactl_host::outln;
 use ccactl_loader::pick_algorithm;

@@ -1,7 +1,7 @@
 //! What became of live sockets, as `swap`, `rollback`, `unload` and a canary show it.
 
 use super::output;
-use anyhow::Result;
+use crate::error::Result;
 use ccactl_host::outln;
 use ccactl_loader::{Counts, Loader, SocketReport, SwapOutcome, UnloadOutcome, Verification};
 use nix::errno::Errno;

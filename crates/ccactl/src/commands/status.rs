@@ -1,7 +1,7 @@
 //! `ccactl status`
 
 use super::output;
-use anyhow::Result;
+use crate::error::Result;
 use ccactl_host::lock::Holder;
 use ccactl_host::outln;
 use ccactl_loader::{Census, Loader, PolicyCensus, PolicyStatus, State};

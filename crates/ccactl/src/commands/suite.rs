@@ -1,12 +1,13 @@
 //! `ccactl bench run` and `ccactl bench list`
 
 use super::{bench, output};
-use anyhow::{Context, Result};
+use crate::error::{Context, Result};
 use ccactl_abi::exit;
+use ccactl_host::units::duration_text;
 use ccactl_host::{errln, out, outln};
 use ccactl_loader::Loader;
 use ccactl_suites::page::{Report, Subject, terminal};
-use ccactl_suites::progress::{Progress, duration_text};
+use ccactl_suites::progress::Progress;
 use ccactl_suites::runner::{self, Only, SuiteFolder, Testbed};
 use ccactl_suites::{Listed, Plan, Request, Size, results};
 use ccactl_testbed::bench::{ATTEMPTS, Backend, Limits, Options};

@@ -2,7 +2,7 @@
 
 use super::sockets_view::{self, SwapRow};
 use super::{canary, output};
-use anyhow::Result;
+use crate::error::Result;
 use ccactl_loader::{Choice, LoadRequest, Loader, SwapRequest, SwapScope};
 use ccactl_observe::rollout::canary::CanaryRequest;
 use std::path::PathBuf;

@@ -2,9 +2,10 @@
 
 use super::filters::Filters;
 use super::output;
+use crate::error::{Context, Result};
 use crate::log::Hold;
-use anyhow::{Context, Result};
-use ccactl_collector::{Every, Output, RecordOptions, parse_duration};
+use ccactl_collector::{Every, Output, RecordOptions};
+use ccactl_host::units::parse_duration;
 use ccactl_host::{errln, interrupt, terminal};
 use ccactl_loader::Paths;
 use ccactl_observe::live::screen::{App, Notes};

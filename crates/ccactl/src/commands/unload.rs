@@ -2,7 +2,7 @@
 
 use super::output;
 use super::sockets_view::{self, UnloadRow};
-use anyhow::{Context, Result};
+use crate::error::{Context, Result};
 use ccactl_host::outln;
 use ccactl_loader::{Loader, UnloadOptions, UnloadOutcome};
 use std::fs;

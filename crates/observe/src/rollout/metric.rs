@@ -1,7 +1,7 @@
 //! The metrics that a guard may name. `docs/metrics.md`, "Metrics of a roll-out", has the same table.
 
-use crate::rollout::quantity::Dimension;
 use crate::rollout::tally::Tally;
+use ccactl_host::units::Dimension;
 use serde::{Serialize, Serializer};
 use std::fmt;
 

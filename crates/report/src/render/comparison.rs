@@ -2,8 +2,9 @@
 
 use polars::prelude::*;
 
+use super::UNKNOWN;
 use super::document::{Block, Table};
-use super::format::{UNKNOWN, significant};
+use super::format::significant;
 use super::table;
 use crate::compare::{Comparison, Difference, display};
 

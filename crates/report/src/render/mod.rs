@@ -4,7 +4,6 @@ mod comparison;
 mod csv;
 mod document;
 mod facts;
-mod format;
 mod frame;
 mod markdown;
 mod parquet;
@@ -13,10 +12,11 @@ pub(crate) mod swaps;
 pub(crate) mod table;
 mod terminal;
 
+pub(crate) use ccactl_host::units::UNKNOWN;
+use ccactl_host::units::printed as format;
+pub use ccactl_host::units::printed::{mbit_per_s, millis, percent, significant};
 pub use comparison::csv as comparison_csv;
 pub use csv::csv;
-pub(crate) use format::UNKNOWN;
-pub use format::{mbit_per_s, millis, percent, significant};
 pub use parquet::write as write_parquet;
 pub use terminal::DEFAULT_WIDTH;
 

@@ -1,7 +1,8 @@
 //! A summary as a document.
 
+use super::UNKNOWN;
 use super::document::{Block, Line, Table};
-use super::format::{UNKNOWN, millis};
+use super::format::millis;
 use super::{swaps, table};
 use crate::metric::{self, Metric};
 use crate::summary::{

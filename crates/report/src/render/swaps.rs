@@ -1,6 +1,7 @@
 //! The table of changes of algorithm: its columns, for the terminal and for the page.
 
-use super::format::{UNKNOWN, mbit_per_s, millis, percent, significant};
+use super::UNKNOWN;
+use super::format::{mbit_per_s, millis, percent, significant};
 use crate::summary::{AlgorithmChange, ChangeSide, SocketState};
 
 /// Heading and unit of each figure, in the order of [`cells`].

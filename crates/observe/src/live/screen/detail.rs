@@ -2,8 +2,9 @@
 
 use super::theme::Theme;
 use crate::live::board::{History, Point};
-use crate::live::view::{FlowRow, InnerValue, bytes, elide, mbit_per_s, millis, percent, seconds, significant};
+use crate::live::view::{FlowRow, InnerValue, elide};
 use ccactl_host::terminal::fit_line;
+use ccactl_host::units::narrow::{bytes, mbit_per_s, millis, percent, seconds, significant};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};

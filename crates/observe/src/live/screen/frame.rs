@@ -2,8 +2,9 @@
 
 use super::app::{App, View, Within};
 use super::theme::Theme;
-use crate::live::view::{Snapshot, significant};
+use crate::live::view::Snapshot;
 use ccactl_host::terminal::fit_line;
+use ccactl_host::units::narrow::significant;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 

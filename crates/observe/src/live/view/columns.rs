@@ -1,9 +1,11 @@
 //! The columns of the three tables: one line each.
 
 use super::flow_row::FlowRow;
-use super::format::{UNKNOWN, bytes, mbit_per_s, millis, number, percent, seconds, spark};
+use super::format::spark;
 use super::group_row::{GroupRow, shares_text};
 use crate::live::board::FlowKey;
+use ccactl_host::units::UNKNOWN;
+use ccactl_host::units::narrow::{bytes, mbit_per_s, millis, number, percent, seconds};
 use std::cmp::Ordering;
 use std::net::SocketAddr;
 

@@ -1,9 +1,9 @@
 //! A cgroup or an algorithm as a table has it.
 
-use super::format::UNKNOWN;
 use crate::live::board::{Group, Pace};
 use crate::live::labels::Labels;
 use ccactl_abi::layout::name_str;
+use ccactl_host::units::UNKNOWN;
 use serde::Serialize;
 
 const RTT_POINTS: usize = 40;

@@ -12,7 +12,7 @@ mod snapshot;
 pub use columns::{ALGORITHMS, CGROUPS, Column, FLOWS, Key, Row, RowId};
 pub use fit::{Fitted, MARK_WIDTH, cells, fit};
 pub use flow_row::FlowRow;
-pub use format::{bytes, elide, mbit_per_s, millis, percent, seconds, significant, spark};
+pub use format::{elide, spark};
 pub use group_row::GroupRow;
 pub use inner::InnerValue;
 pub use plain::plain;

@@ -5,7 +5,7 @@ mod parse;
 pub use parse::GuardError;
 
 use crate::rollout::metric::Metric;
-use crate::rollout::quantity;
+use ccactl_host::units::dimension;
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
@@ -104,7 +104,7 @@ impl FromStr for Guard {
 impl fmt::Display for Guard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} ", self.metric, self.comparison.sign())?;
-        let offset = quantity::written(self.metric.dimension(), self.offset);
+        let offset = dimension::written(self.metric.dimension(), self.offset);
         match (self.needs_baseline(), self.offset != 0.0) {
             (true, false) => write!(f, "{} * baseline", self.factor),
             (true, true) => write!(f, "{} * baseline + {offset}", self.factor),

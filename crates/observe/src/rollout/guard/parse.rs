@@ -2,7 +2,7 @@
 
 use super::{Comparison, Guard};
 use crate::rollout::metric::Metric;
-use crate::rollout::quantity::{self, Dimension};
+use ccactl_host::units::dimension::{self, Dimension};
 
 /// Metrics that resemble a name at least this much are suggested.
 const ALIKE: f64 = 0.7;
@@ -31,7 +31,7 @@ pub enum GuardError {
         nearest: Option<String>,
     },
     /// No unit has this name.
-    #[error("column {column}: unknown unit '{name}'; the units are {}", quantity::unit_names())]
+    #[error("column {column}: unknown unit '{name}'; the units are {}", dimension::unit_names())]
     UnknownUnit {
         /// Where.
         column: usize,
@@ -198,7 +198,7 @@ impl<'a> Input<'a> {
         if name.is_empty() {
             return Ok(None);
         }
-        quantity::find_unit(name).map(Some).ok_or_else(|| GuardError::UnknownUnit { column, name: name.to_owned() })
+        dimension::find_unit(name).map(Some).ok_or_else(|| GuardError::UnknownUnit { column, name: name.to_owned() })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The seeds of the fuzzer, and what it found before: `cargo xtask fuzz policy` goes on from these.
 
-use ccactl_fleet::PolicyFile;
 use ccactl_loader::cgroup::Mount;
+use ccactl_loader::fleet::PolicyFile;
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;

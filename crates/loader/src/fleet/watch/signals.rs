@@ -1,6 +1,6 @@
 //! Signals as events, so that none of them ends the process in the middle of an apply.
 
-use crate::error::{Error, Result};
+use crate::fleet::error::{Error, Result};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use std::os::fd::{AsFd, BorrowedFd};

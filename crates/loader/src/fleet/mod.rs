@@ -5,14 +5,14 @@
 //! is reported and the others get what the file says.
 //!
 //! ```no_run
-//! use ccactl_fleet::{Observed, Plan, PolicyFile};
+//! use ccactl_loader::fleet::{Observed, Plan, PolicyFile, apply};
 //! use ccactl_loader::Loader;
 //!
-//! # fn main() -> Result<(), ccactl_fleet::Error> {
+//! # fn main() -> Result<(), ccactl_loader::fleet::Error> {
 //! let loader = Loader::open()?;
 //! let file = PolicyFile::read("policy.toml".as_ref(), loader.mount())?;
 //! let plan = Plan::new(&file, &Observed::of(&loader, &file)?, false);
-//! for row in ccactl_fleet::apply(&loader, &plan).rows {
+//! for row in apply(&loader, &plan).rows {
 //!     println!("{}: {}", row.cgroup, row.done.label());
 //! }
 //! # Ok(())

@@ -1,23 +1,10 @@
-//! Durations and sizes as a user writes them.
+//! Durations and sizes of the command line.
 
+use super::{NS_PER_S, SIZES, TIMES, UnitError, factor, split, without_micro_sign};
 use std::time::Duration;
-use thiserror::Error;
 
-/// Why a duration or a size was not understood.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum UnitError {
-    /// Not a number followed by a unit of time.
-    #[error("{0:?} is not a duration: expected a number with us, ms, s, m or h, such as 10ms or 150s")]
-    Duration(String),
-    /// Not a number followed by a unit of size.
-    #[error("{0:?} is not a size: expected a number of bytes with an optional KiB, MiB or GiB, such as 16MiB")]
-    Bytes(String),
-}
-
-/// Splits `"10ms"` into 10 and `"ms"`; the number may have decimals.
-fn split(text: &str) -> Option<(f64, &str)> {
-    let unit_at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(unit_at);
+fn number(text: &str) -> Option<(f64, &str)> {
+    let (number, unit) = split(text.trim());
     Some((number.parse().ok()?, unit.trim()))
 }
 
@@ -27,34 +14,33 @@ fn split(text: &str) -> Option<(f64, &str)> {
 /// [`UnitError::Duration`] with the text.
 pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     let error = || UnitError::Duration(text.to_owned());
-    let (number, unit) = split(text.trim()).ok_or_else(error)?;
-    let seconds = match unit {
-        "us" | "µs" => 1e-6,
-        "ms" => 1e-3,
-        "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => return Err(error()),
+    let (number, unit) = number(text).ok_or_else(error)?;
+    let name = match without_micro_sign(unit) {
+        "m" => "min",
+        // Nothing that an argument says is as short.
+        "ns" => return Err(error()),
+        name => name,
     };
+    let seconds = factor(TIMES, name).ok_or_else(error)? as f64 / NS_PER_S as f64;
     let duration = Duration::try_from_secs_f64(number * seconds).map_err(|_| error())?;
     if duration.is_zero() { Err(error()) } else { Ok(duration) }
 }
 
-/// Parses `16MiB`, `65536`, `1GiB` (powers of 1024; `K`, `M`, `G` mean the same).
+/// Parses `16MiB`, `65536`, `1GiB` (powers of 1024; `K`, `M`, `G` mean the same), in bytes.
 ///
 /// # Errors
 /// [`UnitError::Bytes`] with the text.
 pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
     let error = || UnitError::Bytes(text.to_owned());
-    let (number, unit) = split(text.trim()).ok_or_else(error)?;
-    let factor: u64 = match unit {
-        "" | "B" => 1,
-        "K" | "KiB" => 1 << 10,
-        "M" | "MiB" => 1 << 20,
-        "G" | "GiB" => 1 << 30,
-        _ => return Err(error()),
+    let (number, unit) = number(text).ok_or_else(error)?;
+    let name = match unit {
+        "" => "B",
+        "K" => "KiB",
+        "M" => "MiB",
+        "G" => "GiB",
+        name => name,
     };
-    let bytes = number * factor as f64;
+    let bytes = number * factor(SIZES, name).ok_or_else(error)? as f64;
     // Beyond 2^53 a float no longer holds every integer; nobody has such a buffer.
     if bytes.fract() == 0.0 && (1.0..9e15).contains(&bytes) { Ok(bytes as u64) } else { Err(error()) }
 }
@@ -68,8 +54,9 @@ mod tests {
         assert_eq!(parse_duration("10ms"), Ok(Duration::from_millis(10)));
         assert_eq!(parse_duration("1.5s"), Ok(Duration::from_millis(1500)));
         assert_eq!(parse_duration("250us"), Ok(Duration::from_micros(250)));
+        assert_eq!(parse_duration("250µs"), Ok(Duration::from_micros(250)));
         assert_eq!(parse_duration("2m"), Ok(Duration::from_secs(120)));
-        for text in ["", "10", "ms", "0s", "-1s", "1e3s", "10 parsec", "1.2.3s", "1e999h", "nan s"] {
+        for text in ["", "10", "ms", "0s", "-1s", "1e3s", "10 parsec", "1.2.3s", "1e999h", "nan s", "5ns"] {
             assert_eq!(parse_duration(text), Err(UnitError::Duration(text.to_owned())));
         }
     }

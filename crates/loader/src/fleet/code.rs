@@ -1,7 +1,7 @@
 //! What stands behind a kernel name: an algorithm with its tunables. One name can only be one code at a time.
 
+use crate::{Choice, PolicyStatus, State, exact_name};
 use ccactl_abi::Tunable;
-use ccactl_loader::{Choice, PolicyStatus, State, exact_name};
 use std::fmt;
 
 /// An algorithm with the tunables that differ from their defaults.

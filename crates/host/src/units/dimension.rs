@@ -1,5 +1,6 @@
 //! Dimensions of metrics, and the units in which a person writes and reads them.
 
+use super::{NS_PER_S, RATES, TIMES, factor, without_micro_sign};
 use serde::Serialize;
 
 /// What a metric measures; a guard compares only like with like.
@@ -16,51 +17,55 @@ pub enum Dimension {
     Packets,
 }
 
-/// A unit as it is written behind a number.
-struct Unit {
-    name: &'static str,
-    dimension: Dimension,
-    /// Of what the dimension is kept in.
-    factor: f64,
-}
-
-const fn unit(name: &'static str, dimension: Dimension, factor: f64) -> Unit {
-    Unit { name, dimension, factor }
-}
-
-/// In the order in which messages list them.
-const UNITS: &[Unit] = &[
-    unit("%", Dimension::Ratio, 0.01),
-    unit("us", Dimension::Time, 1.0),
-    unit("ms", Dimension::Time, 1e3),
-    unit("s", Dimension::Time, 1e6),
-    unit("bit/s", Dimension::Rate, 1.0),
-    unit("kbit/s", Dimension::Rate, 1e3),
-    unit("Mbit/s", Dimension::Rate, 1e6),
-    unit("Gbit/s", Dimension::Rate, 1e9),
-    unit("pkts", Dimension::Packets, 1.0),
+/// Units as they are written behind a number, in the order in which messages list them.
+const UNITS: &[(&str, Dimension)] = &[
+    ("%", Dimension::Ratio),
+    ("us", Dimension::Time),
+    ("ms", Dimension::Time),
+    ("s", Dimension::Time),
+    ("bit/s", Dimension::Rate),
+    ("kbit/s", Dimension::Rate),
+    ("Mbit/s", Dimension::Rate),
+    ("Gbit/s", Dimension::Rate),
+    ("pkts", Dimension::Packets),
 ];
 
+/// Size of a unit, in what its dimension is kept in.
+fn size(name: &str, dimension: Dimension) -> f64 {
+    const NS_PER_US: f64 = (NS_PER_S / 1_000_000) as f64;
+    let of = |units| factor(units, name).expect("it is in the table of its dimension") as f64;
+    match dimension {
+        Dimension::Ratio => 0.01,
+        Dimension::Time => of(TIMES) / NS_PER_US,
+        Dimension::Rate => of(RATES),
+        Dimension::Packets => 1.0,
+    }
+}
+
 /// Dimension of a unit, and its size in what that dimension is kept in.
-pub(crate) fn find_unit(name: &str) -> Option<(Dimension, f64)> {
-    // The micro sign of a keyboard is as good as its stand-in.
-    let name = if name == "µs" { "us" } else { name };
-    UNITS.iter().find(|unit| unit.name == name).map(|unit| (unit.dimension, unit.factor))
+#[must_use]
+pub fn find_unit(name: &str) -> Option<(Dimension, f64)> {
+    let name = without_micro_sign(name);
+    let (_, dimension) = UNITS.iter().find(|(unit, _)| *unit == name)?;
+    Some((*dimension, size(name, *dimension)))
 }
 
 /// Every unit, for messages.
-pub(crate) fn unit_names() -> String {
-    UNITS.iter().map(|unit| unit.name).collect::<Vec<_>>().join(", ")
+#[must_use]
+pub fn unit_names() -> String {
+    UNITS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
 /// The shortest text that is read back as exactly this value.
-pub(crate) fn written(dimension: Dimension, value: f64) -> String {
+#[must_use]
+pub fn written(dimension: Dimension, value: f64) -> String {
     let plain = if dimension == Dimension::Ratio { "" } else { dimension.unit() };
-    let in_unit = |unit: &Unit| {
-        let number = value / unit.factor;
-        (number * unit.factor == value).then(|| format!("{number}{}", unit.name))
+    let in_unit = |(name, _): &(&str, Dimension)| {
+        let factor = size(name, dimension);
+        let number = value / factor;
+        (number * factor == value).then(|| format!("{number}{name}"))
     };
-    let others = UNITS.iter().filter(|unit| unit.dimension == dimension).filter_map(in_unit);
+    let others = UNITS.iter().filter(|(_, of)| *of == dimension).filter_map(in_unit);
     // In the plain unit every value is exact.
     others.chain([format!("{value}{plain}")]).min_by_key(|text| text.len()).expect("one at least")
 }
@@ -78,7 +83,8 @@ impl Dimension {
     }
 
     /// How a value of this dimension is written, for messages.
-    pub(crate) fn example(self) -> &'static str {
+    #[must_use]
+    pub fn example(self) -> &'static str {
         match self {
             Dimension::Ratio => "a share such as 1% or 0.01",
             Dimension::Time => "a time such as 50ms",

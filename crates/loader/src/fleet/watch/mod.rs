@@ -10,12 +10,12 @@ mod drift;
 mod paths;
 mod signals;
 
-use crate::apply::{Done, Report, apply};
-use crate::error::{Error, FileError, Result, one_line};
-use crate::file::PolicyFile;
-use crate::observed::Observed;
-use crate::plan::{Action, Plan};
-use ccactl_loader::{Loader, PolicyStatus, cgroup};
+use crate::fleet::apply::{Done, Report, apply};
+use crate::fleet::error::{Error, FileError, Result, one_line};
+use crate::fleet::file::PolicyFile;
+use crate::fleet::observed::Observed;
+use crate::fleet::plan::{Action, Plan};
+use crate::{Loader, PolicyStatus, cgroup};
 use drift::{Found, Ledger};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -210,7 +210,7 @@ impl Service<'_> {
             self.note_mended();
         }
         self.has_failed = report.rows.iter().any(|row| matches!(row.done, Done::Failed(_)));
-        let problem = |row: &crate::Row| Some(format!("{}: {}", row.cgroup, row.problem()?));
+        let problem = |row: &crate::fleet::Row| Some(format!("{}: {}", row.cgroup, row.problem()?));
         let problems: HashSet<String> = report.rows.iter().filter_map(problem).collect();
         let told = std::mem::replace(&mut self.problems, problems);
         notify(&[NotifyState::Status(&status_line(&report))]);
@@ -218,7 +218,7 @@ impl Service<'_> {
             tell(Event::Drift(&drift));
         }
         let is_drift = |row: usize| found.iter().any(|found| found.step == row);
-        let has_more = |(index, row): (usize, &crate::Row)| {
+        let has_more = |(index, row): (usize, &crate::fleet::Row)| {
             !is_drift(index) && (row.done.changed() || problem(row).is_some_and(|problem| !told.contains(&problem)))
         };
         let is_asked_for = cause != Cause::Drift && drift.is_empty();

@@ -4,7 +4,7 @@
 //! down to the first that is missing. After a change the way may be another one and a new [`Watch`] is made. That also
 //! lets go of removed cgroups: their directories tell inotify nothing when they go, and a watch on them would stay.
 
-use crate::error::{Error, Result};
+use crate::fleet::error::{Error, Result};
 use nix::errno::Errno;
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, InotifyEvent, WatchDescriptor};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -4,7 +4,7 @@ use ccactl_abi::exit;
 use std::io;
 use std::path::PathBuf;
 
-/// Result of this crate.
+/// Result of this module.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error with its causes in one line, as people are to read it.
@@ -66,7 +66,7 @@ impl FileError {
     }
 }
 
-/// Any failure of this crate.
+/// Any failure of this module.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The policy file was not taken.
@@ -74,7 +74,7 @@ pub enum Error {
     File(#[from] FileError),
     /// The kernel, a pin or a cgroup.
     #[error(transparent)]
-    Loader(#[from] ccactl_loader::Error),
+    Loader(#[from] crate::Error),
     /// A system call of the service was refused.
     #[error("{action}: {cause}")]
     System {

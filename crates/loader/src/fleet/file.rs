@@ -7,12 +7,12 @@
 //! set = { alpha = 1.3 }
 //! ```
 
-use crate::code::Code;
-use crate::document::{Document, Table};
-use crate::error::FileError;
+use crate::cgroup::Mount;
+use crate::fleet::code::Code;
+use crate::fleet::document::{Document, Table};
+use crate::fleet::error::FileError;
+use crate::{Choice, LoadRequest, settle_algorithm};
 use ccactl_host::input;
-use ccactl_loader::cgroup::Mount;
-use ccactl_loader::{Choice, LoadRequest, settle_algorithm};
 use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -114,7 +114,7 @@ fn entry(name: &str, table: &Table<'_, '_>, mount: &Mount, folder: &Path) -> Res
     let choice = Choice::parse(&algorithm, &[], None).map_err(|error| table.error("algorithm", error.to_string()))?;
     let mut choice = choice.named(as_name.as_deref()).map_err(|error| table.error("as", error.to_string()))?;
     for (name, value) in &set {
-        let at = |error: ccactl_loader::Error| set_table.as_ref().unwrap_or(table).error(name, error.to_string());
+        let at = |error: crate::Error| set_table.as_ref().unwrap_or(table).error(name, error.to_string());
         choice = choice.with(name, value).map_err(at)?;
     }
     let create = table.flag("create", false)?;
@@ -169,7 +169,7 @@ impl Taken {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_host::mount;
+    use crate::fleet::test_host::mount;
 
     fn parse(text: &str) -> Result<PolicyFile, FileError> {
         PolicyFile::parse("policy.toml", text, &mount())

@@ -1,10 +1,10 @@
 //! A host on paper, for the tests of the plan.
 
-use crate::file::PolicyFile;
-use crate::observed::Observed;
-use crate::plan::Plan;
-use ccactl_loader::cgroup::Mount;
-use ccactl_loader::{Choice, PolicyStatus, State, TunableSetting};
+use crate::cgroup::Mount;
+use crate::fleet::file::PolicyFile;
+use crate::fleet::observed::Observed;
+use crate::fleet::plan::Plan;
+use crate::{Choice, PolicyStatus, State, TunableSetting};
 use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -6,10 +6,10 @@
 //! between. Inner cgroups come before outer ones, as the nearest policy counts: the live sockets of an inner one are not
 //! moved to the algorithm of the outer one on their way.
 
-use crate::code::Code;
-use crate::observed::Observed;
-use crate::plan::{Action, Step};
-use ccactl_loader::PolicyStatus;
+use crate::PolicyStatus;
+use crate::fleet::code::Code;
+use crate::fleet::observed::Observed;
+use crate::fleet::plan::{Action, Step};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
@@ -44,7 +44,7 @@ fn depth(step: &Step) -> usize {
 }
 
 /// The steps that give a cgroup what the file says, by whether their kernel names are free for them. A file has one code
-/// for each name ([`crate::PolicyFile`]), so what is in the way of a name only becomes less.
+/// for each name ([`crate::fleet::PolicyFile`]), so what is in the way of a name only becomes less.
 struct Queue<'a> {
     /// Indices of the steps, in the order in which they are wanted.
     loads: Vec<usize>,
@@ -146,7 +146,7 @@ fn reason(name: &str, wanted: &Name, holders: &[&PolicyStatus], observed: &Obser
 
 #[cfg(test)]
 mod tests {
-    use crate::test_host::Host;
+    use crate::fleet::test_host::Host;
 
     const ALPHA: [(&str, &str); 1] = [("alpha", "1.3")];
 
@@ -163,7 +163,7 @@ mod tests {
     fn the_conflict_says_who_holds_the_name_and_for_what() {
         let host = Host::new().policy("/other", "f-bbrv2", &ALPHA, "x");
         let plan = host.plan("[cgroup.\"/a\"]\nalgorithm = \"f-bbrv2\"\nas = \"x\"\n");
-        let crate::Action::Conflict { message } = &plan.steps[0].action else { panic!("{plan:?}") };
+        let crate::fleet::Action::Conflict { message } = &plan.steps[0].action else { panic!("{plan:?}") };
         for part in ["x stands for 'f-bbrv2 alpha=1.3'", "/other", "cannot be 'f-bbrv2'", "`as`"] {
             assert!(message.contains(part), "{message}");
         }
@@ -203,7 +203,7 @@ mod tests {
         let table = |i: usize| format!("[cgroup.\"/{i}\"]\nalgorithm = \"cubic\"\nas = \"n{}\"\n", i + 1);
         let plan = host.plan(&(0..TABLES).map(table).collect::<String>());
         assert!(plan.order.iter().copied().eq((0..TABLES).rev()));
-        assert!(plan.steps.iter().all(|step| step.action == crate::Action::Switch));
+        assert!(plan.steps.iter().all(|step| step.action == crate::fleet::Action::Switch));
     }
 
     #[test]
@@ -211,7 +211,9 @@ mod tests {
         let host = (0..2000).fold(Host::new(), |host, i| host.policy(&format!("/{i}"), "reno", &[], "x"));
         let table = |i: usize| format!("[cgroup.\"/w{i}\"]\nalgorithm = \"cubic\"\nas = \"x\"\n");
         let plan = host.plan(&(0..2000).map(table).collect::<String>());
-        let crate::Action::Conflict { message } = &plan.steps[1999].action else { panic!("{:?}", plan.steps[1999]) };
+        let crate::fleet::Action::Conflict { message } = &plan.steps[1999].action else {
+            panic!("{:?}", plan.steps[1999])
+        };
         assert!(message.contains("/0, /1, /2, /3, /4 and 1995 more"), "{message}");
     }
 

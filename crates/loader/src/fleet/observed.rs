@@ -1,9 +1,9 @@
 //! What is on the host, as far as a plan needs it.
 
-use crate::error::Result;
-use crate::file::PolicyFile;
-use ccactl_loader::cgroup::Mount;
-use ccactl_loader::{Loader, PolicyStatus};
+use crate::cgroup::Mount;
+use crate::fleet::error::Result;
+use crate::fleet::file::PolicyFile;
+use crate::{Loader, PolicyStatus};
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 

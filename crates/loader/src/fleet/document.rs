@@ -1,6 +1,6 @@
 //! A TOML document whose every complaint names file, line and field.
 
-use crate::error::FileError;
+use crate::fleet::error::FileError;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

@@ -1,7 +1,7 @@
 //! What another hand has changed about cgroups that were as the file says, and how often that was put back.
 
-use crate::apply::{Done, Report};
-use crate::plan::{Action, Plan, Step};
+use crate::fleet::apply::{Done, Report};
+use crate::fleet::plan::{Action, Plan, Step};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -161,7 +161,7 @@ impl Ledger {
     }
 
     /// The numbers that an earlier service has left in the policies.
-    pub(super) fn learn(&mut self, policies: &[ccactl_loader::PolicyStatus]) {
+    pub(super) fn learn(&mut self, policies: &[crate::PolicyStatus]) {
         for policy in policies.iter().filter(|policy| policy.mended > 0) {
             let count = self.mended.entry(policy.cgroup_id).or_default();
             *count = (*count).max(policy.mended);
@@ -182,9 +182,9 @@ fn is_change(action: &Action) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::apply::{Live, Row};
-    use crate::test_host::Host;
-    use ccactl_loader::{Counts, State};
+    use crate::fleet::apply::{Live, Row};
+    use crate::fleet::test_host::Host;
+    use crate::{Counts, State};
 
     const FILE: &str = "[cgroup.\"/a\"]\nalgorithm = \"reno\"\nas = \"x\"\n";
 
@@ -257,7 +257,7 @@ mod tests {
     fn a_canary_that_is_watched_is_left_to_its_watcher() {
         let mut plan = in_force().enforced().plan(FILE);
         let canary = |is_watched| {
-            Some(ccactl_loader::CanaryStatus {
+            Some(crate::CanaryStatus {
                 kernel_name: "y".into(),
                 share: 0.1,
                 since: String::new(),

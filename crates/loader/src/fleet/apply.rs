@@ -1,11 +1,11 @@
 //! Carrying out a plan, and what came of it.
 
-use crate::error::one_line;
-use crate::file::Entry;
-use crate::plan::{Action, Plan, Step};
+use crate::fleet::error::one_line;
+use crate::fleet::file::Entry;
+use crate::fleet::plan::{Action, Plan, Step};
+use crate::{Change, Counts, Loader, State, SwapOutcome, SwapRequest, UnloadOutcome};
 use ccactl_abi::exit;
 use ccactl_host::{interrupt, lock};
-use ccactl_loader::{Change, Counts, Loader, State, SwapOutcome, SwapRequest, UnloadOutcome};
 
 /// What came of one step.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub enum Done {
     /// Not begun, for a signal asked for the end.
     Interrupted,
     /// The loader failed; the cgroup is as it was.
-    Failed(ccactl_loader::Error),
+    Failed(crate::Error),
 }
 
 impl Done {
@@ -229,7 +229,7 @@ pub fn apply(loader: &Loader, plan: &Plan) -> Report {
         }
         (rows[index].done, rows[index].live) = match carry_out(loader, &plan.steps[index]) {
             Ok((done, live)) => (done, live),
-            Err(ccactl_loader::Error::Lock(lock::Error::Interrupted { .. })) => (Done::Interrupted, None),
+            Err(crate::Error::Lock(lock::Error::Interrupted { .. })) => (Done::Interrupted, None),
             Err(error) => (Done::Failed(error), None),
         };
     }
@@ -252,7 +252,7 @@ fn untouched(step: &Step) -> Row {
     Row { cgroup: step.cgroup.clone(), algorithm, kernel_name, done, live: None }
 }
 
-type Outcome = Result<(Done, Option<Live>), ccactl_loader::Error>;
+type Outcome = Result<(Done, Option<Live>), crate::Error>;
 
 fn carry_out(loader: &Loader, step: &Step) -> Outcome {
     match (&step.entry, &step.now) {
@@ -300,7 +300,7 @@ fn take_back(loader: &Loader, id: u64, step: &Step) -> Outcome {
     match loader.unload_id(id) {
         Ok(outcome) => Ok((done, Some(Live::from(outcome)))),
         // Every change clears what belongs to removed cgroups, so another ccactl may have been faster.
-        Err(ccactl_loader::Error::NoSuchPolicy { .. }) => Ok((done, None)),
+        Err(crate::Error::NoSuchPolicy { .. }) => Ok((done, None)),
         Err(error) => Err(error),
     }
 }
@@ -331,8 +331,7 @@ mod tests {
 
     #[test]
     fn the_worst_step_gives_the_exit_code() {
-        let missing =
-            || Done::Failed(ccactl_loader::Error::MissingCapabilities { capabilities: vec!["CAP_BPF".into()] });
+        let missing = || Done::Failed(crate::Error::MissingCapabilities { capabilities: vec!["CAP_BPF".into()] });
         assert_eq!(code_of(vec![]), exit::OK);
         assert_eq!(code_of(vec![Done::Unchanged, Done::Left, Done::Pruned]), exit::OK);
         assert_eq!(code_of(vec![Done::Waiting, Done::Unchanged]), exit::FAILURE);

@@ -1,11 +1,11 @@
 //! What it takes to get from what is on the host to what a file says. Pure: it touches nothing.
 
-use crate::code::Code;
-use crate::file::{Entry, PolicyFile};
-use crate::observed::Observed;
-use crate::order;
+use crate::fleet::code::Code;
+use crate::fleet::file::{Entry, PolicyFile};
+use crate::fleet::observed::Observed;
+use crate::fleet::order;
+use crate::{LoadRequest, PolicyStatus, State};
 use ccactl_abi::layout;
-use ccactl_loader::{LoadRequest, PolicyStatus, State};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
@@ -205,7 +205,7 @@ fn unlisted(now: &PolicyStatus, observed: &Observed, prune: bool) -> Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_host::Host;
+    use crate::fleet::test_host::Host;
 
     fn actions(plan: &Plan) -> Vec<(&str, &'static str)> {
         plan.steps.iter().map(|step| (step.cgroup.as_str(), step.action.label())).collect()
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn the_room_is_that_of_the_map() {
-        let header = include_str!("../../../bpf/include/ccactl_abi.h");
+        let header = include_str!("../../../../bpf/include/ccactl_abi.h");
         assert!(header.contains(&format!("#define CCA_MAX_POLICIES {MAX_POLICIES} ")));
     }
 

@@ -1,7 +1,7 @@
-//! Numbers as people read them.
+//! Figures of reports: three digits, whatever the magnitude.
 
-/// What stands for a figure that is not known.
-pub const UNKNOWN: &str = "–";
+use super::{known, prefixed};
+use std::time::Duration;
 
 /// Three significant digits, without an exponent: `97.3`, `0.152`, `1230`.
 #[must_use]
@@ -19,32 +19,35 @@ pub fn significant(value: f64) -> String {
 /// Bit/s as Mbit/s.
 #[must_use]
 pub fn mbit_per_s(bps: Option<f64>) -> String {
-    bps.map_or(UNKNOWN.to_owned(), |bps| significant(bps / 1e6))
+    known(bps, 1e6, significant)
 }
 
 /// Microseconds as milliseconds.
 #[must_use]
 pub fn millis(us: Option<f64>) -> String {
-    us.map_or(UNKNOWN.to_owned(), |us| significant(us / 1e3))
+    known(us, 1e3, significant)
 }
 
 /// A share as percent.
 #[must_use]
 pub fn percent(share: Option<f64>) -> String {
-    share.map_or(UNKNOWN.to_owned(), |share| significant(share * 100.0))
+    known(share.map(|share| share * 100.0), 1.0, significant)
 }
 
 /// A plain number.
+#[must_use]
 pub fn number(value: Option<f64>) -> String {
-    value.map_or(UNKNOWN.to_owned(), significant)
+    known(value, 1.0, significant)
 }
 
 /// An index between 0 and 1, three decimals.
+#[must_use]
 pub fn index(value: Option<f64>) -> String {
-    value.map_or(UNKNOWN.to_owned(), |value| format!("{value:.3}"))
+    known(value, 1.0, |value| format!("{value:.3}"))
 }
 
 /// A count in groups of three: `1,234,567`.
+#[must_use]
 pub fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
@@ -58,12 +61,19 @@ pub fn grouped(count: u64) -> String {
 }
 
 /// Bytes with a decimal prefix.
+#[must_use]
 pub fn bytes(count: f64) -> String {
-    match count {
-        c if c >= 1e9 => format!("{} GB", significant(c / 1e9)),
-        c if c >= 1e6 => format!("{} MB", significant(c / 1e6)),
-        c if c >= 1e3 => format!("{} kB", significant(c / 1e3)),
-        c => format!("{c:.0} B"),
+    prefixed(count, 1000.0, significant)
+}
+
+/// `2 h 5 min`, `12 min`, `40 s`.
+#[must_use]
+pub fn duration_text(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64().round() as u64;
+    match seconds {
+        0..=300 => format!("{seconds} s"),
+        301..7200 => format!("{} min", seconds.div_ceil(60)),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
     }
 }
 
