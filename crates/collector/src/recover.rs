@@ -8,10 +8,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{TimestampNanosecondType, UInt64Type};
 use ccactl_host::input;
 use ccactl_host::output::Place;
-use ccactl_recording::SCHEMA_VERSION;
+use ccactl_recording::layout::TIME;
 use ccactl_recording::names::{PARTIAL_SUFFIX, recovered_path, target_of};
 use ccactl_recording::write::rows::column_of_other_type;
 use ccactl_recording::write::{NotAStream, StreamFile, parquet, rfc3339};
+use ccactl_recording::{Column, SCHEMA_VERSION};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use serde::Serialize;
@@ -170,27 +171,28 @@ fn known_version(path: &Path, stream: &StreamFile) -> std::result::Result<BTreeM
 
 impl Survey {
     fn add(&mut self, path: &Path, batch: &RecordBatch) -> std::result::Result<(), NotAStream> {
-        let missing = |column: &str| NotAStream {
+        let missing = |column: Column| NotAStream {
             path: path.to_owned(),
-            reason: format!("it has no column {column} of the type that docs/schema.md gives"),
+            reason: format!("it has no column {} of the type that docs/schema.md gives", column.name()),
         };
-        let column = |name: &str| batch.column_by_name(name).ok_or_else(|| missing(name));
-        let times = column("time")?.as_primitive_opt::<TimestampNanosecondType>().ok_or_else(|| missing("time"))?;
-        let t_us = column("t_us")?.as_primitive_opt::<UInt64Type>().ok_or_else(|| missing("t_us"))?;
-        let events = column("event")?;
+        let there = |column: Column| batch.column_by_name(column.name());
+        let column = |column: Column| there(column).ok_or_else(|| missing(column));
+        let times = column(TIME)?.as_primitive_opt::<TimestampNanosecondType>().ok_or_else(|| missing(TIME))?;
+        let t_us = column(Column::TUs)?.as_primitive_opt::<UInt64Type>().ok_or_else(|| missing(Column::TUs))?;
+        let events = column(Column::Event)?;
         for &time in times.values() {
             self.is_sorted &= time >= self.last_ns;
             self.last_ns = self.last_ns.max(time);
         }
         self.first_us = t_us.values().iter().copied().min().unwrap_or(u64::MAX).min(self.first_us);
         self.last_us = t_us.values().iter().copied().max().unwrap_or(0).max(self.last_us);
-        if let Some(dropped) = batch.column_by_name("dropped_rows").and_then(|c| c.as_primitive_opt::<UInt64Type>()) {
+        if let Some(dropped) = there(Column::DroppedRows).and_then(|c| c.as_primitive_opt::<UInt64Type>()) {
             self.drops = dropped.values().iter().copied().max().max(self.drops);
         }
         let names: Vec<&str> = if let Some(views) = events.as_string_view_opt() {
             views.iter().flatten().collect()
         } else {
-            events.as_string_opt::<i32>().ok_or_else(|| missing("event"))?.iter().flatten().collect()
+            events.as_string_opt::<i32>().ok_or_else(|| missing(Column::Event))?.iter().flatten().collect()
         };
         for name in names {
             match self.rows_by_event.get_mut(name) {

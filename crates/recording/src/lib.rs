@@ -8,6 +8,7 @@
 //! are two features, so that a recorder is built without Polars and a report without clang and the BPF objects.
 
 pub mod checksum;
+pub mod columns;
 pub mod frames;
 mod keys;
 pub mod layout;
@@ -19,6 +20,7 @@ mod thrift;
 pub mod write;
 
 pub use checksum::{CHECKSUM_KEY, SEALED_BY, SealedFile, UNSEALED, Verdict, verify};
+pub use columns::{Column, columns_table};
 pub use frames::{Frame, Frames, Problem};
 pub use keys::keys_table;
 

@@ -11,30 +11,31 @@ use crate::stats::Histogram;
 use crate::summary::DropSpan;
 use crate::walk::{Batch, COUNTERS, Closing, Counter, Endpoints, FlowKey, Name, Names, Run, Walked, walk};
 use crate::{Error, Options};
+use ccactl_recording::Column;
 use ccactl_recording::read::{Extent, Recording};
 
 use super::intervals::Intervals;
 
 /// The columns that the figures are made of, beside counters and inner state.
-const COLUMNS: [&str; 18] = [
-    "t_us",
-    "event",
-    "netns",
-    "flow_id",
-    "cgroup_id",
-    "src",
-    "dst",
-    "sport",
-    "dport",
-    "algorithm",
-    "trace_mode",
-    "cwnd_pkts",
-    "rtt_us",
-    "duration_us",
-    "completion_us",
-    "rtt_mean_us",
-    "rtt_min_us",
-    "dropped_rows",
+const COLUMNS: [Column; 18] = [
+    Column::TUs,
+    Column::Event,
+    Column::Netns,
+    Column::FlowId,
+    Column::CgroupId,
+    Column::Src,
+    Column::Dst,
+    Column::Sport,
+    Column::Dport,
+    Column::Algorithm,
+    Column::TraceMode,
+    Column::CwndPkts,
+    Column::RttUs,
+    Column::DurationUs,
+    Column::CompletionUs,
+    Column::RttMeanUs,
+    Column::RttMinUs,
+    Column::DroppedRows,
 ];
 
 /// Everything that the passes over the rows fold.
