@@ -10,8 +10,8 @@
 pub mod checksum;
 pub mod columns;
 pub mod frames;
-mod keys;
 pub mod layout;
+pub mod metadata;
 pub mod names;
 #[cfg(feature = "read")]
 pub mod read;
@@ -22,7 +22,7 @@ pub mod write;
 pub use checksum::{CHECKSUM_KEY, SEALED_BY, SealedFile, UNSEALED, Verdict, verify};
 pub use columns::{Column, columns_table};
 pub use frames::{Frame, Frames, Problem};
-pub use keys::keys_table;
+pub use metadata::{DropReasons, Key, Metadata, keys_table};
 
 /// Version of the columns and keys; a reader refuses what it does not know.
 pub const SCHEMA_VERSION: u32 = 2;

@@ -6,10 +6,6 @@ use polars::prelude::*;
 
 use super::Error;
 use crate::columns::{Column, Type};
-use crate::{OLDEST_VERSION, SCHEMA_VERSION};
-
-/// Versions of the columns and metadata that this crate reads, oldest and newest.
-pub const VERSIONS: std::ops::RangeInclusive<u32> = OLDEST_VERSION..=SCHEMA_VERSION;
 
 /// Every column that a fold can ask for.
 pub static READ: [Column; 37] = [

@@ -4,6 +4,7 @@ use super::StreamFile;
 use super::flow_order::RowGroup;
 use crate::columns::{Column, Encoding};
 use crate::layout::{FLOW, ROW_GROUP_ROWS, TIME};
+use crate::metadata::Key;
 use crate::{CHECKSUM_KEY, SEALED_BY, SealedFile, UNSEALED};
 use arrow_schema::{Schema, SchemaRef};
 use ccactl_host::output::{Draft, Place, Replace};
@@ -16,9 +17,6 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
-
-/// In a Parquet file: the columns by which the rows of each row group are sorted, separated by commas.
-const ORDER: &str = "ccactl.order";
 
 /// Asked between steps of a few hundredths of a second whether the conversion may go on; the error says why not.
 pub type GoOn<'a> = &'a dyn Fn() -> Result<(), &'static str>;
@@ -66,7 +64,7 @@ fn write(
     go_on: GoOn<'_>,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let mut metadata = metadata.clone();
-    metadata.insert(ORDER.to_owned(), order(is_sorted));
+    metadata.insert(Key::Order.name().to_owned(), order(is_sorted));
     let properties = properties(&metadata, &stream.schema(), is_sorted);
     // The stream's metadata are those of the start. Readers look for them in either place: the file's own pairs or the
     // Arrow schema that is stored in it.

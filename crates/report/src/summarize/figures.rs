@@ -185,7 +185,8 @@ fn queueing_delay_us(metadata: &Metadata, parts: &[PartOf]) -> Option<f64> {
     let mut samples = 0;
     for PartOf { flow, part } in parts {
         let cgroup_id = flow.endpoints.cgroup_id;
-        let of_flow = metadata.flows.iter().find(|flow| flow.cgroup_id == cgroup_id).and_then(|flow| flow.base_rtt_us);
+        let of_flow =
+            metadata.flows.iter().flatten().find(|flow| flow.cgroup_id == cgroup_id).and_then(|flow| flow.base_rtt_us);
         let of_link = metadata.link.as_ref().and_then(|link| link.base_rtt_us);
         let (Some(mean_us), Some(min_us)) = (part.rtt.mean(), part.rtt.min()) else { continue };
         excess_us += (mean_us - of_flow.or(of_link).unwrap_or(min_us as f64)) * part.rtt.total() as f64;
@@ -221,7 +222,7 @@ fn phase_shares(sources: &Sources<'_>, algorithm: Name, phases: &Phases) -> Vec<
         return Vec::new();
     }
     let kernel_name = sources.names.text(algorithm);
-    let info = sources.metadata.algorithms.iter().find(|a| a.kernel_name == kernel_name);
+    let info = sources.metadata.algorithms.iter().flatten().find(|a| a.kernel_name == kernel_name);
     let order = info.map_or(&[][..], |a| &a.modes);
     let rank = |mode: &str| order.iter().position(|m| m == mode).unwrap_or(order.len());
     let mut shares: Vec<PhaseShare> = phases

@@ -173,7 +173,7 @@ pub fn fold(recording: &Recording, window_us: (u64, u64), options: &Options) -> 
     let mut flows: Vec<Flow> = joined.map(|((running, (key, ends)), swaps)| running.finish(key, ends, swaps)).collect();
     flows.retain(Flow::sent_data);
     // As the metadata name them, whoever came first: runs of one scenario have the same order then.
-    let named = &recording.metadata().flows;
+    let named = recording.metadata().flows.as_deref().unwrap_or_default();
     let place = |flow: &Flow| named.iter().position(|info| info.cgroup_id == flow.endpoints.cgroup_id);
     flows.sort_by_cached_key(|flow| (place(flow).unwrap_or(usize::MAX), flow.first_us(), flow.key));
     Ok(Folded { truncated, extent, all_flows, flows, names, drop_spans: drops.spans() })

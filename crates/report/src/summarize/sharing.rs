@@ -23,7 +23,7 @@ pub fn link_summary(metadata: &Metadata, flows: &[Flow], run_us: u64) -> Option<
     // Each way has a transmitter of its own: the busier one is the bottleneck.
     let mut wire_bytes: BTreeMap<Option<&str>, f64> = BTreeMap::new();
     for flow in flows {
-        let info = metadata.flows.iter().find(|info| info.cgroup_id == flow.endpoints.cgroup_id);
+        let info = metadata.flows.iter().flatten().find(|info| info.cgroup_id == flow.endpoints.cgroup_id);
         let way = info.and_then(|info| info.way.as_deref());
         if way == Some(BESIDE) {
             continue;

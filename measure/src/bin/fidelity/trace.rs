@@ -4,7 +4,7 @@ use crate::Failure;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
-use ccactl_recording::Column;
+use ccactl_recording::{Column, Key};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
 use std::fs::File;
@@ -56,7 +56,7 @@ pub fn of_main(bench: &Path) -> Result<Vec<Ack>, Failure> {
     let file = File::open(bench.join("run-1/recording.parquet"))?;
     let reader = ParquetRecordBatchReaderBuilder::try_new(file)?;
     let metadata = reader.metadata().file_metadata().key_value_metadata().ok_or("a recording without metadata")?;
-    let flows = metadata.iter().find(|pair| pair.key == "ccactl.flows").and_then(|pair| pair.value.as_deref());
+    let flows = metadata.iter().find(|pair| pair.key == Key::Flows.name()).and_then(|pair| pair.value.as_deref());
     let flows: Value = serde_json::from_str(flows.ok_or("a recording that names no flows")?)?;
     let main = flows.as_array().into_iter().flatten().find(|flow| flow["name"] == "main");
     let cgroup = main.and_then(|flow| flow["cgroup_id"].as_u64()).ok_or("a recording without the flow main")?;

@@ -7,12 +7,11 @@
 mod columns;
 mod flow;
 
-use std::collections::BTreeMap;
 use std::fs::File;
 
 use ccactl_recording::layout::ROW_GROUP_ROWS;
 use ccactl_recording::write::parquet::{order, properties};
-use ccactl_recording::{SCHEMA_VERSION, SealedFile};
+use ccactl_recording::{Key, Metadata, SCHEMA_VERSION, SealedFile};
 use columns::Columns;
 use flow::{Flow, Noise};
 use parquet::arrow::ArrowWriter;
@@ -31,7 +30,9 @@ fn main() {
     // For reading too: the checksum is put into the footer at the end.
     let file = File::options().read(true).write(true).create(true).truncate(true).open(&path).expect("a file");
     let schema = columns::schema();
-    let properties = properties(&metadata(rows), &schema, true);
+    let mut pairs = metadata(rows).to_pairs();
+    pairs.insert(Key::Order.name().to_owned(), order(true));
+    let properties = properties(&pairs, &schema, true);
     let mut writer = ArrowWriter::try_new(SealedFile::new(file), schema, Some(properties)).expect("a writer");
     let mut noise = Noise::new();
     let mut written = 0;
@@ -53,16 +54,15 @@ fn main() {
 }
 
 /// What a recorder says beside the rows.
-fn metadata(rows: usize) -> BTreeMap<String, String> {
-    let pairs = [
-        ("schema_version", SCHEMA_VERSION.to_string()),
-        ("version", env!("CARGO_PKG_VERSION").to_owned()),
-        ("kernel", "a model, no kernel".to_owned()),
-        ("started", "2026-11-20T18:00:00Z".to_owned()),
-        ("every", "ack".to_owned()),
-        ("rows", rows.to_string()),
-        ("drops", "0".to_owned()),
-        ("order", order(true)),
-    ];
-    pairs.into_iter().map(|(key, value)| (format!("ccactl.{key}"), value)).collect()
+fn metadata(rows: usize) -> Metadata {
+    Metadata {
+        schema_version: SCHEMA_VERSION,
+        writer: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        kernel: Some("a model, no kernel".to_owned()),
+        started: Some("2026-11-20T18:00:00Z".to_owned()),
+        every: Some("ack".to_owned()),
+        rows: Some(rows as u64),
+        drops: Some(0),
+        ..Metadata::default()
+    }
 }
