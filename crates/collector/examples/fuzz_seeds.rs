@@ -8,27 +8,15 @@ use ccactl_abi::layout::{
     EVENT_ALGORITHM, EVENT_CA_STATE, EVENT_CLOSE, EVENT_OPEN, EVENT_RETRANS, EVENT_SAMPLE, Sample, name_bytes,
 };
 use ccactl_collector::recover;
-use ccactl_recording::CHECKSUM_KEY;
 use ccactl_recording::write::rows::{Context, batch, schema};
 use ccactl_recording::write::{Clock, KnownAlgorithm};
+use ccactl_recording::{CHECKSUM_KEY, Column};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Columns that a recording of schema version 1 does not have.
-const SINCE_2: [&str; 9] = [
-    "previous",
-    "snd_wnd_bytes",
-    "bytes_received",
-    "rto_count",
-    "duration_us",
-    "completion_us",
-    "rtt_mean_us",
-    "rtt_min_us",
-    "dropped_rows",
-];
 /// What a recorder says beside the rows.
 const METADATA: [(&str, &str); 7] = [
     ("ccactl.version", "0.1.0"),
@@ -96,7 +84,7 @@ fn stream(version: u32, batches: &[Vec<Sample>], metadata: &[(&str, &str)]) -> R
         metadata.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     pairs.insert("ccactl.schema_version".to_owned(), version.to_string());
     let newest = schema(&pairs);
-    let has = |name: &str| version >= 2 || !SINCE_2.contains(&name);
+    let has = |name: &str| Column::named(name).is_some_and(|column| column.facts().since <= version);
     let columns: Vec<usize> = (0..newest.fields().len()).filter(|&index| has(newest.field(index).name())).collect();
 
     let mut context = Context::new(Clock { monotonic_ns: 0, unix_ns: 0 }, Arc::new(KnownAlgorithm::from_registry));

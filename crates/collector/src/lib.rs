@@ -18,6 +18,7 @@ mod options;
 mod output;
 mod owner;
 mod probe;
+mod progress;
 mod recorder;
 mod recover;
 mod rotate;
@@ -26,15 +27,16 @@ mod sorter;
 mod thread;
 mod writer;
 
+pub use ccactl_recording::metadata::{Canary, DropReasons as Drops, FlowInfo, Link, Metadata};
 pub use ccactl_recording::names::{partial_path, recovered_path};
 pub use ccactl_recording::write::{
     Clock, EventSet, EventSetError, KnownAlgorithm, Resolver, StreamFile, convert_stream, rows, utc_compact,
 };
-pub use counts::Drops;
 pub use error::{Error, Result};
 pub use netns::netns_inode;
 pub use options::{CgroupFilter, Every, Output, RecordOptions, Tap};
-pub use recorder::{Phase, Progress, Summary, record};
+pub use progress::{Phase, Progress};
+pub use recorder::{Summary, record};
 pub use recover::{Recovered, recover, streams_in};
 pub use rotate::{Rotation, RotationError};
 pub use thread::Recorder;

@@ -4,8 +4,8 @@ use crate::rotate::Rotation;
 use ccactl_abi::layout::{self, RecordConfig, Sample, name_bytes};
 use ccactl_host::state;
 use ccactl_host::units::{UnitError, parse_duration};
+use ccactl_recording::Metadata;
 use ccactl_recording::write::{EventSet, KnownAlgorithm, Resolver};
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -108,8 +108,8 @@ pub struct RecordOptions {
     pub force: bool,
     /// Size of the ring buffer; rounded up to a power of two of whole pages.
     pub buffer_bytes: u32,
-    /// Further metadata; keys start with `ccactl.`.
-    pub metadata: BTreeMap<String, String>,
+    /// What the caller knows of the recording beside the recorder.
+    pub metadata: Metadata,
     /// Algorithms loaded now, with their tunables.
     pub loaded: Vec<KnownAlgorithm>,
     /// Asked once per kernel name that is not in `loaded`.
@@ -143,7 +143,7 @@ impl RecordOptions {
             output,
             force: false,
             buffer_bytes: Self::DEFAULT_BUFFER_BYTES,
-            metadata: BTreeMap::new(),
+            metadata: Metadata::default(),
             loaded: Vec::new(),
             resolve: Arc::new(KnownAlgorithm::from_registry),
             tap: None,

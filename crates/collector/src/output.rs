@@ -6,11 +6,11 @@
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use ccactl_host::output::{Place, Replace, file_mode};
+use ccactl_recording::Metadata;
 use ccactl_recording::names::{PARTIAL_SUFFIX, STREAM, partial_path};
 use ccactl_recording::write::{StreamFile, parquet};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
-use std::collections::BTreeMap;
 use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -80,14 +80,14 @@ impl Target {
     /// Makes the Parquet file of the complete stream; `is_sorted` promises that its rows are in order of `time`.
     pub(crate) fn convert_stream(
         &self,
-        metadata: &BTreeMap<String, String>,
+        metadata: &Metadata,
         is_sorted: bool,
         deadline: &Deadline,
     ) -> std::result::Result<(), String> {
         let file = self.stream_file().map_err(|error| error.to_string())?;
         let stream = StreamFile::read(&self.stream_path, file).map_err(|error| error.to_string())?;
         let draft = self.place.draft(self.replace).map_err(|error| error.to_string())?;
-        parquet::convert(stream, usize::MAX, draft, metadata, is_sorted, &|| deadline.check())
+        parquet::convert(stream, usize::MAX, draft, &metadata.to_pairs(), is_sorted, &|| deadline.check())
     }
 
     /// The stream becomes the file.

@@ -1,23 +1,23 @@
 //! One recording from its start to its file.
 
-use crate::counts::Drops;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::feed::{Feed, Meter};
 use crate::host;
-use crate::metadata::{self, AtEnd};
+use crate::metadata;
 use crate::options::{Every, Output, RecordOptions};
 use crate::output::Target;
 use crate::owner::Owner;
 use crate::probe::{Probe, Ring};
+use crate::progress::Progress;
 use crate::rotate::{End, Parts};
 use crate::sink::Sink;
 use crate::writer::{Writer, Written};
 use ccactl_abi::layout::{NAME_LEN, name_bytes};
 use ccactl_host::state::Presence;
+use ccactl_recording::metadata::{AlgorithmInfo, DropReasons, Metadata};
 use ccactl_recording::write::rows::{self, Context};
-use ccactl_recording::write::{Clock, KnownAlgorithm, Resolver};
-use std::collections::BTreeMap;
+use ccactl_recording::write::{Clock, KnownAlgorithm, Resolver, by_event_name};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
@@ -30,35 +30,6 @@ use tokio::task::spawn_blocking;
 /// Chunks that wait for the writer at most; then the ring fills, and then rows are dropped and counted.
 const CHUNKS_IN_FLIGHT: usize = 16;
 
-/// Where a recording stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Phase {
-    /// Not attached yet.
-    #[default]
-    Starting,
-    /// Rows are taken.
-    Recording,
-    /// Detached; the file is being made.
-    Finishing,
-}
-
-/// What a progress line shows.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Progress {
-    /// Where the recording stands.
-    pub phase: Phase,
-    /// Time since the attachment.
-    pub elapsed: Duration,
-    /// Sockets with a row so far.
-    pub flows: u64,
-    /// Rows taken so far.
-    pub rows: u64,
-    /// Over the time since the last change of this progress, a quarter of a second.
-    pub rows_per_s: f64,
-    /// Rows lost so far.
-    pub drops: Drops,
-}
-
 /// What a recording has become.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
@@ -67,7 +38,7 @@ pub struct Summary {
     /// Sockets with a row.
     pub flows: u64,
     /// Rows lost.
-    pub drops: Drops,
+    pub drops: DropReasons,
     /// When the recording began: its times count from then.
     pub clock: Clock,
     /// From the attachment to the detachment.
@@ -102,7 +73,7 @@ pub(crate) struct Recording {
     /// None when the rows go nowhere but to the tap.
     writer: Option<Writer>,
     options: RecordOptions,
-    metadata: BTreeMap<String, String>,
+    metadata: Metadata,
     clock: Clock,
     attached: Instant,
     end_by: Deadline,
@@ -132,7 +103,7 @@ impl Recording {
             probe.adopt(&owner)?;
         }
         let metadata = metadata::at_start(&options, &clock, probe.sees_half_closed());
-        let first_keys = parts.as_mut().map_or_else(|| metadata.clone(), |parts| parts.begin(&metadata));
+        let first = parts.as_mut().map_or_else(|| metadata.clone(), |parts| parts.begin(&metadata));
         let sink = match (&target, &parts) {
             (Some(target), _) => Some((Sink::File(target.stream_file()?, 0), target.stream_path().to_owned())),
             (_, Some(parts)) => Some((parts.sink()?, parts.folder().to_owned())),
@@ -141,7 +112,7 @@ impl Recording {
         };
         let start = |(sink, path)| {
             let context = Context::new(clock, resolver(&options));
-            Writer::start(rows::schema(&first_keys), context, sink, path, parts)
+            Writer::start(rows::schema(&first.to_pairs()), context, sink, path, parts)
         };
         let writer = sink.map(start).transpose()?;
         if let Some(target) = &mut target {
@@ -197,16 +168,22 @@ impl Recording {
             return Ok(Summary { rows, flows, drops, clock, duration, has_half_closed_samples, path: None });
         };
         let rows = written.rows;
-        let algorithms = algorithms_json(&options, &written);
-        let rows_by_event = &written.rows_by_event;
-        let metadata = metadata::at_end(metadata, AtEnd { algorithms, duration, rows, rows_by_event, drops });
+        let duration_us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+        let metadata = Metadata {
+            algorithms: Some(algorithms(&options, &written)),
+            duration_us: Some(duration_us),
+            rows: Some(rows),
+            rows_by_event: Some(by_event_name(&written.rows_by_event)),
+            drops: Some(drops.total()),
+            drops_by_reason: Some(drops),
+            ..metadata
+        };
         let path = match (target, written.parts.take()) {
             (Some(target), _) => {
                 let file = spawn_blocking(move || make_file(target, &metadata, &written, &end_by));
                 Some(file.await.expect("the conversion does not panic")?)
             }
             (None, Some(parts)) => {
-                let duration_us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
                 let end = End { duration_us, drops: drops.total(), is_sorted: written.is_sorted };
                 let folder = spawn_blocking(move || parts.finish(metadata, end));
                 Some(folder.await.expect("the conversion does not panic")?)
@@ -218,12 +195,7 @@ impl Recording {
 }
 
 /// Turns the complete stream into what was asked for.
-fn make_file(
-    target: Target,
-    metadata: &BTreeMap<String, String>,
-    written: &Written,
-    end_by: &Deadline,
-) -> Result<PathBuf> {
+fn make_file(target: Target, metadata: &Metadata, written: &Written, end_by: &Deadline) -> Result<PathBuf> {
     let path = target.path().to_owned();
     let stream = target.stream_path().to_owned();
     let made = if target.is_stream() {
@@ -270,8 +242,8 @@ fn resolver(options: &RecordOptions) -> Resolver {
 }
 
 /// Algorithms loaded at the start or seen in a row.
-fn algorithms_json(options: &RecordOptions, written: &Written) -> String {
+fn algorithms(options: &RecordOptions, written: &Written) -> Vec<AlgorithmInfo> {
     let is_loaded = |known: &&KnownAlgorithm| options.loaded.iter().any(|l| l.kernel_name == known.kernel_name);
     let seen = written.context.known().filter(|known| !is_loaded(known));
-    metadata::algorithms_json(options.loaded.iter().chain(seen), written.context.unknown())
+    metadata::algorithms(options.loaded.iter().chain(seen), written.context.unknown())
 }

@@ -1,14 +1,15 @@
 //! What a killed recording left becomes a file.
 
 use crate::error::{Error, Result};
-use crate::metadata;
 use crate::output;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{TimestampNanosecondType, UInt64Type};
 use ccactl_host::input;
 use ccactl_host::output::Place;
-use ccactl_recording::SCHEMA_VERSION;
+use ccactl_recording::Column;
+use ccactl_recording::layout::TIME;
+use ccactl_recording::metadata::{self, Key, Metadata, MetadataError, VERSIONS};
 use ccactl_recording::names::{PARTIAL_SUFFIX, recovered_path, target_of};
 use ccactl_recording::write::rows::column_of_other_type;
 use ccactl_recording::write::{NotAStream, StreamFile, parquet, rfc3339};
@@ -67,7 +68,7 @@ pub fn recover(stream: &Path, target: &Path, force: bool) -> Result<Recovered> {
     let place = Place::at(target).map_err(Error::output(target))?;
     let draft = place.draft(output::replace(force)).map_err(Error::output(target))?;
     let found = survey(stream, &file)?;
-    let metadata = metadata::recovered(found.metadata.clone(), &found);
+    let metadata = found.pairs_of_file();
     let rows = open(stream, &file)?;
     parquet::convert(rows, found.batches, draft, &metadata, found.is_sorted, &|| Ok(()))
         .map_err(|reason| Error::Recover { path: target.to_owned(), stream: stream.to_owned(), reason })?;
@@ -98,34 +99,55 @@ fn open(path: &Path, file: &File) -> std::result::Result<StreamFile, NotAStream>
 }
 
 /// What the stream has, found by going through it once.
-pub(crate) struct Survey {
-    pub(crate) metadata: BTreeMap<String, String>,
-    pub(crate) batches: usize,
-    pub(crate) rows: u64,
-    pub(crate) rows_by_event: BTreeMap<String, u64>,
+struct Survey {
+    /// The pairs of the stream, with those that no ccactl writes.
+    pairs: BTreeMap<String, String>,
+    schema_version: u32,
+    batches: usize,
+    rows: u64,
+    rows_by_event: BTreeMap<String, u64>,
     /// Since the start of the recording, of the first row.
-    pub(crate) first_us: u64,
+    first_us: u64,
     /// The same of the last row.
-    pub(crate) last_us: u64,
+    last_us: u64,
     last_ns: i64,
     /// Rows that were lost, as the last row knew; a version-1 recording does not say.
-    pub(crate) drops: Option<u64>,
+    drops: Option<u64>,
     is_sorted: bool,
-    pub(crate) truncated: bool,
-    pub(crate) damage: Option<String>,
+    truncated: bool,
+    damage: Option<String>,
 }
 
 impl Survey {
     /// Time of the last row.
-    pub(crate) fn until(&self) -> Option<String> {
+    fn until(&self) -> Option<String> {
         (self.rows > 0).then(|| rfc3339(self.last_ns.max(0) as u64))
+    }
+
+    /// What the file says: everything that the stream did, to the byte, and what was found in it.
+    fn pairs_of_file(&self) -> BTreeMap<String, String> {
+        let before = self.pairs.get(Key::DropsBefore.name()).and_then(|count| count.parse().ok()).unwrap_or(0);
+        let found = Metadata {
+            schema_version: self.schema_version,
+            drops: self.drops.map(|drops| drops.saturating_sub(before)),
+            recovered: Some(metadata::Recovered { rows: self.rows, until: self.until(), truncated: self.truncated }),
+            duration_us: Some(self.last_us.saturating_sub(self.first_us)),
+            rows: Some(self.rows),
+            rows_by_event: Some(self.rows_by_event.clone()),
+            ..Metadata::default()
+        };
+        let mut pairs = self.pairs.clone();
+        pairs.extend(found.to_pairs());
+        pairs
     }
 }
 
 fn survey(path: &Path, file: &File) -> std::result::Result<Survey, NotAStream> {
     let mut stream = open(path, file)?;
+    let (pairs, schema_version) = known_version(path, &stream)?;
     let mut found = Survey {
-        metadata: known_version(path, &stream)?,
+        pairs,
+        schema_version,
         batches: 0,
         rows: 0,
         rows_by_event: BTreeMap::new(),
@@ -151,46 +173,53 @@ fn survey(path: &Path, file: &File) -> std::result::Result<Survey, NotAStream> {
     Ok(found)
 }
 
-/// The metadata of a recording with columns that this ccactl knows.
-fn known_version(path: &Path, stream: &StreamFile) -> std::result::Result<BTreeMap<String, String>, NotAStream> {
+/// The pairs of a recording with columns that this ccactl knows, and its schema version.
+fn known_version(path: &Path, stream: &StreamFile) -> std::result::Result<(BTreeMap<String, String>, u32), NotAStream> {
     let error = |reason| NotAStream { path: path.to_owned(), reason };
     let schema = stream.schema();
-    let metadata = schema.metadata().clone();
-    let Some(version) = metadata.get("ccactl.schema_version") else {
-        return Err(error("it was not written by `ccactl record`: no metadata key ccactl.schema_version".to_owned()));
-    };
-    if !version.parse().is_ok_and(|version: u32| (1..=SCHEMA_VERSION).contains(&version)) {
-        return Err(error(format!("its schema version is {version}, expected 1 to {SCHEMA_VERSION}")));
-    }
+    let pairs: BTreeMap<String, String> = schema.metadata().clone().into_iter().collect();
+    let version = metadata::schema_version(&pairs).map_err(|problem| {
+        error(match problem {
+            MetadataError::OtherVersion { found, .. } => {
+                let (oldest, newest) = (VERSIONS.start(), VERSIONS.end());
+                format!("its schema version is {found}, expected {oldest} to {newest}")
+            }
+            _ => {
+                let key = Key::SchemaVersion.name();
+                format!("it was not written by `ccactl record`: no metadata key {key}")
+            }
+        })
+    })?;
     if let Some(column) = column_of_other_type(&schema) {
         return Err(error(format!("column {column} does not have the type that docs/schema.md gives")));
     }
-    Ok(metadata.into_iter().collect())
+    Ok((pairs, version))
 }
 
 impl Survey {
     fn add(&mut self, path: &Path, batch: &RecordBatch) -> std::result::Result<(), NotAStream> {
-        let missing = |column: &str| NotAStream {
+        let missing = |column: Column| NotAStream {
             path: path.to_owned(),
-            reason: format!("it has no column {column} of the type that docs/schema.md gives"),
+            reason: format!("it has no column {} of the type that docs/schema.md gives", column.name()),
         };
-        let column = |name: &str| batch.column_by_name(name).ok_or_else(|| missing(name));
-        let times = column("time")?.as_primitive_opt::<TimestampNanosecondType>().ok_or_else(|| missing("time"))?;
-        let t_us = column("t_us")?.as_primitive_opt::<UInt64Type>().ok_or_else(|| missing("t_us"))?;
-        let events = column("event")?;
+        let there = |column: Column| batch.column_by_name(column.name());
+        let column = |column: Column| there(column).ok_or_else(|| missing(column));
+        let times = column(TIME)?.as_primitive_opt::<TimestampNanosecondType>().ok_or_else(|| missing(TIME))?;
+        let t_us = column(Column::TUs)?.as_primitive_opt::<UInt64Type>().ok_or_else(|| missing(Column::TUs))?;
+        let events = column(Column::Event)?;
         for &time in times.values() {
             self.is_sorted &= time >= self.last_ns;
             self.last_ns = self.last_ns.max(time);
         }
         self.first_us = t_us.values().iter().copied().min().unwrap_or(u64::MAX).min(self.first_us);
         self.last_us = t_us.values().iter().copied().max().unwrap_or(0).max(self.last_us);
-        if let Some(dropped) = batch.column_by_name("dropped_rows").and_then(|c| c.as_primitive_opt::<UInt64Type>()) {
+        if let Some(dropped) = there(Column::DroppedRows).and_then(|c| c.as_primitive_opt::<UInt64Type>()) {
             self.drops = dropped.values().iter().copied().max().max(self.drops);
         }
         let names: Vec<&str> = if let Some(views) = events.as_string_view_opt() {
             views.iter().flatten().collect()
         } else {
-            events.as_string_opt::<i32>().ok_or_else(|| missing("event"))?.iter().flatten().collect()
+            events.as_string_opt::<i32>().ok_or_else(|| missing(Column::Event))?.iter().flatten().collect()
         };
         for name in names {
             match self.rows_by_event.get_mut(name) {

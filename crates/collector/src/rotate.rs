@@ -7,15 +7,14 @@
 
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::metadata;
 use crate::output::Target;
 use crate::sink::Sink;
 use ccactl_abi::layout::{EVENTS, Sample};
 use ccactl_host::output::{self, Folder};
 use ccactl_host::units::{parse_bytes, parse_duration};
+use ccactl_recording::Metadata;
 use ccactl_recording::names::part_path;
-use ccactl_recording::write::Clock;
-use std::collections::BTreeMap;
+use ccactl_recording::write::{Clock, by_event_name};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -60,12 +59,12 @@ impl FromStr for Rotation {
 
 /// What is counted in one part.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct PartCounts {
-    pub(crate) rows: u64,
-    pub(crate) rows_by_event: [u64; EVENTS],
+struct PartCounts {
+    rows: u64,
+    rows_by_event: [u64; EVENTS],
     /// Rows that were lost while it was written.
-    pub(crate) drops: u64,
-    pub(crate) duration_us: u64,
+    drops: u64,
+    duration_us: u64,
 }
 
 /// The parts of one recording: the one that is being written, and who converts the others.
@@ -74,8 +73,8 @@ pub(crate) struct Parts {
     rotation: Rotation,
     /// Shared by all parts.
     dataset: String,
-    /// Keys with which every part begins.
-    start: BTreeMap<String, String>,
+    /// What every part says at its beginning.
+    start: Metadata,
     number: u32,
     target: Target,
     counts: PartCounts,
@@ -105,7 +104,7 @@ impl Parts {
             folder: folder.to_owned(),
             rotation,
             dataset: String::new(),
-            start: BTreeMap::new(),
+            start: Metadata::default(),
             number: 0,
             target,
             counts: PartCounts::default(),
@@ -121,18 +120,35 @@ impl Parts {
         &self.folder
     }
 
-    /// Says with which keys the parts begin; the keys of the first part.
-    pub(crate) fn begin(&mut self, start: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    /// Says what the parts begin with; the metadata of the first part.
+    pub(crate) fn begin(&mut self, start: &Metadata) -> Metadata {
         // Two recordings of one host do not begin in the same nanosecond, and those of two hosts are told apart by the rest.
         let now = Clock::now();
         self.dataset = format!("{:x}-{:x}-{:x}", now.unix_ns, now.monotonic_ns, std::process::id());
         self.start = start.clone();
-        self.keys()
+        self.metadata()
     }
 
-    /// Keys with which the present part begins.
-    pub(crate) fn keys(&self) -> BTreeMap<String, String> {
-        metadata::of_part(&self.start, &self.dataset, self.number, self.lost_before)
+    /// What the present part says at its beginning.
+    pub(crate) fn metadata(&self) -> Metadata {
+        Metadata {
+            dataset: Some(self.dataset.clone()),
+            part: Some(self.number.into()),
+            drops_before: Some(self.lost_before),
+            ..self.start.clone()
+        }
+    }
+
+    /// The same with its own counts, which its end knows.
+    fn metadata_at_end(&self) -> Metadata {
+        Metadata {
+            drops_before: None,
+            duration_us: Some(self.counts.duration_us),
+            rows: Some(self.counts.rows),
+            rows_by_event: Some(by_event_name(&self.counts.rows_by_event)),
+            drops: Some(self.counts.drops),
+            ..self.metadata()
+        }
     }
 
     pub(crate) fn sink(&self) -> Result<Sink> {
@@ -168,9 +184,9 @@ impl Parts {
     pub(crate) fn next(&mut self, is_sorted: bool) -> Result<()> {
         let next = Target::claim(&part_path(&self.folder, self.number + 1), false)?;
         self.close_counts(self.last_us, self.lost);
-        let keys = metadata::at_end_of_part(self.keys(), &self.counts);
+        let metadata = self.metadata_at_end();
         let closed =
-            Closed { target: std::mem::replace(&mut self.target, next), keys, is_sorted, rows: self.counts.rows };
+            Closed { target: std::mem::replace(&mut self.target, next), metadata, is_sorted, rows: self.counts.rows };
         self.converter.take(closed)?;
         self.number += 1;
         self.counts = PartCounts::default();
@@ -184,16 +200,17 @@ impl Parts {
         self.counts.drops = lost.saturating_sub(self.lost_before);
     }
 
-    /// Makes the file of the last part and waits for those of the others. `whole` are the keys of the whole recording at
-    /// its end.
-    pub(crate) fn finish(mut self, whole: BTreeMap<String, String>, end: End) -> Result<PathBuf> {
+    /// Makes the file of the last part and waits for those of the others. `whole` is what the end of the
+    /// recording says of all of it.
+    pub(crate) fn finish(mut self, whole: Metadata, end: End) -> Result<PathBuf> {
         self.close_counts(end.duration_us, end.drops);
-        let mut keys = metadata::at_end_of_part(self.keys(), &self.counts);
-        for key in ["ccactl.algorithms", "ccactl.drops_by_reason"] {
-            keys.extend(whole.get(key).map(|value| (key.to_owned(), value.clone())));
-        }
-        keys.insert("ccactl.parts".to_owned(), (self.number + 1).to_string());
-        let last = Closed { target: self.target, keys, is_sorted: end.is_sorted, rows: self.counts.rows };
+        let metadata = Metadata {
+            algorithms: whole.algorithms,
+            drops_by_reason: whole.drops_by_reason,
+            parts: Some(u64::from(self.number) + 1),
+            ..self.metadata_at_end()
+        };
+        let last = Closed { target: self.target, metadata, is_sorted: end.is_sorted, rows: self.counts.rows };
         self.converter.take(last)?;
         self.converter.finish()?;
         Ok(self.folder)
@@ -210,7 +227,7 @@ pub(crate) struct End {
 /// A part whose stream is complete.
 struct Closed {
     target: Target,
-    keys: BTreeMap<String, String>,
+    metadata: Metadata,
     is_sorted: bool,
     rows: u64,
 }
@@ -218,7 +235,7 @@ struct Closed {
 impl Closed {
     fn convert(self, deadline: &Deadline) -> Result<()> {
         let (path, stream) = (self.target.path().to_owned(), self.target.stream_path().to_owned());
-        match self.target.convert_stream(&self.keys, self.is_sorted, deadline) {
+        match self.target.convert_stream(&self.metadata, self.is_sorted, deadline) {
             Ok(()) => {
                 self.target.remove_stream();
                 Ok(())

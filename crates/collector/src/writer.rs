@@ -163,7 +163,7 @@ impl Writer {
         }
         self.sink.append(&self.encoder.end())?;
         parts.next(self.sorter.late_rows() == 0).map_err(Failure::NextPart)?;
-        self.schema = rows::schema(&parts.keys());
+        self.schema = rows::schema(&parts.metadata().to_pairs());
         self.sink = parts.sink().map_err(Failure::NextPart)?;
         let (encoder, header) = StreamEncoder::new(&self.schema);
         self.encoder = encoder;

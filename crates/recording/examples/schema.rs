@@ -1,8 +1,7 @@
 //! Prints the tables of `docs/schema.md`; `cargo xtask gen` puts them there.
 
-use ccactl_recording::keys_table;
-use ccactl_recording::write::rows;
+use ccactl_recording::{columns_table, keys_table};
 
 fn main() {
-    println!("## Columns\n\n{}\n## Metadata\n\n{}", rows::table(), keys_table());
+    println!("## Columns\n\n{}\n## Metadata\n\n{}", columns_table(), keys_table());
 }

@@ -4,6 +4,7 @@
 //! metadata key `ccactl.crc32` holds the CRC-32 of the whole file, computed with the eight digits of its own value being
 //! zeros. A tool that copies the rows into another file drops the key or has no [`SEALED_BY`], and nothing is checked.
 
+use crate::metadata::Key;
 use crate::thrift::is_within_itself;
 use crc32fast::Hasher;
 use std::fs::File;
@@ -11,7 +12,7 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::FileExt;
 
 /// Metadata key of the checksum.
-pub const CHECKSUM_KEY: &str = "ccactl.crc32";
+pub const CHECKSUM_KEY: &str = Key::Crc32.name();
 /// Its value until it is known; a file with this value was not finished.
 pub const UNSEALED: &str = "00000000";
 /// Ends the field `created_by` of a file that has a checksum, so that damage to the key does not hide the damage.

@@ -8,9 +8,10 @@
 //! are two features, so that a recorder is built without Polars and a report without clang and the BPF objects.
 
 pub mod checksum;
+pub mod columns;
 pub mod frames;
-mod keys;
 pub mod layout;
+pub mod metadata;
 pub mod names;
 #[cfg(feature = "read")]
 pub mod read;
@@ -19,8 +20,9 @@ mod thrift;
 pub mod write;
 
 pub use checksum::{CHECKSUM_KEY, SEALED_BY, SealedFile, UNSEALED, Verdict, verify};
+pub use columns::{Column, columns_table};
 pub use frames::{Frame, Frames, Problem};
-pub use keys::keys_table;
+pub use metadata::{DropReasons, Key, Metadata, keys_table};
 
 /// Version of the columns and keys; a reader refuses what it does not know.
 pub const SCHEMA_VERSION: u32 = 2;

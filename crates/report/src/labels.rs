@@ -15,7 +15,7 @@ pub struct Algorithms {
 impl Algorithms {
     /// Labels for the kernel names seen in a recording.
     pub fn new(metadata: &Metadata, kernel_names: &BTreeSet<String>) -> Algorithms {
-        let info = |kernel_name: &str| metadata.algorithms.iter().find(|a| a.kernel_name == kernel_name);
+        let info = |kernel_name: &str| metadata.algorithms.iter().flatten().find(|a| a.kernel_name == kernel_name);
         let name = |kernel_name: &str| match info(kernel_name) {
             Some(AlgorithmInfo { algorithm, .. }) if !algorithm.is_empty() => algorithm.clone(),
             _ => kernel_name.to_owned(),
@@ -55,7 +55,7 @@ fn is_color(text: &str) -> bool {
 /// algorithm gives it no name.
 pub fn inner_labels(metadata: &Metadata, kernel_name: &str) -> [Option<ValueInfo>; 4] {
     let value = |name: &str, doc: &str| Some(ValueInfo { name: name.to_owned(), doc: doc.to_owned() });
-    let info = metadata.algorithms.iter().find(|a| a.kernel_name == kernel_name);
+    let info = metadata.algorithms.iter().flatten().find(|a| a.kernel_name == kernel_name);
     [
         value("bw_bps", "the algorithm's bandwidth estimate"),
         value("min_rtt_us", "the algorithm's estimate of the RTT without a queue"),
@@ -85,7 +85,8 @@ pub struct Labelled {
 ///
 /// Flows of one name (parallel connections of one cgroup) are numbered.
 pub fn flow_names(metadata: &Metadata, flows: &[Labelled]) -> Vec<String> {
-    let given = |of: &Labelled| metadata.flows.iter().find(|f| f.cgroup_id == of.cgroup_id && !f.name.is_empty());
+    let given =
+        |of: &Labelled| metadata.flows.iter().flatten().find(|f| f.cgroup_id == of.cgroup_id && !f.name.is_empty());
     let plain: Vec<String> = flows
         .iter()
         .map(|of| match given(of) {
@@ -137,7 +138,8 @@ mod tests {
 
     #[test]
     fn the_registry_name_wins_over_the_kernel_name() {
-        let metadata = Metadata { algorithms: vec![info("bpf_cubic", "cubic", Some("#123456"))], ..Default::default() };
+        let metadata =
+            Metadata { algorithms: Some(vec![info("bpf_cubic", "cubic", Some("#123456"))]), ..Default::default() };
         let labels = Algorithms::new(&metadata, &names(&["bpf_cubic", "dctcp"]));
         assert_eq!((labels.name("bpf_cubic"), labels.color("bpf_cubic")), ("cubic".into(), "#123456".into()));
         assert_eq!(labels.name("dctcp"), "dctcp");
@@ -147,7 +149,7 @@ mod tests {
     fn algorithms_of_one_name_are_told_apart_by_kernel_name() {
         let algorithms =
             vec![info("bpf_cubic", "cubic", None), info("f_bbrv2", "f-bbrv2", None), info("fbbr-a13", "f-bbrv2", None)];
-        let metadata = Metadata { algorithms, ..Default::default() };
+        let metadata = Metadata { algorithms: Some(algorithms), ..Default::default() };
         let labels = Algorithms::new(&metadata, &names(&["bpf_cubic", "cubic", "f_bbrv2", "fbbr-a13"]));
         assert_eq!(labels.name("bpf_cubic"), "cubic [bpf_cubic]");
         assert_eq!(labels.name("cubic"), "cubic");
@@ -157,14 +159,15 @@ mod tests {
 
     #[test]
     fn a_color_that_is_none_is_replaced() {
-        let metadata = Metadata { algorithms: vec![info("a", "a", Some("red\"><script>"))], ..Default::default() };
+        let metadata =
+            Metadata { algorithms: Some(vec![info("a", "a", Some("red\"><script>"))]), ..Default::default() };
         assert_eq!(Algorithms::new(&metadata, &names(&["a"])).color("a"), PALETTE[0]);
     }
 
     #[test]
     fn flows_are_named_by_scenario_or_by_address_and_numbered() {
         let named = FlowInfo { cgroup_id: 7, name: "left".into(), ..Default::default() };
-        let metadata = Metadata { flows: vec![named], ..Default::default() };
+        let metadata = Metadata { flows: Some(vec![named]), ..Default::default() };
         let flows = [flow("cubic", 7, 1), flow("cubic", 7, 2), flow("bbr", 9, 3)];
         assert_eq!(flow_names(&metadata, &flows), ["left #1", "left #2", "bbr [fd00::1]:3→10.0.0.2:80"]);
     }

@@ -77,7 +77,7 @@ fn the_parts_of_a_dataset_are_one_recording() {
     let metadata = found[0].metadata();
     assert_eq!((metadata.rows, metadata.drops, metadata.duration_us), (Some(3000), Some(6), Some(3_000_000)));
     assert_eq!(metadata.drops_by_reason.unwrap().ring_full_events, 3);
-    assert_eq!(metadata.rows_by_event["sample"], 3000);
+    assert_eq!(metadata.rows_by_event.as_ref().unwrap()["sample"], 3000);
     assert_eq!((found[0].path(), found[0].problems()), (folder.path(), &[][..]));
 
     let [parts, whole]: [_; 2] = report(&[folder.path().to_owned()]).try_into().unwrap();

@@ -5,9 +5,10 @@ use crate::rollout::groups::{Groups, Membership};
 use crate::rollout::scope;
 use crate::rollout::share::Share;
 use ccactl_abi::layout::Sample;
-use ccactl_collector::{CgroupFilter, Clock, Drops, Every, KnownAlgorithm, Output, RecordOptions, Recorder, Tap};
+use ccactl_collector::{
+    Canary, CgroupFilter, Clock, Drops, Every, KnownAlgorithm, Output, RecordOptions, Recorder, Tap,
+};
 use ccactl_loader::{Choice, Loadable, Loader, PolicyStatus};
-use serde_json::json;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -74,8 +75,11 @@ impl Watch {
         // Where the loader keeps its state, so that both of them share the map of traces.
         options.bpffs.clone_from(&loader.paths().bpffs);
         options.loaded = known_algorithms(&loader.status()?, canary);
-        let groups_json = json!({ "canary": canary.kernel_name(), "baseline": subject.baseline, "share": share });
-        options.metadata = BTreeMap::from([("ccactl.canary".to_owned(), groups_json.to_string())]);
+        options.metadata.canary = Some(Canary {
+            baseline: subject.baseline.clone(),
+            canary: canary.kernel_name().to_owned(),
+            share: share.fraction(),
+        });
         options.tap = Some(tap(Arc::clone(&groups)));
         Ok(Watch { recorder: Recorder::start(options)?, interval, groups })
     }

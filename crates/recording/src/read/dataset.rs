@@ -119,13 +119,14 @@ fn sum(parts: &[Part]) -> Metadata {
         whole.rows = add(whole.rows, part.rows);
         whole.drops = add(whole.drops, part.drops);
         whole.duration_us = add(whole.duration_us, part.duration_us);
-        for (event, rows) in &part.rows_by_event {
-            let so_far = whole.rows_by_event.entry(event.clone()).or_default();
+        for (event, rows) in part.rows_by_event.iter().flatten() {
+            let so_far = whole.rows_by_event.get_or_insert_default().entry(event.clone()).or_default();
             *so_far = so_far.saturating_add(*rows);
         }
-        for algorithm in &part.algorithms {
-            if !whole.algorithms.iter().any(|known| known.kernel_name == algorithm.kernel_name) {
-                whole.algorithms.push(algorithm.clone());
+        for algorithm in part.algorithms.iter().flatten() {
+            let algorithms = whole.algorithms.get_or_insert_default();
+            if !algorithms.iter().any(|known| known.kernel_name == algorithm.kernel_name) {
+                algorithms.push(algorithm.clone());
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::find::partial_of;
+use crate::metadata::{Key, MetadataError, VERSIONS};
 
 // The codes of `ccactl_abi::exit`, of which a reader knows no more than it must: it needs no BPF.
 const FAILURE: u8 = 1;
@@ -126,6 +127,23 @@ pub enum Error {
 }
 
 impl Error {
+    /// What is wrong with the metadata of this file.
+    pub(super) fn metadata(path: &Path) -> impl FnOnce(MetadataError) -> Error {
+        let path = path.to_owned();
+        |error| match error {
+            MetadataError::NoVersion => {
+                let found = format!("a file without the metadata key {}", Key::SchemaVersion.name());
+                Error::NotARecording { path, found }
+            }
+            MetadataError::OtherVersion { found, writer } => {
+                Error::SchemaVersion { path, found, expected: (*VERSIONS.start(), *VERSIONS.end()), writer }
+            }
+            MetadataError::Value { key, expected, found } => {
+                Error::Metadata { path, key: key.name().to_owned(), expected, found }
+            }
+        }
+    }
+
     /// Exit code of `ccactl`: a bad recording is bad input, all else a failure.
     #[must_use]
     pub fn exit_code(&self) -> u8 {

@@ -5,7 +5,6 @@ mod detect;
 mod error;
 mod find;
 mod guard;
-mod metadata;
 mod pages;
 mod parquet;
 mod part;
@@ -19,9 +18,9 @@ use std::sync::Arc;
 
 use tempfile::NamedTempFile;
 
+pub use crate::metadata::{AlgorithmInfo, DropReasons, FlowInfo, Link, Metadata, Recovered, ValueInfo};
 pub use error::Error;
 pub use find::open_all;
-pub use metadata::{AlgorithmInfo, DropReasons, FlowInfo, Link, Metadata, Recovered, ValueInfo};
 use part::Part;
 pub use rows::{Batches, Extent};
 

@@ -55,7 +55,7 @@ impl Part {
         });
         let undecodable = |reason| Err(Error::Undecodable { path: path.to_owned(), reason });
         let Header { raw, columns, layout, problem } = header.unwrap_or_else(undecodable)?;
-        let metadata = Metadata::parse(path, &raw)?;
+        let metadata = Metadata::from_pairs(&raw).map_err(Error::metadata(path))?;
         schema::check(path, metadata.schema_version, &columns)?;
         let truncated = problem.is_some();
         let problem = problem

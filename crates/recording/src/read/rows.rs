@@ -8,6 +8,7 @@ use super::Error;
 use super::guard::guarded;
 use super::part::{Layout, Part};
 use super::{Recording, parquet, schema, stream};
+use crate::Column;
 
 /// What a recording covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,9 +43,10 @@ impl Recording {
     /// When the rows cannot be read.
     pub fn extent(&self) -> Result<Option<Extent>, Error> {
         let mut total: Option<Extent> = None;
-        for batch in self.columns(vec!["t_us"], (0, i64::MAX as u64)) {
+        for batch in self.columns(vec![Column::TUs], (0, i64::MAX as u64)) {
             let batch = batch?;
-            let t_us = batch.column("t_us").and_then(|column| column.u64()).map_err(Error::rows(&self.path))?;
+            let t_us =
+                batch.column(Column::TUs.name()).and_then(|column| column.u64()).map_err(Error::rows(&self.path))?;
             let (Some(first), Some(last)) = (t_us.min(), t_us.max()) else { continue };
             let part = Extent { rows: t_us.len() as u64, first_us: first, last_us: last, truncated: self.truncated() };
             total = Some(total.map_or(part, |so_far| so_far.and(part)));
@@ -53,11 +55,11 @@ impl Recording {
     }
 
     /// Rows whose time is in the window, both ends included and below 2⁶³; with these columns alone, as far as the recording has them,
-    /// and with the types of `schema::COLUMNS`: no other is decoded. `t_us` must be among them.
+    /// and with their own types: no other is decoded. [`Column::TUs`] must be among them.
     #[must_use]
-    pub fn columns(&self, names: Vec<&'static str>, window_us: (u64, u64)) -> Batches {
+    pub fn columns(&self, columns: Vec<Column>, window_us: (u64, u64)) -> Batches {
         let path = self.path.clone();
-        Batches { parts: self.parts.clone().into_iter(), names, window_us, current: None, path }
+        Batches { parts: self.parts.clone().into_iter(), columns, window_us, current: None, path }
     }
 
     /// Whether the end of a part is missing.
@@ -74,15 +76,16 @@ enum Source {
 }
 
 impl Source {
-    fn open(part: &Part, names: &[&'static str]) -> PolarsResult<Source> {
+    fn open(part: &Part, columns: &[Column]) -> PolarsResult<Source> {
         match &part.layout {
             Layout::Parquet(footer) => {
-                let there = names.iter().filter(|name| part.columns.contains(name)).map(|name| (*name).to_owned());
+                let names = columns.iter().map(|column| column.name());
+                let there = names.filter(|name| part.columns.contains(name)).map(str::to_owned);
                 let batches = parquet::Batches::open(part.file_path(), footer.clone(), there.collect())?;
                 Ok(Source::Parquet(Box::new(batches)))
             }
             Layout::Stream(count) => {
-                Ok(Source::Stream(Box::new(stream::Batches::open(part.file_path(), *count, names)?)))
+                Ok(Source::Stream(Box::new(stream::Batches::open(part.file_path(), *count, columns)?)))
             }
         }
     }
@@ -98,7 +101,7 @@ impl Source {
 /// Iterator over the batches of one query, each in one piece, through all parts in order.
 pub struct Batches {
     parts: std::vec::IntoIter<Part>,
-    names: Vec<&'static str>,
+    columns: Vec<Column>,
     window_us: (u64, u64),
     current: Option<Source>,
     /// Of the part that was begun last.
@@ -111,12 +114,12 @@ impl Batches {
             let Some(source) = &mut self.current else {
                 let Some(part) = self.parts.next() else { return Ok(None) };
                 self.path.clone_from(&part.path);
-                self.current = Some(Source::open(&part, &self.names).map_err(Error::rows(&part.path))?);
+                self.current = Some(Source::open(&part, &self.columns).map_err(Error::rows(&part.path))?);
                 continue;
             };
             let mut rows = || {
                 let Some(rows) = source.next()? else { return Ok(None) };
-                let mut rows = within(schema::selected(&rows, &self.names)?, self.window_us)?;
+                let mut rows = within(schema::selected(&rows, &self.columns)?, self.window_us)?;
                 rows.rechunk_mut();
                 Ok(Some(rows))
             };
@@ -130,7 +133,7 @@ impl Batches {
 
 /// The rows whose time is known and in the window.
 fn within(rows: DataFrame, (from_us, to_us): (u64, u64)) -> PolarsResult<DataFrame> {
-    let t_us = rows.column("t_us")?.u64()?;
+    let t_us = rows.column(Column::TUs.name())?.u64()?;
     let is_within = |least, most| from_us <= least && most <= to_us;
     if t_us.null_count() == 0 && t_us.min().zip(t_us.max()).is_none_or(|(least, most)| is_within(least, most)) {
         return Ok(rows);

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Cursor};
 use std::path::Path;
 
-use crate::{Frames, Problem};
+use crate::{Column, Frames, Problem};
 use polars::prelude::*;
 use polars_arrow::io::ipc::read::{StreamMetadata, StreamReader, StreamState, read_stream_metadata};
 
@@ -43,14 +43,15 @@ pub struct Batches {
 }
 
 impl Batches {
-    /// Decodes the columns of these names, as far as the stream has them.
-    pub fn open(path: &Path, count: usize, names: &[&str]) -> PolarsResult<Batches> {
+    /// Decodes these columns, as far as the stream has them.
+    pub fn open(path: &Path, count: usize, columns: &[Column]) -> PolarsResult<Batches> {
         let mut frames = frames(path)?;
         let first = frames.next().transpose().map_err(error)?;
         let first = first.ok_or_else(|| error("the stream has become empty"))?;
         let header = read_stream_metadata(&mut Cursor::new(first.bytes()))?;
-        let columns = header.schema.iter_names().enumerate();
-        let projection = columns.filter(|(_, name)| names.contains(&name.as_str())).map(|(place, _)| place).collect();
+        let is_asked = |name: &str| columns.iter().any(|column| column.name() == name);
+        let names = header.schema.iter_names().enumerate();
+        let projection = names.filter(|(_, name)| is_asked(name)).map(|(place, _)| place).collect();
         Ok(Batches { frames, header, projection, left: count })
     }
 

@@ -1,6 +1,7 @@
 //! Which events a recording has beside its samples.
 
 use ccactl_abi::layout;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
@@ -8,6 +9,12 @@ use thiserror::Error;
 /// Names of the rows' kinds, by `event` of a sample.
 pub const EVENT_NAMES: [&str; layout::EVENTS] =
     ["sample", "open", "close", "retrans", "ca_state", "algorithm", "rto", "ecn"];
+
+/// Counts by `event` of a sample, by name as the metadata have them.
+#[must_use]
+pub fn by_event_name(counts: &[u64; layout::EVENTS]) -> BTreeMap<String, u64> {
+    EVENT_NAMES.into_iter().map(str::to_owned).zip(*counts).collect()
+}
 
 /// A choice of events; samples are not among them, they follow `every`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

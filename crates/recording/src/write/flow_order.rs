@@ -1,6 +1,7 @@
 //! Rows of a row group by flow. Neighbours are then one connection's: its counters grow by small steps, and its names,
 //! addresses and ports stay. So they take less room on disk, and a reader meets thousands of rows of one flow in turn.
 
+use crate::Column;
 use crate::layout::FLOW;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
@@ -63,7 +64,8 @@ fn by_flow(batches: &[RecordBatch]) -> Result<Vec<(usize, usize)>, ArrowError> {
     Ok(flows.into_values().flatten().collect())
 }
 
-fn identity<'a, T: ArrowPrimitiveType>(batch: &'a RecordBatch, name: &str) -> Result<&'a [T::Native], ArrowError> {
+fn identity<T: ArrowPrimitiveType>(batch: &RecordBatch, column: Column) -> Result<&[T::Native], ArrowError> {
+    let name = column.name();
     let column = batch.column_by_name(name).and_then(|column| column.as_primitive_opt::<T>());
     let expected = || ArrowError::SchemaError(format!("it has no column {name} of the type that docs/schema.md gives"));
     Ok(column.ok_or_else(expected)?.values())

@@ -1,6 +1,7 @@
 //! The algorithms behind kernel names, for the metadata and for columns that depend on them.
 
-use ccactl_abi::Algorithm;
+use crate::metadata::{AlgorithmInfo, ValueInfo};
+use ccactl_abi::{Algorithm, TraceValue};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -34,5 +35,21 @@ impl KnownAlgorithm {
             .map(|t| (t.name.to_owned(), t.display(t.default_raw)))
             .collect::<BTreeMap<_, _>>();
         KnownAlgorithm { kernel_name: algorithm.kernel_name.to_owned(), algorithm, tunables }
+    }
+}
+
+impl From<&KnownAlgorithm> for AlgorithmInfo {
+    fn from(known: &KnownAlgorithm) -> AlgorithmInfo {
+        let value = |value: TraceValue| ValueInfo { name: value.name.to_owned(), doc: value.doc.to_owned() };
+        let tunables = known.tunables.iter().map(|(name, value)| (name.clone(), value.clone().into()));
+        AlgorithmInfo {
+            kernel_name: known.kernel_name.clone(),
+            algorithm: known.algorithm.name.to_owned(),
+            color: Some(known.algorithm.color.to_owned()),
+            modes: known.algorithm.modes.iter().map(|&mode| mode.to_owned()).collect(),
+            v0: known.algorithm.v0.map(value),
+            v1: known.algorithm.v1.map(value),
+            tunables: serde_json::Value::Object(tunables.collect()),
+        }
     }
 }

@@ -2,12 +2,14 @@
 
 use super::StreamFile;
 use super::flow_order::RowGroup;
-use crate::layout::{BUNCHED, FLOW, GROWING, JITTERING, ROW_GROUP_ROWS, TIME};
+use crate::columns::{Column, Encoding};
+use crate::layout::{FLOW, ROW_GROUP_ROWS, TIME};
+use crate::metadata::Key;
 use crate::{CHECKSUM_KEY, SEALED_BY, SealedFile, UNSEALED};
 use arrow_schema::{Schema, SchemaRef};
 use ccactl_host::output::{Draft, Place, Replace};
 use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::basic::{Compression, Encoding as ParquetEncoding, ZstdLevel};
 use parquet::file::metadata::{KeyValue, SortingColumn};
 use parquet::file::properties::WriterProperties;
 use std::collections::BTreeMap;
@@ -15,9 +17,6 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
-
-/// In a Parquet file: the columns by which the rows of each row group are sorted, separated by commas.
-const ORDER: &str = "ccactl.order";
 
 /// Asked between steps of a few hundredths of a second whether the conversion may go on; the error says why not.
 pub type GoOn<'a> = &'a dyn Fn() -> Result<(), &'static str>;
@@ -64,10 +63,9 @@ fn write(
     is_sorted: bool,
     go_on: GoOn<'_>,
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let sorted_by = [&FLOW[..], if is_sorted { &[TIME] } else { &[] }].concat();
     let mut metadata = metadata.clone();
-    metadata.insert(ORDER.to_owned(), sorted_by.join(","));
-    let properties = properties(&metadata, sorting_columns(&stream.schema(), &sorted_by));
+    metadata.insert(Key::Order.name().to_owned(), order(is_sorted));
+    let properties = properties(&metadata, &stream.schema(), is_sorted);
     // The stream's metadata are those of the start. Readers look for them in either place: the file's own pairs or the
     // Arrow schema that is stored in it.
     let schema: SchemaRef = Arc::new(Schema::new_with_metadata(stream.schema().fields().clone(), metadata));
@@ -102,14 +100,28 @@ fn write_group<W: Write + Send>(
     Ok(())
 }
 
-/// What the footer says of each row group. A column that the stream lacks ends the list: the drain will tell.
-fn sorting_columns(schema: &Schema, names: &[&str]) -> Vec<SortingColumn> {
-    let index = |name: &&str| schema.index_of(name).ok().and_then(|index| i32::try_from(index).ok());
-    let ascending = |column_idx| SortingColumn { column_idx, descending: false, nulls_first: false };
-    names.iter().map_while(index).map(ascending).collect()
+/// The columns by which the rows of a row group are sorted; by time only when each flow is in its order.
+fn sorted_by(is_sorted: bool) -> impl Iterator<Item = Column> {
+    FLOW.into_iter().chain(is_sorted.then_some(TIME))
 }
 
-fn properties(metadata: &BTreeMap<String, String>, sorted_by: Vec<SortingColumn>) -> WriterProperties {
+/// The value of `ccactl.order`: names of columns, separated by commas.
+#[must_use]
+pub fn order(is_sorted: bool) -> String {
+    sorted_by(is_sorted).map(Column::name).collect::<Vec<_>>().join(",")
+}
+
+/// What the footer says of each row group. A column that the stream lacks ends the list: the drain will tell.
+fn sorting_columns(schema: &Schema, is_sorted: bool) -> Vec<SortingColumn> {
+    let index = |column: Column| schema.index_of(column.name()).ok().and_then(|index| i32::try_from(index).ok());
+    let ascending = |column_idx| SortingColumn { column_idx, descending: false, nulls_first: false };
+    sorted_by(is_sorted).map_while(index).map(ascending).collect()
+}
+
+/// How a Parquet file of the recorder is written, for files with these columns and metadata. Who writes one seals it
+/// ([`SealedFile`]), or its checksum is missing.
+#[must_use]
+pub fn properties(metadata: &BTreeMap<String, String>, schema: &Schema, is_sorted: bool) -> WriterProperties {
     let pairs = metadata.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone()));
     let checksum = KeyValue::new(CHECKSUM_KEY.to_owned(), UNSEALED.to_owned());
     let mut properties = WriterProperties::builder()
@@ -117,13 +129,16 @@ fn properties(metadata: &BTreeMap<String, String>, sorted_by: Vec<SortingColumn>
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
         .set_created_by(format!("ccactl {} {SEALED_BY}", env!("CARGO_PKG_VERSION")))
         .set_key_value_metadata(Some(pairs.chain([checksum]).collect()))
-        .set_sorting_columns(Some(sorted_by));
-    let growing = GROWING.map(|column| (column, Encoding::DELTA_BINARY_PACKED));
-    let jittering = JITTERING.map(|column| (column, Encoding::BYTE_STREAM_SPLIT));
-    let bunched = BUNCHED.map(|column| (column, Encoding::PLAIN));
-    for (column, encoding) in growing.into_iter().chain(jittering).chain(bunched) {
-        properties =
-            properties.set_column_dictionary_enabled(column.into(), false).set_column_encoding(column.into(), encoding);
+        .set_sorting_columns(Some(sorting_columns(schema, is_sorted)));
+    for column in Column::ALL {
+        let encoding = match column.facts().encoding {
+            Encoding::Dictionary => continue,
+            Encoding::Delta => ParquetEncoding::DELTA_BINARY_PACKED,
+            Encoding::ByteStreamSplit => ParquetEncoding::BYTE_STREAM_SPLIT,
+            Encoding::Plain => ParquetEncoding::PLAIN,
+        };
+        let path = || column.name().into();
+        properties = properties.set_column_dictionary_enabled(path(), false).set_column_encoding(path(), encoding);
     }
     properties.build()
 }

@@ -1,7 +1,8 @@
-//! The columns of a recording: one line of `COLUMNS` each, in the order of `docs/schema.md`.
+//! How the values of each column come from samples.
 
 use super::text::TextColumn;
 use super::{Clock, EVENT_NAMES, KnownAlgorithm, Resolver};
+use crate::columns::{Column, Type};
 use arrow_array::types::{ArrowPrimitiveType, Float32Type, Int64Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{ArrayRef, BooleanArray, PrimitiveArray, RecordBatch, TimestampNanosecondArray};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
@@ -62,155 +63,88 @@ impl Context {
     }
 }
 
-/// One column: name, type, and how its values come from samples.
-struct Column {
-    name: &'static str,
-    /// What it means, for `docs/schema.md`.
-    doc: &'static str,
-    data_type: fn() -> DataType,
-    nullable: bool,
-    values: fn(&[Sample], &Context) -> ArrayRef,
-}
-
-macro_rules! columns {
-    ($(#[doc = $doc:literal] $name:literal: $ty:expr, $nullable:ident, $values:expr;)*) => {
-        &[$(Column { name: $name, doc: $doc, data_type: || $ty, nullable: columns!(@ $nullable), values: $values },)*]
-    };
-    (@ required) => { false };
-    (@ optional) => { true };
-}
-
+/// The values of a column. A new column does not compile without its own.
 #[rustfmt::skip]
-static COLUMNS: &[Column] = columns! {
-    /// wall clock
-    "time":                   timestamp(),        required, |s, cx| times(s, cx);
-    /// since the start of the recording, by the monotonic clock
-    "t_us":                   DataType::UInt64,   required, |s, cx| num::<UInt64Type>(s, |s| cx.clock.elapsed_us(s.time_ns));
-    /// `sample`, or what has happened: `open`, `close` (final totals), `retrans`, `ca_state`, `algorithm`, `rto`, `ecn`
-    "event":                  DataType::Utf8View, required, |s, _| names(s, &EVENT_NAMES, |s| s.event);
-    /// socket cookie; with `netns` it names a flow
-    "flow_id":                DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.flow_id);
-    /// cgroup2 id of the socket
-    "cgroup_id":              DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.cgroup_id);
-    /// inode number of the network namespace
-    "netns":                  DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.netns);
-    /// local address
-    "src":                    DataType::Utf8View, required, |s, _| addresses(s, |s| s.saddr);
-    /// remote address
-    "dst":                    DataType::Utf8View, required, |s, _| addresses(s, |s| s.daddr);
-    /// local port
-    "sport":                  DataType::UInt16,   required, |s, _| num::<UInt16Type>(s, |s| s.sport);
-    /// remote port
-    "dport":                  DataType::UInt16,   required, |s, _| num::<UInt16Type>(s, |s| s.dport);
-    /// kernel name
-    "algorithm":              DataType::Utf8View, required, |s, _| algorithms(s);
-    /// congestion state: `open`, `disorder`, `cwr`, `recovery`, `loss`
-    "ca_state":               DataType::Utf8View, required, |s, _| names(s, &CA_STATES, |s| s.ca_state);
-    /// in `ca_state` rows the state before, in `algorithm` rows the kernel name before; none in others
-    "previous":               DataType::Utf8View, optional, |s, _| previous(s);
-    /// congestion window
-    "cwnd_pkts":              DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.cwnd_pkts);
-    /// slow-start threshold; none = infinite
-    "ssthresh_pkts":          DataType::UInt32,   optional, |s, _| opt::<UInt32Type>(s, |s| Some(s.ssthresh_pkts).filter(|&v| v < layout::INFINITE_SSTHRESH));
-    /// `tcp_packets_in_flight()`
-    "inflight_pkts":          DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.inflight_pkts);
-    /// window that the receiver offers
-    "snd_wnd_bytes":          DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.snd_wnd_bytes);
-    /// smoothed RTT; none before the first sample
-    "srtt_us":                DataType::UInt32,   optional, |s, _| opt::<UInt32Type>(s, |s| nonzero(s.srtt_us));
-    /// latest RTT sample; none before the first
-    "rtt_us":                 DataType::UInt32,   optional, |s, _| opt::<UInt32Type>(s, |s| nonzero(s.rtt_us));
-    /// the kernel's windowed minimum; none before the first sample
-    "min_rtt_us":             DataType::UInt32,   optional, |s, _| opt::<UInt32Type>(s, |s| Some(s.min_rtt_us).filter(|&v| v != u32::MAX));
-    /// payload of a full segment
-    "mss_bytes":              DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.mss_bytes);
-    /// bit/s; none = unlimited
-    "pacing_rate_bps":        DataType::UInt64,   optional, |s, _| opt::<UInt64Type>(s, pacing_rate_bps);
-    /// bit/s, last rate sample; none before the first
-    "delivery_rate_bps":      DataType::UInt64,   optional, |s, _| opt::<UInt64Type>(s, delivery_rate_bps);
-    /// payload acknowledged, cumulative
-    "bytes_acked":            DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.bytes_acked);
-    /// payload sent, cumulative, retransmissions included
-    "bytes_sent":             DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.bytes_sent);
-    /// payload sent again, cumulative
-    "bytes_retrans":          DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.bytes_retrans);
-    /// payload received, cumulative
-    "bytes_received":         DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.bytes_received);
-    /// segments sent again, cumulative
-    "retrans_pkts":           DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.retrans_pkts);
-    /// retransmission timeouts so far
-    "rto_count":              DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.rto_count);
-    /// segments marked lost, cumulative
-    "lost_pkts":              DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.lost_pkts);
-    /// segments delivered, cumulative
-    "delivered_pkts":         DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.delivered_pkts);
-    /// segments delivered with a congestion mark, cumulative
-    "delivered_ce_pkts":      DataType::UInt32,   required, |s, _| num::<UInt32Type>(s, |s| s.delivered_ce_pkts);
-    /// the last rate sample was limited by the application
-    "app_limited":            DataType::Boolean,  required, |s, _| flag(s, layout::FLAG_APP_LIMITED);
-    /// the window is what limits the flow
-    "cwnd_limited":           DataType::Boolean,  required, |s, _| flag(s, layout::FLAG_CWND_LIMITED);
-    /// in `close` rows: from the end of the handshake to the close; none when the recording began later
-    "duration_us":            DataType::UInt64,   optional, |s, _| at_close::<UInt64Type>(s, |s| since_opened_us(s, s.time_ns));
-    /// in `close` rows: from the end of the handshake to the last ACK that delivered payload; none as above, and without payload
-    "completion_us":          DataType::UInt64,   optional, |s, _| at_close::<UInt64Type>(s, |s| since_opened_us(s, s.progress_ns));
-    /// in `close` rows: mean over the RTT samples of the connection, whatever `--every` is
-    "rtt_mean_us":            DataType::UInt32,   optional, |s, _| at_close::<UInt32Type>(s, rtt_mean_us);
-    /// in `close` rows: smallest of them
-    "rtt_min_us":             DataType::UInt32,   optional, |s, _| at_close::<UInt32Type>(s, |s| nonzero(s.rtt_min_us));
-    /// rows that the recording had lost so far
-    "dropped_rows":           DataType::UInt64,   required, |s, _| num::<UInt64Type>(s, |s| s.dropped_rows);
-    /// phase of the algorithm. All `trace_` columns: none when the algorithm does not publish it
-    "trace_mode":             DataType::Utf8View, optional, modes;
-    /// bandwidth that the model believes in, bit/s
-    "trace_bw_bps":           DataType::UInt64,   optional, |s, _| traced::<UInt64Type>(s, |t| bound_bps(t.bw_bps));
-    /// its short-term bound, bit/s
-    "trace_bw_lo_bps":        DataType::UInt64,   optional, |s, _| traced::<UInt64Type>(s, |t| bound_bps(t.bw_lo_bps));
-    /// its long-term bound, bit/s
-    "trace_bw_hi_bps":        DataType::UInt64,   optional, |s, _| traced::<UInt64Type>(s, |t| bound_bps(t.bw_hi_bps));
-    /// the model's minimum RTT
-    "trace_min_rtt_us":       DataType::UInt32,   optional, |s, _| traced::<UInt32Type>(s, |t| bound(t.min_rtt_us));
-    /// short-term bound of what may be in flight
-    "trace_inflight_lo_pkts": DataType::UInt32,   optional, |s, _| traced::<UInt32Type>(s, |t| bound(t.inflight_lo_pkts));
-    /// long-term bound of what may be in flight
-    "trace_inflight_hi_pkts": DataType::UInt32,   optional, |s, _| traced::<UInt32Type>(s, |t| bound(t.inflight_hi_pkts));
-    /// factor on the bandwidth
-    "trace_pacing_gain":      DataType::Float32,  optional, |s, _| traced::<Float32Type>(s, |t| gain(t.pacing_gain_milli));
-    /// factor on the BDP
-    "trace_cwnd_gain":        DataType::Float32,  optional, |s, _| traced::<Float32Type>(s, |t| gain(t.cwnd_gain_milli));
-    /// named by `ccactl.algorithms` in the metadata
-    "trace_v0":               DataType::Int64,    optional, |s, cx| free_value(s, cx, |t| t.v0, |a| a.v0.is_some());
-    /// the same
-    "trace_v1":               DataType::Int64,    optional, |s, cx| free_value(s, cx, |t| t.v1, |a| a.v1.is_some());
-};
+fn values(column: Column, s: &[Sample], cx: &Context) -> ArrayRef {
+    match column {
+        Column::Time =>                times(s, cx),
+        Column::TUs =>                 num::<UInt64Type>(s, |s| cx.clock.elapsed_us(s.time_ns)),
+        Column::Event =>               names(s, &EVENT_NAMES, |s| s.event),
+        Column::FlowId =>              num::<UInt64Type>(s, |s| s.flow_id),
+        Column::CgroupId =>            num::<UInt64Type>(s, |s| s.cgroup_id),
+        Column::Netns =>               num::<UInt32Type>(s, |s| s.netns),
+        Column::Src =>                 addresses(s, |s| s.saddr),
+        Column::Dst =>                 addresses(s, |s| s.daddr),
+        Column::Sport =>               num::<UInt16Type>(s, |s| s.sport),
+        Column::Dport =>               num::<UInt16Type>(s, |s| s.dport),
+        Column::Algorithm =>           algorithms(s),
+        Column::CaState =>             names(s, &CA_STATES, |s| s.ca_state),
+        Column::Previous =>            previous(s),
+        Column::CwndPkts =>            num::<UInt32Type>(s, |s| s.cwnd_pkts),
+        Column::SsthreshPkts =>        opt::<UInt32Type>(s, |s| Some(s.ssthresh_pkts).filter(|&v| v < layout::INFINITE_SSTHRESH)),
+        Column::InflightPkts =>        num::<UInt32Type>(s, |s| s.inflight_pkts),
+        Column::SndWndBytes =>         num::<UInt32Type>(s, |s| s.snd_wnd_bytes),
+        Column::SrttUs =>              opt::<UInt32Type>(s, |s| nonzero(s.srtt_us)),
+        Column::RttUs =>               opt::<UInt32Type>(s, |s| nonzero(s.rtt_us)),
+        Column::MinRttUs =>            opt::<UInt32Type>(s, |s| Some(s.min_rtt_us).filter(|&v| v != u32::MAX)),
+        Column::MssBytes =>            num::<UInt32Type>(s, |s| s.mss_bytes),
+        Column::PacingRateBps =>       opt::<UInt64Type>(s, pacing_rate_bps),
+        Column::DeliveryRateBps =>     opt::<UInt64Type>(s, delivery_rate_bps),
+        Column::BytesAcked =>          num::<UInt64Type>(s, |s| s.bytes_acked),
+        Column::BytesSent =>           num::<UInt64Type>(s, |s| s.bytes_sent),
+        Column::BytesRetrans =>        num::<UInt64Type>(s, |s| s.bytes_retrans),
+        Column::BytesReceived =>       num::<UInt64Type>(s, |s| s.bytes_received),
+        Column::RetransPkts =>         num::<UInt32Type>(s, |s| s.retrans_pkts),
+        Column::RtoCount =>            num::<UInt32Type>(s, |s| s.rto_count),
+        Column::LostPkts =>            num::<UInt32Type>(s, |s| s.lost_pkts),
+        Column::DeliveredPkts =>       num::<UInt32Type>(s, |s| s.delivered_pkts),
+        Column::DeliveredCePkts =>     num::<UInt32Type>(s, |s| s.delivered_ce_pkts),
+        Column::AppLimited =>          flag(s, layout::FLAG_APP_LIMITED),
+        Column::CwndLimited =>         flag(s, layout::FLAG_CWND_LIMITED),
+        Column::DurationUs =>          at_close::<UInt64Type>(s, |s| since_opened_us(s, s.time_ns)),
+        Column::CompletionUs =>        at_close::<UInt64Type>(s, |s| since_opened_us(s, s.progress_ns)),
+        Column::RttMeanUs =>           at_close::<UInt32Type>(s, rtt_mean_us),
+        Column::RttMinUs =>            at_close::<UInt32Type>(s, |s| nonzero(s.rtt_min_us)),
+        Column::DroppedRows =>         num::<UInt64Type>(s, |s| s.dropped_rows),
+        Column::TraceMode =>           modes(s, cx),
+        Column::TraceBwBps =>          traced::<UInt64Type>(s, |t| bound_bps(t.bw_bps)),
+        Column::TraceBwLoBps =>        traced::<UInt64Type>(s, |t| bound_bps(t.bw_lo_bps)),
+        Column::TraceBwHiBps =>        traced::<UInt64Type>(s, |t| bound_bps(t.bw_hi_bps)),
+        Column::TraceMinRttUs =>       traced::<UInt32Type>(s, |t| bound(t.min_rtt_us)),
+        Column::TraceInflightLoPkts => traced::<UInt32Type>(s, |t| bound(t.inflight_lo_pkts)),
+        Column::TraceInflightHiPkts => traced::<UInt32Type>(s, |t| bound(t.inflight_hi_pkts)),
+        Column::TracePacingGain =>     traced::<Float32Type>(s, |t| gain(t.pacing_gain_milli)),
+        Column::TraceCwndGain =>       traced::<Float32Type>(s, |t| gain(t.cwnd_gain_milli)),
+        Column::TraceV0 =>             free_value(s, cx, |t| t.v0, |a| a.v0.is_some()),
+        Column::TraceV1 =>             free_value(s, cx, |t| t.v1, |a| a.v1.is_some()),
+    }
+}
 
 /// Names of the congestion states, by `ca_state` of a sample.
 pub const CA_STATES: [&str; 5] = ["open", "disorder", "cwr", "recovery", "loss"];
 
-/// The columns as lines of a Markdown table: name, type, whether a value can be missing, meaning.
-#[must_use]
-pub fn table() -> String {
-    let mut table = String::from("| column | Arrow type | none | meaning |\n|---|---|---|---|\n");
-    for column in COLUMNS {
-        let none = if column.nullable { "yes" } else { "" };
-        let data_type = type_name(&(column.data_type)());
-        table += &format!("| `{}` | {data_type} | {none} | {} |\n", column.name, column.doc.trim());
-    }
-    table
-}
-
-fn type_name(data_type: &DataType) -> String {
-    match data_type {
-        DataType::Timestamp(TimeUnit::Nanosecond, Some(zone)) => format!("timestamp[ns, {zone}]"),
-        DataType::Utf8View => "utf8_view".to_owned(),
-        other => other.to_string().to_lowercase(),
+/// What Arrow calls the type of a column.
+fn data_type(kind: Type) -> DataType {
+    match kind {
+        Type::Time => DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
+        Type::U16 => DataType::UInt16,
+        Type::U32 => DataType::UInt32,
+        Type::U64 => DataType::UInt64,
+        Type::I64 => DataType::Int64,
+        Type::F32 => DataType::Float32,
+        Type::Text => DataType::Utf8View,
+        Type::Flag => DataType::Boolean,
     }
 }
 
 /// The schema with these metadata.
 #[must_use]
 pub fn schema(metadata: &BTreeMap<String, String>) -> SchemaRef {
-    let fields: Vec<Field> = COLUMNS.iter().map(|c| Field::new(c.name, (c.data_type)(), c.nullable)).collect();
+    let field = |column: &Column| {
+        let facts = column.facts();
+        Field::new(facts.name, data_type(facts.kind), facts.is_nullable)
+    };
+    let fields: Vec<Field> = Column::ALL.iter().map(field).collect();
     Arc::new(Schema::new_with_metadata(fields, metadata.clone()))
 }
 
@@ -218,12 +152,11 @@ pub fn schema(metadata: &BTreeMap<String, String>) -> SchemaRef {
 /// the types of the columns: its writer panics at others.
 #[must_use]
 pub fn column_of_other_type(found: &Schema) -> Option<&str> {
-    let expected = schema(&BTreeMap::new());
-    let differs = |field: &Field| match expected.field_with_name(field.name()).map(Field::data_type) {
+    let differs = |field: &Field| match Column::named(field.name()).map(|column| column.facts().kind) {
         // A stream has either.
-        Ok(DataType::Utf8View | DataType::Utf8) => !matches!(field.data_type(), DataType::Utf8View | DataType::Utf8),
-        Ok(expected) => field.data_type() != expected,
-        Err(_) => false,
+        Some(Type::Text) => !matches!(field.data_type(), DataType::Utf8View | DataType::Utf8),
+        Some(expected) => *field.data_type() != data_type(expected),
+        None => false,
     };
     found.fields().iter().find(|field| differs(field)).map(|field| field.name().as_str())
 }
@@ -234,12 +167,8 @@ pub fn column_of_other_type(found: &Schema) -> Option<&str> {
 /// When `schema` is not one of [`schema`].
 #[must_use]
 pub fn batch(schema: &SchemaRef, samples: &[Sample], context: &Context) -> RecordBatch {
-    let columns = COLUMNS.iter().map(|column| (column.values)(samples, context)).collect();
+    let columns = Column::ALL.iter().map(|&column| values(column, samples, context)).collect();
     RecordBatch::try_new(Arc::clone(schema), columns).expect("schema and values come from one table")
-}
-
-fn timestamp() -> DataType {
-    DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()))
 }
 
 fn times(samples: &[Sample], context: &Context) -> ArrayRef {

@@ -7,15 +7,17 @@ use crate::measure::amounts::Amounts;
 use crate::measure::inner;
 use crate::measure::phases::Phases;
 use crate::walk::{BOUNDS, Counter, Step};
+use ccactl_recording::Column;
 
 /// The columns that are drawn, beside those of inner state and bounds, and those that say which row it is.
-const COLUMNS: [&str; 7] = ["t_us", "netns", "flow_id", "algorithm", "trace_mode", "cwnd_pkts", "rtt_us"];
+const COLUMNS: [Column; 7] =
+    [Column::TUs, Column::Netns, Column::FlowId, Column::Algorithm, Column::TraceMode, Column::CwndPkts, Column::RttUs];
 
 /// The counters of which the increase is drawn.
 const COUNTERS: [Counter; 4] = [Counter::BytesSent, Counter::DeliveredPkts, Counter::LostPkts, Counter::RtoCount];
 
 /// Every column that [`Lines::add`] looks at.
-pub fn columns() -> Vec<&'static str> {
+pub fn columns() -> Vec<Column> {
     [&COLUMNS[..], &COUNTERS.map(Counter::column), &inner::COLUMNS, &BOUNDS].concat()
 }
 

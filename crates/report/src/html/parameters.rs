@@ -15,7 +15,7 @@ pub fn section(metadata: &Metadata, summary: &RecordingSummary) -> String {
     line("A row per", metadata.every.clone());
     line("Filter", metadata.filter.clone());
     for algorithm in &summary.algorithms {
-        let info = metadata.algorithms.iter().find(|info| info.kernel_name == algorithm.kernel_name);
+        let info = metadata.algorithms.iter().flatten().find(|info| info.kernel_name == algorithm.kernel_name);
         line(&format!("Tunables of {}", algorithm.algorithm), info.map(tunables));
     }
     if lines.is_empty() {

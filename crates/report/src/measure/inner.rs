@@ -1,7 +1,9 @@
 //! The inner state that algorithms publish: mean over time, smallest and largest value.
 
+use ccactl_recording::Column;
+
 /// Columns of inner state, in the order of [`InnerState`].
-pub const COLUMNS: [&str; 4] = ["trace_bw_bps", "trace_min_rtt_us", "trace_v0", "trace_v1"];
+pub const COLUMNS: [Column; 4] = [Column::TraceBwBps, Column::TraceMinRttUs, Column::TraceV0, Column::TraceV1];
 
 /// What one column held over the time for which it was known.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -6,20 +6,21 @@
 
 use super::changes::Change;
 use crate::walk::{Counter, Row, Run, Step};
+use ccactl_recording::Column;
 
 /// The columns that this is made of.
-pub const COLUMNS: [&str; 11] = [
-    "t_us",
-    "netns",
-    "flow_id",
-    "algorithm",
-    "cwnd_pkts",
-    "ssthresh_pkts",
-    "pacing_rate_bps",
-    "rtt_us",
-    "bytes_sent",
-    "retrans_pkts",
-    "delivered_pkts",
+pub const COLUMNS: [Column; 11] = [
+    Column::TUs,
+    Column::Netns,
+    Column::FlowId,
+    Column::Algorithm,
+    Column::CwndPkts,
+    Column::SsthreshPkts,
+    Column::PacingRateBps,
+    Column::RttUs,
+    Column::BytesSent,
+    Column::RetransPkts,
+    Column::DeliveredPkts,
 ];
 
 /// Length of each side, where no other change, no end and no beginning cuts it short.

@@ -10,30 +10,31 @@ use crate::measure::totals::Totals;
 use crate::stats::Histogram;
 use crate::walk::{Batch, COUNTERS, Closing, Counter, Endpoints, FlowKey, Name, Names, Run, Walked, walk};
 use crate::{Error, Options};
+use ccactl_recording::Column;
 use ccactl_recording::read::{Extent, Recording};
 
 use super::intervals::Intervals;
 
 /// The columns that the figures are made of, beside counters and inner state.
-const COLUMNS: [&str; 18] = [
-    "t_us",
-    "event",
-    "netns",
-    "flow_id",
-    "cgroup_id",
-    "src",
-    "dst",
-    "sport",
-    "dport",
-    "algorithm",
-    "trace_mode",
-    "cwnd_pkts",
-    "rtt_us",
-    "duration_us",
-    "completion_us",
-    "rtt_mean_us",
-    "rtt_min_us",
-    "dropped_rows",
+const COLUMNS: [Column; 18] = [
+    Column::TUs,
+    Column::Event,
+    Column::Netns,
+    Column::FlowId,
+    Column::CgroupId,
+    Column::Src,
+    Column::Dst,
+    Column::Sport,
+    Column::Dport,
+    Column::Algorithm,
+    Column::TraceMode,
+    Column::CwndPkts,
+    Column::RttUs,
+    Column::DurationUs,
+    Column::CompletionUs,
+    Column::RttMeanUs,
+    Column::RttMinUs,
+    Column::DroppedRows,
 ];
 
 /// Everything that the passes over the rows fold.
@@ -161,7 +162,7 @@ pub fn fold(recording: &Recording, window_us: (u64, u64), options: &Options) -> 
     let mut flows: Vec<Flow> = joined.map(|((running, (key, ends)), swaps)| running.finish(key, ends, swaps)).collect();
     flows.retain(Flow::sent_data);
     // As the metadata name them, whoever came first: runs of one scenario have the same order then.
-    let named = &recording.metadata().flows;
+    let named = recording.metadata().flows.as_deref().unwrap_or_default();
     let place = |flow: &Flow| named.iter().position(|info| info.cgroup_id == flow.endpoints.cgroup_id);
     flows.sort_by_cached_key(|flow| (place(flow).unwrap_or(usize::MAX), flow.first_us(), flow.key));
     Ok(Folded { truncated, extent, all_flows, flows, names, drop_spans: drops.finish() })

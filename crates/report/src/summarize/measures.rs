@@ -11,7 +11,7 @@ use crate::measure::inner;
 use crate::summary::{InnerValue, Measures, PhaseShare};
 use crate::tables::{Tables, columns as c};
 use crate::walk::Counter;
-use ccactl_recording::read::Metadata;
+use ccactl_recording::read::{Metadata, ValueInfo};
 
 /// Schema version that brought `rto_count`.
 const COUNTS_TIMEOUTS: u32 = 2;
@@ -74,8 +74,8 @@ fn table(tables: &Tables, grouped: &Grouped) -> LazyFrame {
             per(col(EXCESS_US), col(EXCESS_SAMPLES)).alias(QUEUEING_DELAY_US),
         ])
         .with_columns(inner::COLUMNS.map(|of| {
-            let named = c::inner(of);
-            mean_over_time(&named.value_us, &named.time_us).alias(of)
+            let named = c::inner(of.name());
+            mean_over_time(&named.value_us, &named.time_us).alias(of.name())
         }))
 }
 
@@ -98,7 +98,7 @@ fn sums(lasted_us: &Expr) -> Vec<Expr> {
     sums.extend(Counter::ALL.map(|counter| sum(c::grown(counter))));
     let described = |of: &str| col(of).filter(col(DESCRIBES));
     for of in inner::COLUMNS {
-        let named = c::inner(of);
+        let named = c::inner(of.name());
         let [high, low] = c::wide(&named.value_us);
         sums.extend([described(&high).sum(), described(&low).sum(), described(&named.time_us).sum()]);
         sums.extend([described(&named.least).min(), described(&named.most).max()]);
@@ -188,10 +188,10 @@ fn power_bps_per_s(line: Line<'_>) -> Option<f64> {
 /// The inner state under the names of the registry.
 fn inner_values(metadata: &Metadata, kernel_name: &str, line: Line<'_>) -> Vec<InnerValue> {
     let labels = labels::inner_labels(metadata, kernel_name);
-    let value = |(of, label): (&str, Option<ccactl_recording::read::ValueInfo>)| {
-        let named = c::inner(of);
+    let value = |(of, label): (ccactl_recording::Column, Option<ValueInfo>)| {
+        let named = c::inner(of.name());
         let [min, max] = [named.least, named.most].map(|bound| line.signed(&bound));
-        let (min, max, mean, label) = (min? as f64, max? as f64, line.real(of)?, label?);
+        let (min, max, mean, label) = (min? as f64, max? as f64, line.real(of.name())?, label?);
         Some(InnerValue { name: label.name, doc: label.doc, mean, min, max })
     };
     inner::COLUMNS.into_iter().zip(labels).filter_map(value).collect()
@@ -222,7 +222,7 @@ fn phases(tables: &Tables, grouped: &Grouped, groups: usize) -> PolarsResult<Vec
 
 /// Phases in the order of the registry, others by name.
 fn in_order(metadata: &Metadata, kernel_name: &str, mut phases: Vec<PhaseShare>) -> Vec<PhaseShare> {
-    let info = metadata.algorithms.iter().find(|a| a.kernel_name == kernel_name);
+    let info = metadata.algorithms.iter().flatten().find(|a| a.kernel_name == kernel_name);
     let order = info.map_or(&[][..], |a| &a.modes);
     phases.sort_by_key(|phase| order.iter().position(|mode| *mode == phase.mode).unwrap_or(order.len()));
     phases

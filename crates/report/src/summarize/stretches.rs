@@ -32,7 +32,7 @@ pub struct Grouped {
 /// What the metadata say of the flows of a cgroup; whoever comes first counts.
 pub fn cgroups(metadata: &Metadata) -> PolarsResult<DataFrame> {
     let mut seen = std::collections::BTreeSet::new();
-    let first: Vec<_> = metadata.flows.iter().filter(|flow| seen.insert(flow.cgroup_id)).collect();
+    let first: Vec<_> = metadata.flows.iter().flatten().filter(|flow| seen.insert(flow.cgroup_id)).collect();
     df!(
         c::CGROUP_ID => first.iter().map(|flow| flow.cgroup_id).collect::<Vec<u64>>(),
         BASE_RTT_US => first.iter().map(|flow| flow.base_rtt_us).collect::<Vec<Option<f64>>>(),

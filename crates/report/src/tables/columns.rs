@@ -110,7 +110,7 @@ pub struct Inner {
 
 /// The column of a counter's growth: sum.
 pub fn grown(counter: Counter) -> &'static str {
-    counter.column()
+    counter.column().name()
 }
 
 /// A column of a side or a state of a change.

@@ -100,7 +100,7 @@ fn flow_table(stretches: &[Stretch<'_>], names: &Names) -> PolarsResult<DataFram
         column(rtt_min, stretches, |s| s.of.closing?.rtt_min_us),
     ]);
     for (i, of) in inner_state::COLUMNS.iter().enumerate() {
-        let named = inner(of);
+        let named = inner(of.name());
         columns.extend(wide_columns(&named.value_us, stretches, |s| s.part.inner[i].value_us));
         columns.extend([
             column(named.time_us, stretches, |s| s.part.inner[i].time_us),

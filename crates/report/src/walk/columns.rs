@@ -7,7 +7,11 @@ use super::row::{BOUNDS, COUNTERS};
 use super::texts::meanings;
 use super::{Closing, Counter, Endpoints, Event, FlowKey, Name, Names, Row};
 use crate::measure::inner;
+use ccactl_recording::Column;
 use ccactl_recording::read::Extent;
+
+/// The columns that only a `close` fills, in the order of [`Closing`].
+const CLOSING: [Column; 4] = [Column::DurationUs, Column::CompletionUs, Column::RttMeanUs, Column::RttMinUs];
 
 /// The columns that a walk looks at.
 pub struct Columns<'a> {
@@ -32,7 +36,7 @@ pub struct Columns<'a> {
     pacing_rate_bps: Numbers<'a>,
     bounds: [Numbers<'a>; BOUNDS.len()],
     counters: [Numbers<'a>; COUNTERS.len()],
-    closing: [Numbers<'a>; 4],
+    closing: [Numbers<'a>; CLOSING.len()],
     endpoints: EndpointColumns<'a>,
 }
 
@@ -53,7 +57,7 @@ pub struct Identity<'a> {
 impl<'a> Identity<'a> {
     /// Of a frame in one piece.
     pub fn of(frame: &'a DataFrame) -> PolarsResult<Identity<'a>> {
-        Ok(Identity { netns: Numbers::of(frame, "netns")?, flow_id: Numbers::of(frame, "flow_id")? })
+        Ok(Identity { netns: Numbers::of(frame, Column::Netns)?, flow_id: Numbers::of(frame, Column::FlowId)? })
     }
 
     /// The flow of a row.
@@ -65,31 +69,31 @@ impl<'a> Identity<'a> {
 impl<'a> Columns<'a> {
     /// The columns of a frame in one piece, as [`Batches`](ccactl_recording::read::Batches) gives them.
     pub fn of(frame: &'a DataFrame, names: &mut Names) -> PolarsResult<Columns<'a>> {
-        let numbers = |name: &str| Numbers::of(frame, name);
-        let text = |name: &str| frame.column(name).ok().map(|column| column.str()).transpose();
+        let numbers = |column: Column| Numbers::of(frame, column);
+        let text = |of: Column| frame.column(of.name()).ok().map(|column| column.str()).transpose();
         let no_times = || PolarsError::SchemaMismatch("t_us has rows without a number".into());
         let no_name = names.number("");
         Ok(Columns {
-            times_us: numbers("t_us")?.slice().ok_or_else(no_times)?,
-            events: meanings(frame, "event", Event::default(), Event::of)?,
-            algorithms: meanings(frame, "algorithm", no_name, |text| names.number(text))?,
-            modes: meanings(frame, "trace_mode", None, |text| Some(names.number(text)))?,
-            cwnd_pkts: numbers("cwnd_pkts")?,
-            rtt_us: numbers("rtt_us")?,
-            dropped_rows: numbers("dropped_rows")?,
+            times_us: numbers(Column::TUs)?.slice().ok_or_else(no_times)?,
+            events: meanings(frame, Column::Event, Event::default(), Event::of)?,
+            algorithms: meanings(frame, Column::Algorithm, no_name, |text| names.number(text))?,
+            modes: meanings(frame, Column::TraceMode, None, |text| Some(names.number(text)))?,
+            cwnd_pkts: numbers(Column::CwndPkts)?,
+            rtt_us: numbers(Column::RttUs)?,
+            dropped_rows: numbers(Column::DroppedRows)?,
             inner: array(inner::COLUMNS.map(numbers))?,
             no_name,
-            ssthresh_pkts: numbers("ssthresh_pkts")?,
-            pacing_rate_bps: numbers("pacing_rate_bps")?,
+            ssthresh_pkts: numbers(Column::SsthreshPkts)?,
+            pacing_rate_bps: numbers(Column::PacingRateBps)?,
             bounds: array(BOUNDS.map(numbers))?,
             counters: array(COUNTERS.map(numbers))?,
-            closing: array(["duration_us", "completion_us", "rtt_mean_us", "rtt_min_us"].map(numbers))?,
+            closing: array(CLOSING.map(numbers))?,
             endpoints: EndpointColumns {
-                src: text("src")?,
-                dst: text("dst")?,
-                sport: numbers("sport")?,
-                dport: numbers("dport")?,
-                cgroup_id: numbers("cgroup_id")?,
+                src: text(Column::Src)?,
+                dst: text(Column::Dst)?,
+                sport: numbers(Column::Sport)?,
+                dport: numbers(Column::Dport)?,
+                cgroup_id: numbers(Column::CgroupId)?,
             },
         })
     }

@@ -23,6 +23,7 @@ use std::sync::mpsc;
 
 use polars::prelude::*;
 
+use ccactl_recording::Column;
 use ccactl_recording::read::{self, Extent, Recording};
 
 use crate::Error;
@@ -54,7 +55,7 @@ pub struct Walked {
 pub fn walk(
     recording: &Recording,
     window_us: (u64, u64),
-    columns: &[&'static str],
+    columns: &[Column],
     mut each: impl FnMut(&Batch<'_>),
 ) -> Result<Walked, Error> {
     let batches = recording.columns(columns.to_vec(), window_us);

@@ -28,8 +28,8 @@ fn chunk<T: PolarsNumericType>(column: &ChunkedArray<T>) -> (&[T::Native], Optio
 
 impl<'a> Numbers<'a> {
     /// A column of a frame in one piece.
-    pub fn of(frame: &'a DataFrame, name: &str) -> PolarsResult<Numbers<'a>> {
-        let Ok(column) = frame.column(name) else { return Ok(Numbers { values: Values::Absent, known: None }) };
+    pub fn of(frame: &'a DataFrame, of: ccactl_recording::Column) -> PolarsResult<Numbers<'a>> {
+        let Ok(column) = frame.column(of.name()) else { return Ok(Numbers { values: Values::Absent, known: None }) };
         let series = column.as_materialized_series();
         let (values, known) = match series.dtype() {
             DataType::UInt16 => {

@@ -1,9 +1,10 @@
 //! One row.
 
 use super::Name;
+use ccactl_recording::Column;
 
 /// Bounds that an algorithm may set to what is in flight, in the order of [`Row::bounds`].
-pub const BOUNDS: [&str; 2] = ["trace_inflight_hi_pkts", "trace_inflight_lo_pkts"];
+pub const BOUNDS: [Column; 2] = [Column::TraceInflightHiPkts, Column::TraceInflightLoPkts];
 
 /// A cumulative column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,22 +40,22 @@ impl Counter {
         Counter::RtoCount,
     ];
 
-    /// Its name.
-    pub const fn column(self) -> &'static str {
+    /// The same as a column of the recording.
+    pub const fn column(self) -> Column {
         COUNTERS[self as usize]
     }
 }
 
 /// The columns in the order of [`Counter`].
-pub const COUNTERS: [&str; 8] = [
-    "bytes_acked",
-    "bytes_sent",
-    "bytes_retrans",
-    "retrans_pkts",
-    "lost_pkts",
-    "delivered_pkts",
-    "delivered_ce_pkts",
-    "rto_count",
+pub const COUNTERS: [Column; 8] = [
+    Column::BytesAcked,
+    Column::BytesSent,
+    Column::BytesRetrans,
+    Column::RetransPkts,
+    Column::LostPkts,
+    Column::DeliveredPkts,
+    Column::DeliveredCePkts,
+    Column::RtoCount,
 ];
 
 /// Why there is a row.

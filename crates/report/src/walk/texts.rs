@@ -9,11 +9,11 @@ const MAX_SEEN: usize = 32;
 /// What each text of a column means; `none` where there is no text. Empty when there is no such column.
 pub fn meanings<T: Copy>(
     frame: &DataFrame,
-    name: &str,
+    of: ccactl_recording::Column,
     none: T,
     mut meaning: impl FnMut(&str) -> T,
 ) -> PolarsResult<Vec<T>> {
-    let Ok(column) = frame.column(name) else { return Ok(Vec::new()) };
+    let Ok(column) = frame.column(of.name()) else { return Ok(Vec::new()) };
     let Some(array) = column.as_materialized_series().str()?.downcast_iter().next() else { return Ok(Vec::new()) };
     // A view is the text itself up to 12 bytes, else where it lies: equal texts may have several.
     let mut seen: Vec<(u128, T)> = Vec::new();

@@ -2,12 +2,13 @@
 
 use crate::error::Result;
 use crate::host::cgroup::Cgroup;
-use ccactl_collector::{CgroupFilter, Every, KnownAlgorithm, Output, RecordOptions, Recorder, Summary};
+use ccactl_collector::{
+    CgroupFilter, Every, FlowInfo, KnownAlgorithm, Link, Metadata, Output, RecordOptions, Recorder, Summary,
+};
 use ccactl_loader::Loader;
 use ccactl_report::RecordingSummary;
 use ccactl_scenario::units::Span;
 use ccactl_scenario::{Direction, FlowSpec, LINK, Scenario};
-use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -79,34 +80,27 @@ fn way(flow: &FlowSpec) -> &'static str {
     }
 }
 
-fn metadata(scenario: &Scenario, cgroups: &[Cgroup]) -> BTreeMap<String, String> {
+fn metadata(scenario: &Scenario, cgroups: &[Cgroup]) -> Metadata {
     let link = &scenario.link;
-    let flows: Vec<_> = scenario
-        .flows
-        .iter()
-        .zip(cgroups)
-        .map(|(flow, cgroup)| {
-            json!({
-                "cgroup_id": cgroup.id(),
-                "name": flow.name,
-                "algorithm": flow.algorithm,
-                "base_rtt_us": base_rtt_us(scenario.base_rtt(flow)),
-                "way": way(flow),
-            })
-        })
-        .collect();
-    let link = json!({
-        "rate_bps": link.rate.bps,
-        "mean_rate_bps": link.mean_rate_bps(scenario.duration),
-        "base_rtt_us": base_rtt_us(link.base_rtt),
-        "buffer_bytes": link.buffer_bytes(),
-        "overhead_bytes": link.overhead_bytes,
-    });
-    BTreeMap::from([
-        ("ccactl.flows".to_owned(), json!(flows).to_string()),
-        ("ccactl.link".to_owned(), link.to_string()),
-        ("ccactl.scenario".to_owned(), scenario.to_toml()),
-    ])
+    let flow = |(flow, cgroup): (&FlowSpec, &Cgroup)| FlowInfo {
+        cgroup_id: cgroup.id(),
+        name: flow.name.clone(),
+        algorithm: Some(flow.algorithm.clone()),
+        base_rtt_us: Some(base_rtt_us(scenario.base_rtt(flow))),
+        way: Some(way(flow).to_owned()),
+    };
+    Metadata {
+        flows: Some(scenario.flows.iter().zip(cgroups).map(flow).collect()),
+        link: Some(Link {
+            rate_bps: link.rate.bps as f64,
+            mean_rate_bps: Some(link.mean_rate_bps(scenario.duration)),
+            base_rtt_us: Some(base_rtt_us(link.base_rtt)),
+            buffer_bytes: Some(link.buffer_bytes() as f64),
+            overhead_bytes: link.overhead_bytes.into(),
+        }),
+        scenario: Some(scenario.to_toml()),
+        ..Metadata::default()
+    }
 }
 
 /// What the recorder is to know about kernel names that the registry does not have.

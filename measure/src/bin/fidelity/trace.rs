@@ -4,6 +4,7 @@ use crate::Failure;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
+use ccactl_recording::{Column, Key};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
 use std::fs::File;
@@ -55,7 +56,7 @@ pub fn of_main(bench: &Path) -> Result<Vec<Ack>, Failure> {
     let file = File::open(bench.join("run-1/recording.parquet"))?;
     let reader = ParquetRecordBatchReaderBuilder::try_new(file)?;
     let metadata = reader.metadata().file_metadata().key_value_metadata().ok_or("a recording without metadata")?;
-    let flows = metadata.iter().find(|pair| pair.key == "ccactl.flows").and_then(|pair| pair.value.as_deref());
+    let flows = metadata.iter().find(|pair| pair.key == Key::Flows.name()).and_then(|pair| pair.value.as_deref());
     let flows: Value = serde_json::from_str(flows.ok_or("a recording that names no flows")?)?;
     let main = flows.as_array().into_iter().flatten().find(|flow| flow["name"] == "main");
     let cgroup = main.and_then(|flow| flow["cgroup_id"].as_u64()).ok_or("a recording without the flow main")?;
@@ -70,14 +71,15 @@ pub fn of_main(bench: &Path) -> Result<Vec<Ack>, Failure> {
 }
 
 fn acks_of(batch: &RecordBatch, cgroup: u64) -> Option<Vec<Ack>> {
-    let long = |name: &str| batch.column_by_name(name)?.as_primitive_opt::<UInt64Type>();
-    let short = |name: &str| batch.column_by_name(name)?.as_primitive_opt::<UInt32Type>();
-    let event = batch.column_by_name("event")?.as_string_view_opt()?;
+    let long = |column: Column| batch.column_by_name(column.name())?.as_primitive_opt::<UInt64Type>();
+    let short = |column: Column| batch.column_by_name(column.name())?.as_primitive_opt::<UInt32Type>();
+    let event = batch.column_by_name(Column::Event.name())?.as_string_view_opt()?;
     let (cgroups, t_us, pacing, acked) =
-        (long("cgroup_id")?, long("t_us")?, long("pacing_rate_bps")?, long("bytes_acked")?);
-    let (cwnd, ssthresh, rtt) = (short("cwnd_pkts")?, short("ssthresh_pkts")?, short("rtt_us")?);
-    let (delivered, inflight) = (short("delivered_pkts")?, short("inflight_pkts")?);
-    let (lost, retrans, marked) = (short("lost_pkts")?, short("retrans_pkts")?, short("delivered_ce_pkts")?);
+        (long(Column::CgroupId)?, long(Column::TUs)?, long(Column::PacingRateBps)?, long(Column::BytesAcked)?);
+    let (cwnd, ssthresh, rtt) = (short(Column::CwndPkts)?, short(Column::SsthreshPkts)?, short(Column::RttUs)?);
+    let (delivered, inflight) = (short(Column::DeliveredPkts)?, short(Column::InflightPkts)?);
+    let (lost, retrans, marked) =
+        (short(Column::LostPkts)?, short(Column::RetransPkts)?, short(Column::DeliveredCePkts)?);
     let rows = (0..batch.num_rows()).filter(|&row| cgroups.value(row) == cgroup && event.value(row) == "sample");
     let ack = |row: usize| Ack {
         t_us: t_us.value(row),

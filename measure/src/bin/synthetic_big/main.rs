@@ -9,14 +9,12 @@ mod flow;
 
 use std::fs::File;
 
-use ccactl_recording::layout::{BUNCHED, GROWING, JITTERING, ROW_GROUP_ROWS};
-use ccactl_recording::{CHECKSUM_KEY, SEALED_BY, SealedFile, UNSEALED};
+use ccactl_recording::layout::ROW_GROUP_ROWS;
+use ccactl_recording::write::parquet::{order, properties};
+use ccactl_recording::{Key, Metadata, SCHEMA_VERSION, SealedFile};
 use columns::Columns;
 use flow::{Flow, Noise};
 use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
 
 const FLOWS: usize = 50;
 /// All flows together.
@@ -31,8 +29,11 @@ fn main() {
     let mut flows: Vec<Flow> = (0..count).map(|id| Flow::new(id as u64)).collect();
     // For reading too: the checksum is put into the footer at the end.
     let file = File::options().read(true).write(true).create(true).truncate(true).open(&path).expect("a file");
-    let mut writer =
-        ArrowWriter::try_new(SealedFile::new(file), columns::schema(), Some(properties(rows))).expect("a writer");
+    let schema = columns::schema();
+    let mut pairs = metadata(rows).to_pairs();
+    pairs.insert(Key::Order.name().to_owned(), order(true));
+    let properties = properties(&pairs, &schema, true);
+    let mut writer = ArrowWriter::try_new(SealedFile::new(file), schema, Some(properties)).expect("a writer");
     let mut noise = Noise::new();
     let mut written = 0;
     while written < rows {
@@ -52,30 +53,16 @@ fn main() {
     println!("{path}: {rows} rows of {count} flows, {bytes} bytes, {:.1} per row", bytes as f64 / rows as f64);
 }
 
-fn properties(rows: usize) -> WriterProperties {
-    let pairs = [
-        ("schema_version", "2".to_owned()),
-        ("version", env!("CARGO_PKG_VERSION").to_owned()),
-        ("kernel", "a model, no kernel".to_owned()),
-        ("started", "2026-11-20T18:00:00Z".to_owned()),
-        ("every", "ack".to_owned()),
-        ("rows", rows.to_string()),
-        ("drops", "0".to_owned()),
-        ("order", "netns,flow_id,time".to_owned()),
-    ];
-    let pairs = pairs.into_iter().map(|(key, value)| KeyValue::new(format!("ccactl.{key}"), value));
-    let checksum = KeyValue::new(CHECKSUM_KEY.to_owned(), UNSEALED.to_owned());
-    let mut properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
-        .set_created_by(format!("ccactl {} {SEALED_BY}", env!("CARGO_PKG_VERSION")))
-        .set_key_value_metadata(Some(pairs.chain([checksum]).collect()));
-    let growing = GROWING.map(|column| (column, Encoding::DELTA_BINARY_PACKED));
-    let jittering = JITTERING.map(|column| (column, Encoding::BYTE_STREAM_SPLIT));
-    let bunched = BUNCHED.map(|column| (column, Encoding::PLAIN));
-    for (column, encoding) in growing.into_iter().chain(jittering).chain(bunched) {
-        properties =
-            properties.set_column_dictionary_enabled(column.into(), false).set_column_encoding(column.into(), encoding);
+/// What a recorder says beside the rows.
+fn metadata(rows: usize) -> Metadata {
+    Metadata {
+        schema_version: SCHEMA_VERSION,
+        writer: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        kernel: Some("a model, no kernel".to_owned()),
+        started: Some("2026-11-20T18:00:00Z".to_owned()),
+        every: Some("ack".to_owned()),
+        rows: Some(rows as u64),
+        drops: Some(0),
+        ..Metadata::default()
     }
-    properties.build()
 }

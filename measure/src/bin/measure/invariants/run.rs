@@ -63,7 +63,7 @@ impl Run {
     /// The samples of the flow of that name.
     pub fn flow_of(&self, name: &str) -> Result<Flow, String> {
         let recording = Recording::open(&self.recording).map_err(|e| e.to_string())?;
-        let flow = recording.metadata().flows.iter().find(|flow| flow.name == name);
+        let flow = recording.metadata().flows.iter().flatten().find(|flow| flow.name == name);
         let cgroup_id = flow.ok_or_else(|| format!("the recording has no flow {name}"))?.cgroup_id;
         self.rows(cgroup_id).map_err(|e| format!("{}: {e}", self.recording.display()))
     }
