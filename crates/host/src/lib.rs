@@ -8,6 +8,7 @@
 //! - [`state`]: who may change the folder of pins, and who is recording.
 //! - [`terminal`]: names of others, fit for a terminal.
 //! - [`units`]: times, rates and sizes as people write them and read them.
+//! - [`quantiles`]: histograms for percentiles.
 //! - [`name`]: paths as text from which the path can be made again.
 
 pub mod capabilities;
@@ -16,6 +17,7 @@ pub mod interrupt;
 pub mod lock;
 pub mod name;
 pub mod output;
+pub mod quantiles;
 pub mod state;
 pub mod terminal;
 pub mod units;
