@@ -9,6 +9,7 @@
 //! - [`terminal`]: names of others, fit for a terminal.
 //! - [`table`]: rows of cells as lines.
 //! - [`units`]: times, rates and sizes as people write them and read them.
+//! - [`quantiles`]: histograms for percentiles.
 //! - [`name`]: paths as text from which the path can be made again.
 
 pub mod capabilities;
@@ -17,6 +18,7 @@ pub mod interrupt;
 pub mod lock;
 pub mod name;
 pub mod output;
+pub mod quantiles;
 pub mod state;
 pub mod table;
 pub mod terminal;

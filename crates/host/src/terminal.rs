@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal, StderrLock, StdoutLock, Write};
 use std::sync::{Mutex, PoisonError};
+use terminal_size::terminal_size_of;
 
 /// Whether a terminal may act on this character instead of showing it: the control characters but newline and tab, those
 /// of C1, and the marks that turn the direction of writing.
@@ -189,6 +190,12 @@ pub fn log_err() -> StderrLock<'static> {
 #[must_use]
 pub fn is_out() -> bool {
     io::stdout().is_terminal()
+}
+
+/// Columns of standard output, where it is a terminal.
+#[must_use]
+pub fn width() -> Option<usize> {
+    terminal_size_of(io::stdout()).map(|(width, _)| width.0.into())
 }
 
 /// Whether standard error is a terminal that wants colours (<https://no-color.org>).

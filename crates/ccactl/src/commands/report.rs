@@ -104,7 +104,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Printed::Json => render::json(&summary),
         Printed::Csv => render::csv(&summary),
         Printed::Markdown => render::markdown(&summary),
-        Printed::Table => render::terminal_of_width(&summary, terminal_width()),
+        Printed::Table => render::terminal_of_width(&summary, columns()),
     };
     print(printed, &text)?;
     Ok(ExitCode::SUCCESS)
@@ -119,7 +119,7 @@ fn print_comparison(args: &Args, printed: Printed, a: &Path, b: &Path, options: 
         Printed::Json => render::json(&comparison),
         Printed::Csv => render::comparison_csv(&comparison),
         Printed::Markdown => render::comparison_markdown(&comparison),
-        Printed::Table => render::comparison_terminal(&comparison, terminal_width()),
+        Printed::Table => render::comparison_terminal(&comparison, columns()),
     };
     print(printed, &text)?;
     Ok(ExitCode::SUCCESS)
@@ -166,11 +166,8 @@ fn write_texts(args: &Args, markdown: impl Fn() -> String, csv: impl Fn() -> Str
 }
 
 /// Columns of the terminal; a pipe and a file get the usual ones.
-fn terminal_width() -> usize {
-    let mut size = nix::libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: the kernel fills the structure that the pointer leads to, or fails.
-    let result = unsafe { nix::libc::ioctl(1, nix::libc::TIOCGWINSZ, &mut size) };
-    if result == 0 && size.ws_col > 0 { size.ws_col.into() } else { render::DEFAULT_WIDTH }
+fn columns() -> usize {
+    terminal::width().unwrap_or(render::DEFAULT_WIDTH)
 }
 
 fn write_figure(path: &Path, summary: &Summary, charts: &[Charts]) -> Result<()> {

@@ -1,10 +1,9 @@
 //! Statistics on plain numbers: Jain's index, histograms with exact percentiles, Student's interval, Welch's test.
 
-mod histogram;
 mod holm;
 mod student;
 
-pub use histogram::Histogram;
+pub use ccactl_host::quantiles::Histogram;
 pub use holm::holm;
 pub use student::{Spread, Welch, spread, welch};
 

@@ -1,12 +1,12 @@
 //! Times of packets as a histogram of fixed memory: how late they were given out, how long they waited in queues.
 
+use ccactl_host::quantiles::{Classes, rank};
 use ccactl_link::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Buckets per power of two: percentiles are exact to 1/64.
-const SUB_BUCKETS: usize = 64;
-const SUB_BITS: u32 = SUB_BUCKETS.ilog2();
-const BUCKETS: usize = (64 - SUB_BITS as usize + 1) * SUB_BUCKETS;
+/// Percentiles are exact to 1/64. Memory is fixed and touched before the first packet: the path of a packet allocates nothing,
+/// which a histogram of exact values would.
+type Close = Classes<6>;
 
 /// Histogram of times.
 pub struct Histogram {
@@ -49,14 +49,14 @@ pub struct QueueingDelay {
 impl Histogram {
     /// An empty one; its memory is touched.
     pub fn new() -> Self {
-        let mut counts = vec![1; BUCKETS];
+        let mut counts = vec![1; Close::COUNT];
         counts.fill(0);
         Histogram { counts, count: 0, sum_ns: 0, max_ns: 0 }
     }
 
     /// Adds one packet.
     pub fn add(&mut self, time_ns: Nanos) {
-        self.counts[bucket_of(time_ns)] += 1;
+        self.counts[Close::of(time_ns)] += 1;
         self.count += 1;
         self.sum_ns += u128::from(time_ns);
         self.max_ns = self.max_ns.max(time_ns);
@@ -84,14 +84,14 @@ impl Histogram {
         }
     }
 
-    /// Upper edge of the bucket in which the quantile lies.
+    /// Upper edge of the class in which the quantile lies.
     fn quantile(&self, q: f64) -> Nanos {
-        let rank = (q * self.count as f64).ceil() as u64;
+        let rank = rank(q, self.count);
         let mut seen = 0;
-        for (bucket, count) in self.counts.iter().enumerate() {
+        for (class, count) in self.counts.iter().enumerate() {
             seen += count;
-            if seen >= rank && *count > 0 {
-                return upper_edge(bucket).min(self.max_ns);
+            if seen >= rank {
+                return Close::highest(class).min(self.max_ns);
             }
         }
         0
@@ -102,38 +102,9 @@ fn us(ns: Nanos) -> f64 {
     ns as f64 / 1000.0
 }
 
-/// Values below 64 have a bucket each; above, each power of two is divided into 64.
-fn bucket_of(value: u64) -> usize {
-    let octave = (u64::BITS - value.leading_zeros()).saturating_sub(SUB_BITS);
-    match octave {
-        0 => value as usize,
-        _ => octave as usize * SUB_BUCKETS + ((value >> (octave - 1)) as usize - SUB_BUCKETS),
-    }
-}
-
-fn upper_edge(bucket: usize) -> u64 {
-    let (octave, rest) = (bucket / SUB_BUCKETS, (bucket % SUB_BUCKETS) as u64);
-    match octave {
-        0 => rest,
-        _ => (((rest + SUB_BUCKETS as u64 + 1) as u128) << (octave - 1)).saturating_sub(1).min(u128::from(u64::MAX))
-            as u64,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_value_lies_in_its_bucket_and_edges_are_close() {
-        for value in [0, 1, 63, 64, 65, 127, 128, 1000, 999_999, u64::from(u32::MAX), u64::MAX] {
-            let bucket = bucket_of(value);
-            let upper = upper_edge(bucket);
-            assert!(value <= upper, "{value} above {upper}");
-            assert!(bucket == 0 || upper_edge(bucket - 1) < value, "{value} belongs to a lower bucket");
-            assert!((upper - value) as f64 <= value as f64 / SUB_BUCKETS as f64, "{value} far from {upper}");
-        }
-    }
 
     #[test]
     fn percentiles_are_those_of_the_values() {

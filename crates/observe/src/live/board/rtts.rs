@@ -1,11 +1,12 @@
 //! RTT samples of a group within the window: mean exact, percentiles to 0.4 %, memory bounded whatever the rate.
 
 use super::pace::Pace;
+use ccactl_host::quantiles::{Classes, rank};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-/// Every octave is cut in so many classes: the middle of one is at most 1/256 off.
-const CLASS_BITS: u32 = 7;
+/// The middle of a class is at most 1/256 off. There are many windows, so a histogram of exact values would take too much.
+type Close = Classes<7>;
 
 /// Samples by class.
 #[derive(Debug, Clone, Default)]
@@ -46,7 +47,7 @@ impl Rtts {
     /// Nearest-rank percentile, `quantile` in 0 … 1.
     #[must_use]
     pub fn quantile_us(&self, quantile: f64) -> Option<f64> {
-        let rank = ((self.samples as f64 * quantile).ceil() as u64).max(1);
+        let rank = rank(quantile, self.samples);
         let mut below = 0;
         self.classes.iter().find_map(|(class, count)| {
             below += u64::from(*count);
@@ -55,17 +56,13 @@ impl Rtts {
     }
 }
 
-/// Exact below 256 µs, then 128 classes for each doubling.
 fn class_of(rtt_us: u32) -> u16 {
-    let octave = (u32::BITS - rtt_us.leading_zeros()).saturating_sub(CLASS_BITS + 1);
-    ((octave << CLASS_BITS) + (rtt_us >> octave)) as u16
+    Close::of(u64::from(rtt_us)) as u16
 }
 
 fn middle_us(class: u16) -> f64 {
-    let class = u32::from(class);
-    let octave = (class >> CLASS_BITS).saturating_sub(1);
-    let lowest = (class - (octave << CLASS_BITS)) << octave;
-    f64::from(lowest) + f64::from((1_u32 << octave) - 1) / 2.0
+    let class = usize::from(class);
+    (Close::lowest(class) + Close::highest(class)) as f64 / 2.0
 }
 
 /// Samples of the latest slots.
