@@ -243,7 +243,7 @@ static __always_inline void decide(struct cca_socket *row, struct sock *sk, stru
 
 static __always_inline void fill(struct cca_socket *row, struct sock *sk, struct tcp_sock *tp)
 {
-	row->pacing_rate_Bps = sk->sk_pacing_rate;
+	row->pacing_rate_bytes_per_s = sk->sk_pacing_rate;
 	row->cwnd_pkts = tp->snd_cwnd;
 	row->ssthresh_pkts = tp->snd_ssthresh;
 	row->sport = sk->__sk_common.skc_num;

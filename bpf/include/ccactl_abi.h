@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT OR Apache-2.0 */
 /*
- * The structs that BPF programs and user space share. Rust mirrors them in crates/abi/src/layout.rs; sizes and
- * offsets are asserted on both sides. Only fixed-width types, no bool, padding explicit.
+ * The structs that BPF programs and user space share. Rust mirrors them in crates/abi/src/layout.rs; sizes
+ * are asserted on both sides, and crates/abi/tests/layout.rs compares every field. Only fixed-width types, no bool, padding
+ * explicit.
  */
 #ifndef CCACTL_ABI_H
 #define CCACTL_ABI_H
@@ -56,10 +57,10 @@ enum cca_sample_flags {
  * algorithms publish nothing.
  */
 struct cca_sample {
-	unsigned long long time_ns;         /* CLOCK_MONOTONIC */
-	unsigned long long flow_id;         /* socket cookie */
-	unsigned long long cgroup_id;       /* cgroup2 of the socket */
-	unsigned long long pacing_rate_Bps; /* bytes/s, ~0 = unlimited */
+	unsigned long long time_ns;                 /* CLOCK_MONOTONIC */
+	unsigned long long flow_id;                 /* socket cookie */
+	unsigned long long cgroup_id;               /* cgroup2 of the socket */
+	unsigned long long pacing_rate_bytes_per_s; /* ~0 = unlimited */
 	unsigned long long delivery_interval_us;
 	unsigned long long bytes_acked;
 	unsigned long long bytes_sent; /* payload, retransmissions included */
@@ -203,12 +204,12 @@ enum cca_socket_flags {
 
 /* One socket as a pass has left it. */
 struct cca_socket {
-	unsigned long long flow_id;         /* socket cookie */
-	unsigned long long cgroup_id;       /* cgroup2 of the socket */
-	unsigned long long policy_id;       /* cgroup whose policy decides, 0 = none */
-	unsigned long long pacing_rate_Bps; /* bytes/s, ~0 = unlimited */
-	unsigned int netns;                 /* inode number of the network namespace */
-	int error;                          /* errno of a failed move, positive */
+	unsigned long long flow_id;                 /* socket cookie */
+	unsigned long long cgroup_id;               /* cgroup2 of the socket */
+	unsigned long long policy_id;               /* cgroup whose policy decides, 0 = none */
+	unsigned long long pacing_rate_bytes_per_s; /* ~0 = unlimited */
+	unsigned int netns;                         /* inode number of the network namespace */
+	int error;                                  /* errno of a failed move, positive */
 	unsigned int cwnd_pkts;
 	unsigned int ssthresh_pkts;
 	unsigned int table_id; /* struct_ops map of the algorithm it has now, 0 = not in BPF */

@@ -13,7 +13,7 @@
 
 static __always_inline void fill_window(struct cca_sample *row, struct sock *sk, struct tcp_sock *tp)
 {
-	row->pacing_rate_Bps = sk->sk_pacing_rate;
+	row->pacing_rate_bytes_per_s = sk->sk_pacing_rate;
 	row->delivery_pkts = tp->rate_delivered;
 	row->delivery_interval_us = tp->rate_interval_us;
 	row->cwnd_pkts = tp->snd_cwnd;

@@ -1,6 +1,7 @@
 //! Rust mirrors of the structs of `bpf/include/ccactl_abi.h`.
 //!
-//! The sizes asserted below stand in the header as well, so a change on one side alone does not compile.
+//! The sizes asserted below stand in the header as well, so a change of size on one side alone does not compile. A test
+//! compares name, offset and size of every field.
 
 use bytemuck::{Pod, Zeroable};
 use std::mem::offset_of;
