@@ -65,11 +65,6 @@ pub fn inner_labels(metadata: &Metadata, kernel_name: &str) -> [Option<ValueInfo
     ]
 }
 
-/// Address and port, with brackets around IPv6.
-pub fn socket(address: &str, port: u64) -> String {
-    if address.contains(':') { format!("[{address}]:{port}") } else { format!("{address}:{port}") }
-}
-
 /// A name for each flow: that of the scenario where there is one, else algorithm and addresses.
 ///
 /// Flows of one name (parallel connections of one cgroup) are numbered.

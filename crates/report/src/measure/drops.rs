@@ -4,7 +4,7 @@
 
 use crate::summary::DropSpan;
 
-const US_PER_S: f64 = 1e6;
+use crate::scale::US_PER_S;
 
 /// Follows the number of lost rows through the rows of all flows.
 #[derive(Debug, Default)]

@@ -17,8 +17,7 @@ use ccactl_recording::read::{Extent, Recording};
 use figures::Sources;
 use fold::{Flow, Folded};
 
-const US_PER_S: f64 = 1e6;
-const BITS_PER_BYTE: f64 = 8.0;
+use crate::scale::{BITS_PER_BYTE, US_PER_S};
 
 /// Computes every figure of a report.
 ///
