@@ -3,7 +3,7 @@
 use crate::counts::Counts;
 use crate::options::Tap;
 use crate::probe::{self, Ring};
-use crate::recorder::{Phase, Progress};
+use crate::progress::{Phase, Progress};
 use crate::sink::is_stdout_abandoned;
 use crate::writer::Message;
 use ccactl_abi::layout::Sample;

@@ -10,6 +10,7 @@ use crate::options::{Every, Output, RecordOptions};
 use crate::output::Target;
 use crate::owner::Owner;
 use crate::probe::{Probe, Ring};
+use crate::progress::Progress;
 use crate::rotate::{End, Parts};
 use crate::sink::Sink;
 use crate::writer::{Writer, Written};
@@ -29,35 +30,6 @@ use tokio::task::spawn_blocking;
 
 /// Chunks that wait for the writer at most; then the ring fills, and then rows are dropped and counted.
 const CHUNKS_IN_FLIGHT: usize = 16;
-
-/// Where a recording stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Phase {
-    /// Not attached yet.
-    #[default]
-    Starting,
-    /// Rows are taken.
-    Recording,
-    /// Detached; the file is being made.
-    Finishing,
-}
-
-/// What a progress line shows.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Progress {
-    /// Where the recording stands.
-    pub phase: Phase,
-    /// Time since the attachment.
-    pub elapsed: Duration,
-    /// Sockets with a row so far.
-    pub flows: u64,
-    /// Rows taken so far.
-    pub rows: u64,
-    /// Over the time since the last change of this progress, a quarter of a second.
-    pub rows_per_s: f64,
-    /// Rows lost so far.
-    pub drops: Drops,
-}
 
 /// What a recording has become.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,7 +3,8 @@
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::options::RecordOptions;
-use crate::recorder::{Progress, Recording, Summary};
+use crate::progress::Progress;
+use crate::recorder::{Recording, Summary};
 use ccactl_host::capabilities::{self, Capability};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
