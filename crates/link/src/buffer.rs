@@ -1,11 +1,19 @@
 //! The memory that all disciplines work on: packets in lines, how much there is, what was dropped.
 
 use crate::Nanos;
-use crate::config::Capacity;
 use crate::list::{Arena, List};
 use crate::packet::{DropReason, Waiting};
 use rand::rngs::StdRng;
 use std::collections::VecDeque;
+
+/// How much a queue holds. The packet in transmission counts until its last bit has left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Capacity {
+    /// Bytes on the wire.
+    Bytes(u64),
+    /// Packets of any size.
+    Packets(u64),
+}
 
 /// Packets in a row, in the memory of a [`Buffer`].
 #[derive(Debug, Clone, Copy, Default)]

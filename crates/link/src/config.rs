@@ -1,19 +1,11 @@
 //! Parameters of a link.
 
 use crate::Nanos;
+use crate::buffer::Capacity;
 use crate::queue::Discipline;
 use crate::trace::Trace;
 use crate::wire::WireConfig;
 use std::sync::Arc;
-
-/// How much a queue holds. The packet in transmission counts until its last bit has left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Capacity {
-    /// Bytes on the wire.
-    Bytes(u64),
-    /// Packets of any size.
-    Packets(u64),
-}
 
 /// How fast packets leave, over time. Times count from [`Link::set_origin`](crate::Link::set_origin).
 #[derive(Debug, Clone, PartialEq)]

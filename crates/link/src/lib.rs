@@ -24,7 +24,8 @@ mod rate;
 mod trace;
 pub mod wire;
 
-pub use config::{Capacity, LinkConfig, RatePlan};
+pub use buffer::Capacity;
+pub use config::{LinkConfig, RatePlan};
 pub use delay_line::DelayLine;
 pub use link::Link;
 pub use packet::{Departure, DropReason, Item, LossReason, Output};

@@ -2,7 +2,8 @@
 
 use crate::Nanos;
 use crate::buffer::Buffer;
-use crate::config::{Capacity, LinkConfig};
+use crate::buffer::Capacity;
+use crate::config::LinkConfig;
 use crate::packet::{Departure, Item, LossReason, Output, Waiting};
 use crate::queue::{Next, Queue};
 use crate::rate::Schedule;

@@ -3,11 +3,10 @@
 use crate::error::{Error, Result};
 use crate::fault;
 use crate::lease::Lease;
-use crate::loader::Loader;
+use crate::loader::{Except, Loader};
 use crate::outcome::SwapOutcome;
 use crate::policy;
 use crate::policy_state::{Given, Policy, Trial};
-use crate::recover::Except;
 use crate::request::Choice;
 use crate::swap::{SwapRequest, Target};
 use crate::time::unix_ns;

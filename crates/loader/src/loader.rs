@@ -7,7 +7,6 @@ use crate::fault;
 use crate::paths::Paths;
 use crate::policy::{self, Policies};
 use crate::preflight::{self, Kernel};
-use crate::recover::Except;
 use crate::request::{Choice, LoadRequest};
 use crate::struct_ops::{self, Registered};
 use ccactl_host::state::Change as ChangeLock;
@@ -54,6 +53,17 @@ pub struct LoadOutcome {
     pub change: Change,
     /// Whether the cgroup was made.
     pub created_cgroup: bool,
+}
+
+/// What the operation that is about to begin decides itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Except {
+    /// Nothing.
+    Nothing,
+    /// What becomes of a canary of this cgroup: a rollback ends it and tells.
+    Canary(u64),
+    /// Everything about this cgroup.
+    All(u64),
 }
 
 impl Loader {

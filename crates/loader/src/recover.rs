@@ -5,30 +5,20 @@ use crate::bpffs;
 use crate::cgroup::Life;
 use crate::error::{Error, Result};
 use crate::fault;
+use crate::history::History;
 use crate::lease;
-use crate::loader::Loader;
+use crate::loader::{Except, Loader};
 use crate::migrate::{Migrator, Scope};
 use crate::netns::Namespaces;
+use crate::paths::Paths;
 use crate::policy::{self, Policies};
 use crate::policy_state::{Policy, Stage};
-use crate::stored;
 use crate::struct_ops;
 use ccactl_abi::layout::{SOCKET_MARKED, Socket, name_str};
 use ccactl_host::lock::FolderLock;
 use ccactl_host::state::Change;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-
-/// What the operation that is about to begin decides itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Except {
-    /// Nothing.
-    Nothing,
-    /// What becomes of a canary of this cgroup: a rollback ends it and tells.
-    Canary(u64),
-    /// Everything about this cgroup.
-    All(u64),
-}
 
 impl Loader {
     /// Completes or undoes what killed processes left half done, as every change does before its own work: for whoever
@@ -106,7 +96,7 @@ impl Loader {
             return Ok(());
         }
         self.collect_policies(lock)?;
-        stored::retain(&self.paths)
+        retain_objects(&self.paths)
     }
 
     fn collect_policies(&self, lock: &Change) -> Result<()> {
@@ -178,4 +168,26 @@ impl Loader {
             _ => Ok(()),
         }
     }
+}
+
+/// Removes the objects that neither a registered algorithm nor a history needs.
+fn retain_objects(paths: &Paths) -> Result<()> {
+    let stored = bpffs::names(&paths.objects())?;
+    if stored.is_empty() {
+        return Ok(());
+    }
+    let mut needed = HashSet::new();
+    for name in bpffs::names(&paths.algorithms())? {
+        needed.extend(struct_ops::records(paths, &name)?.map(|loaded| loaded.object_hash));
+    }
+    for folder in bpffs::names(&paths.cgroups())? {
+        let Ok(id) = folder.parse() else { continue };
+        let Some(history) = History::open(paths, id)? else { continue };
+        needed.extend(history.entries()?.into_iter().map(|past| past.loaded.object_hash));
+    }
+    let needed: HashSet<_> = needed.into_iter().map(|hash| paths.object(hash)).collect();
+    for path in stored.iter().map(|name| paths.objects().join(name)).filter(|path| !needed.contains(path)) {
+        bpffs::remove_pin(&path)?;
+    }
+    bpffs::remove_dir(&paths.objects())
 }

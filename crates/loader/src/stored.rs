@@ -1,21 +1,17 @@
 //! Objects of algorithms that were loaded from files: `objects/HASH`, an array of one value. Every later command, of
 //! whatever process, finds there what the algorithm is, and a rollback finds its code.
 
-use crate::bpffs;
 use crate::error::{Error, Result};
-use crate::history::History;
 use crate::paths::Paths;
-use crate::struct_ops;
 use ccactl_abi::Algorithm;
 use ccactl_abi::layout::{Loaded, name_str};
 use ccactl_host::lock;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
-use std::collections::HashSet;
 
 const KEY: [u8; 4] = [0; 4];
 
 /// Keeps the object of an algorithm that is not built in. Nothing refers to it yet; a killed call leaves it for the next
-/// [`retain`].
+/// collection of garbage.
 pub(crate) fn keep(paths: &Paths, algorithm: &Algorithm) -> Result<()> {
     let path = paths.object(algorithm.hash());
     if algorithm.is_built_in() || path.exists() {
@@ -44,26 +40,4 @@ pub(crate) fn algorithm_of(paths: &Paths, loaded: &Loaded) -> Option<&'static Al
     let path = paths.object(loaded.object_hash);
     let stored = path.exists().then(|| MapHandle::from_pinned_path(&path).ok()?.lookup(&KEY, MapFlags::ANY).ok()?);
     stored.flatten().and_then(|elf| Algorithm::of_object(elf).ok()).or(built_in)
-}
-
-/// Removes the objects that neither a registered algorithm nor a history needs.
-pub(crate) fn retain(paths: &Paths) -> Result<()> {
-    let stored = bpffs::names(&paths.objects())?;
-    if stored.is_empty() {
-        return Ok(());
-    }
-    let mut needed = HashSet::new();
-    for name in bpffs::names(&paths.algorithms())? {
-        needed.extend(struct_ops::records(paths, &name)?.map(|loaded| loaded.object_hash));
-    }
-    for folder in bpffs::names(&paths.cgroups())? {
-        let Ok(id) = folder.parse() else { continue };
-        let Some(history) = History::open(paths, id)? else { continue };
-        needed.extend(history.entries()?.into_iter().map(|past| past.loaded.object_hash));
-    }
-    let needed: HashSet<_> = needed.into_iter().map(|hash| paths.object(hash)).collect();
-    for path in stored.iter().map(|name| paths.objects().join(name)).filter(|path| !needed.contains(path)) {
-        bpffs::remove_pin(&path)?;
-    }
-    bpffs::remove_dir(&paths.objects())
 }

@@ -64,11 +64,6 @@ pub fn inner_labels(metadata: &Metadata, kernel_name: &str) -> [Option<ValueInfo
     ]
 }
 
-/// Address and port, with brackets around IPv6.
-pub fn socket(address: &str, port: u64) -> String {
-    if address.contains(':') { format!("[{address}]:{port}") } else { format!("{address}:{port}") }
-}
-
 /// What a flow without a name of its own is known by.
 pub struct Labelled {
     /// Its algorithms.
@@ -131,8 +126,8 @@ mod tests {
         Labelled {
             algorithm: algorithm.into(),
             cgroup_id,
-            local: socket("fd00::1", port),
-            remote: socket("10.0.0.2", 80),
+            local: format!("[fd00::1]:{port}"),
+            remote: "10.0.0.2:80".into(),
         }
     }
 

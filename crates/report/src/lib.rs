@@ -22,6 +22,7 @@ mod options;
 pub mod output;
 pub mod render;
 mod repeats;
+mod scale;
 pub mod stats;
 mod summarize;
 mod summary;

@@ -1,7 +1,8 @@
 //! The figures of [`Measures`] as a list: what tables, CSV, Parquet and comparisons have in common.
 
-use crate::render::significant;
 use crate::summary::Measures;
+use ccactl_host::units::UNKNOWN;
+use ccactl_host::units::printed::significant;
 
 /// One figure.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +43,7 @@ impl Metric {
             Value::Count(count) if self.scale == 1.0 => count(measures).map(|count| count.to_string()),
             _ => self.number(measures).map(|value| significant(value / self.scale)),
         };
-        text.unwrap_or_else(|| crate::render::UNKNOWN.to_owned())
+        text.unwrap_or_else(|| UNKNOWN.to_owned())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::Error;
 
-const US_PER_S: f64 = 1e6;
+use crate::scale::US_PER_S;
 
 /// Choices that apply to every recording of a report.
 #[derive(Debug, Clone, PartialEq)]

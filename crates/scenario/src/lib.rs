@@ -19,10 +19,10 @@ mod swaps;
 mod trace;
 pub mod units;
 
-pub use error::ScenarioError;
+pub use error::{OverrideError, ScenarioError};
 pub use file::ScenarioFile;
 pub use matrix::{Axis, Cell, WHOLE};
-pub use overrides::{Override, OverrideError};
+pub use overrides::Override;
 pub use reference::reference;
 pub use schema::schema;
 pub use shipped::{SHIPPED, Shipped};

@@ -5,35 +5,13 @@ mod distro;
 pub mod host;
 pub mod privilege;
 mod requirement;
+mod scope;
 
 use crate::error::{Error, FAILURE, Result};
 use crate::shell::heading;
 use distro::Family;
 use requirement::{REQUIREMENTS, Requirement};
-
-/// What the machine is prepared for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// Building and running `ccactl`, which calls no other program.
-    Build,
-    /// Guests of the virtual lab.
-    Lab,
-    /// `cargo xtask test`.
-    Test,
-    /// `cargo xtask lint`.
-    Lint,
-}
-
-impl Scope {
-    /// Whether it needs what another one needs: everything is built first, and tests boot guests.
-    fn includes(self, other: Scope) -> bool {
-        match other {
-            Scope::Build => true,
-            Scope::Lab => self != Scope::Build,
-            other => other == self,
-        }
-    }
-}
+pub use scope::Scope;
 
 /// Shows what the kernel offers and installs what is missing. Does nothing on a machine that is ready.
 pub fn run(scope: Scope) -> Result {

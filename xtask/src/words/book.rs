@@ -1,6 +1,6 @@
 //! What the documents need to be a book: each of them in the summary, and no link that leaves it.
 
-use super::{Finding, What};
+use super::finding::{Finding, What};
 use std::path::Path;
 
 /// The folder of the book.

@@ -5,57 +5,18 @@
 //! repository lead somewhere. A page of `docs/` is in its summary and links to pages of `docs/` only. Code, tables, headings and what `cargo xtask gen` writes are left out of the counting.
 
 mod book;
+mod finding;
 mod markdown;
 mod places;
 
 use crate::error::{Error, FAILURE, Result};
 use crate::shell::{program, root};
-use std::fmt;
+use finding::{Finding, LINE_CHARS, SENTENCE_WORDS, What};
 use std::path::Path;
-
-/// Words of a sentence, at most.
-const SENTENCE_WORDS: usize = 35;
-/// Characters of a line, at most.
-const LINE_CHARS: usize = 100;
 
 /// Documents whose words are not counted yet: pages of experiments are rewritten together with their figures. Golden files are
 /// what a program prints.
 const NOT_COUNTED: [&str; 3] = ["docs/experiments/", "crates/report/tests/golden/", "crates/suites/tests/golden/"];
-
-/// Something to mend.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Finding {
-    /// From 1.
-    line: usize,
-    what: What,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum What {
-    LongLine(usize),
-    LongSentence { words: usize, begins: String },
-    NoSuchPath(String),
-    NoSuchAnchor(String),
-    LeavesBook(String),
-    NotInSummary(String),
-}
-
-impl fmt::Display for What {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            What::LongLine(chars) => write!(f, "a line of {chars} characters, expected at most {LINE_CHARS}"),
-            What::LongSentence { words, begins } => {
-                write!(f, "a sentence of {words} words, expected at most {SENTENCE_WORDS}: \"{begins} …\"")
-            }
-            What::NoSuchPath(path) => write!(f, "`{path}` is not in the repository"),
-            What::NoSuchAnchor(anchor) => write!(f, "no heading has the anchor `{anchor}`"),
-            What::LeavesBook(link) => {
-                write!(f, "`{link}` leads out of docs/, and nowhere in the book: write the path as code")
-            }
-            What::NotInSummary(file) => write!(f, "{file} is not in the summary"),
-        }
-    }
-}
 
 /// Checks the documents that are named, relative to the root of the repository; without names all that git knows.
 pub fn run(named: &[&str]) -> Result {

@@ -1,8 +1,8 @@
 //! What documents point to: links, anchors, and paths of the repository in code.
 
 use super::book::leaves;
+use super::finding::{Finding, What};
 use super::markdown::fence_of;
-use super::{Finding, What};
 use crate::shell::root;
 use std::path::{Component, Path, PathBuf};
 

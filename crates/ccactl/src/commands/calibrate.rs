@@ -1,6 +1,6 @@
 //! `ccactl bench calibrate`
 
-use super::bench::interrupt_flag;
+use super::carry_out::interrupt_flag;
 use super::output;
 use crate::error::{Context, Result};
 use ccactl_host::{errln, outln};

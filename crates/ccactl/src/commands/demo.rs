@@ -1,7 +1,7 @@
 //! `ccactl demo`: BBRv2 and F-BBRv2, each against CUBIC, and what the paper printed.
 
-use super::bench::{How, carry_out, interrupt_flag, utc_now};
 use super::bench_view::{self, mbit, millis, number};
+use super::carry_out::{How, carry_out, interrupt_flag, utc_now};
 use super::output;
 use crate::error::Result;
 use ccactl_abi::exit;

@@ -1,6 +1,6 @@
 //! `--lab`: a command in a guest of the virtual lab.
 
-use super::bench::How;
+use super::carry_out::How;
 use super::guest;
 use crate::error::{Context, Result};
 use ccactl_host::{err, errln, out};

@@ -5,6 +5,7 @@ pub mod bench_view;
 pub mod calibrate;
 pub mod canary;
 pub mod canary_view;
+pub mod carry_out;
 pub mod check;
 pub mod demo;
 pub mod dev;

@@ -1,6 +1,7 @@
 //! `ccactl probe`
 
-use super::{bench, lab, output};
+use super::carry_out::interrupt_flag;
+use super::{lab, output};
 use crate::error::{Context, Result};
 use ccactl_host::{input, name, outln};
 use ccactl_loader::{Loader, pick_algorithm};
@@ -90,7 +91,7 @@ fn in_the_lab(args: &Args) -> Result<ExitCode> {
     if args.json {
         words.push("--json");
     }
-    args.lab.call(&words, files, &*bench::interrupt_flag()?)
+    args.lab.call(&words, files, &*interrupt_flag()?)
 }
 
 /// An object takes some hundred kilobytes; it is read as a whole.

@@ -1,6 +1,7 @@
 //! `ccactl bench run` and `ccactl bench list`
 
-use super::{bench, output};
+use super::carry_out::{How, interrupt_flag};
+use super::output;
 use crate::error::{Context, Result};
 use ccactl_abi::exit;
 use ccactl_host::units::duration_text;
@@ -71,8 +72,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
         args.link.check(&cell.scenario).with_context(|| format!("cell {}", cell.id))?;
     }
     let folder = SuiteFolder::open(&plan.folder, &plan.scenario.name, &plan.matrix, args.link)?;
-    let interrupt = bench::interrupt_flag()?;
-    let how = bench::How { attempts: args.attempts, backend: args.link, phase: None };
+    let interrupt = interrupt_flag()?;
+    let how = How { attempts: args.attempts, backend: args.link, phase: None };
     let failures = carry_out(&plan, &folder, args.jobs.map(Into::into), how, &interrupt)?;
 
     let results = results::load(&folder, &plan.matrix, plan.suite.windows, &interrupt)?;
@@ -100,7 +101,7 @@ fn carry_out(
     plan: &Plan,
     folder: &SuiteFolder,
     jobs: Option<usize>,
-    how: bench::How,
+    how: How,
     interrupt: &AtomicBool,
 ) -> Result<Vec<runner::Failure>> {
     let pending = runner::pending(folder, &plan.cells)?;
@@ -117,7 +118,7 @@ fn carry_out(
         calibrated.count
     });
     let program = std::env::current_exe().context("find the ccactl binary for the built-in traffic")?;
-    let bench::How { attempts, backend, phase: _ } = how;
+    let How { attempts, backend, phase: _ } = how;
     let executor =
         Testbed { options: Options { program, limits: Limits::default(), attempts, backend, phase_ns: None } };
     let mut progress = Progress::new(&plan.scenario.name, &pending, jobs);

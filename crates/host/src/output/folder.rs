@@ -1,6 +1,6 @@
 //! The way to a folder, on which no other user's symbolic link leads us to what is not theirs.
 
-use super::{A_FOLDER, Error, Result, unfit_as};
+use super::error::{A_FOLDER, Error, Result, unfit_as};
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open, openat, readlinkat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, mkdirat};

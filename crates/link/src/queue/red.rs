@@ -3,7 +3,7 @@
 
 use super::early::{Arrival, Departure, Judge, Verdict};
 use crate::Nanos;
-use crate::config::Capacity;
+use crate::buffer::Capacity;
 use rand::Rng;
 use rand::rngs::StdRng;
 

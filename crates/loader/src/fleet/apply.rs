@@ -2,7 +2,8 @@
 
 use crate::fleet::error::one_line;
 use crate::fleet::file::Entry;
-use crate::fleet::plan::{Action, Plan, Step};
+use crate::fleet::plan::Plan;
+use crate::fleet::step::{Action, Step};
 use crate::{Change, Counts, Loader, State, SwapOutcome, SwapRequest, UnloadOutcome};
 use ccactl_abi::exit;
 use ccactl_host::{interrupt, lock};

@@ -27,6 +27,7 @@ mod file;
 mod observed;
 mod order;
 mod plan;
+mod step;
 #[cfg(test)]
 mod test_host;
 pub mod watch;
@@ -35,4 +36,5 @@ pub use apply::{Done, Live, Report, Row, apply};
 pub use error::{Error, FileError, Result, one_line};
 pub use file::{Entry, PolicyFile};
 pub use observed::Observed;
-pub use plan::{Action, Plan, Step};
+pub use plan::Plan;
+pub use step::{Action, Step};

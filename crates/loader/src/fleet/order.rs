@@ -9,7 +9,7 @@
 use crate::PolicyStatus;
 use crate::fleet::code::Code;
 use crate::fleet::observed::Observed;
-use crate::fleet::plan::{Action, Step};
+use crate::fleet::step::{Action, Step};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,6 +1,6 @@
 //! Why the exporter did not start, or did not go on.
 
-use crate::metrics::listen::Address;
+use crate::metrics::address::Address;
 use ccactl_abi::exit;
 use std::io;
 use std::path::PathBuf;

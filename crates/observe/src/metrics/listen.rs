@@ -1,11 +1,11 @@
 //! Where scrapes are answered: a TCP port or a unix socket.
 
+use crate::metrics::address::Address;
 use crate::metrics::error::{Error, Result};
 use nix::errno::Errno;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
 use nix::sys::stat::{Mode, umask};
 use nix::unistd::geteuid;
-use std::fmt;
 use std::fs::{self, Metadata};
 use std::io;
 use std::net::SocketAddr;
@@ -13,48 +13,14 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, UnixListener};
 
 /// Connections that the kernel keeps until we accept them; it cuts this to `net.core.somaxconn`. With the usual 128 a
 /// crowd of clients fills the queue within milliseconds, and who finds it full tries again after a second.
 const BACKLOG: u32 = 4096;
-/// What a unix socket's address starts with.
-const UNIX: &str = "unix:";
 /// Of a unix socket: owner and group may connect.
 const OTHERS_AND_EXECUTION: Mode = Mode::from_bits_truncate(0o117);
-
-/// What `--listen` says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Address {
-    /// `127.0.0.1:9097`
-    Tcp(SocketAddr),
-    /// `unix:/run/ccactl/exporter.sock`
-    Unix(PathBuf),
-}
-
-impl FromStr for Address {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Address, String> {
-        if let Some(path) = text.strip_prefix(UNIX).filter(|path| !path.is_empty()) {
-            return Ok(Address::Unix(path.into()));
-        }
-        text.parse().map(Address::Tcp).map_err(|_| {
-            "expected an IP address and a port, such as 127.0.0.1:9097 or [::1]:9097, or unix:PATH".to_owned()
-        })
-    }
-}
-
-impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Address::Tcp(address) => address.fmt(f),
-            Address::Unix(path) => write!(f, "{UNIX}{}", path.display()),
-        }
-    }
-}
 
 /// A connection of either kind.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}

@@ -7,6 +7,7 @@
 //! Counters are sums of increases over sockets, so they never go back. A socket whose opening was recorded counts
 //! from zero, any other one from its first row on. The last increase comes with its `close` row.
 
+mod address;
 mod error;
 mod exporter;
 mod histogram;
@@ -22,9 +23,9 @@ mod show;
 mod sockets;
 mod totals;
 
+pub use address::Address;
 pub use error::{Error, Result};
 pub use exporter::{Exporter, Options};
 pub use histogram::{Bounds, BoundsError, Buckets};
-pub use listen::Address;
 pub use rooms::Limits;
 pub use run::run;

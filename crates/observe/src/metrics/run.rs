@@ -1,8 +1,9 @@
 //! `ccactl exporter`: a recorder, an HTTP server, and their common end.
 
+use crate::metrics::address::Address;
 use crate::metrics::error::{Error, Result};
 use crate::metrics::exporter::{Exporter, Options, lock};
-use crate::metrics::listen::{Address, Listener};
+use crate::metrics::listen::Listener;
 use crate::metrics::rooms::Limits;
 use crate::metrics::server::{self, Recording};
 use ccactl_collector::{Output, RecordOptions, Recorder};

@@ -4,14 +4,12 @@ use crate::rollout::decision::{self, Cause, Decision, Figures, Moves, Outcome};
 use crate::rollout::error::{Error, Result};
 use crate::rollout::evidence::Evidence;
 use crate::rollout::groups::{Group, Groups, Ignored, Membership};
-use crate::rollout::guard::Guard;
 use crate::rollout::plan::Plan;
-use crate::rollout::share::Share;
+pub use crate::rollout::request::CanaryRequest;
 use crate::rollout::verdict::{Judge, Verdict, early_end};
 use crate::rollout::watch::{Watch, sampling_interval};
 use ccactl_collector::Clock;
-use ccactl_loader::{Canary, Loader, SwapOutcome, SwapRequest};
-use std::path::PathBuf;
+use ccactl_loader::{Canary, Loader, SwapOutcome};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -23,34 +21,6 @@ const ATTENTION: Duration = Duration::from_millis(50);
 /// Time after the move that does not count: what is in flight then was sent by the algorithm before, and its losses are
 /// repaired within a few round trips.
 const SETTLE: Duration = Duration::from_secs(1);
-
-/// One guarded roll-out.
-#[derive(Debug, Clone)]
-pub struct CanaryRequest {
-    /// Algorithm and cgroup. Scope and dry run are ignored: a canary is for live and new sockets, and does move them.
-    pub swap: SwapRequest,
-    /// Share of the sockets that move first.
-    pub share: Share,
-    /// How long to watch them; at least 5 s.
-    pub watch: Duration,
-    /// Conditions on which they are taken back; at least one.
-    pub guards: Vec<Guard>,
-    /// Live sockets that each group must have at the start, and active flows at the end.
-    pub min_flows: u64,
-    /// Folder for the decision and its recording.
-    pub evidence: PathBuf,
-    /// Should this process die, new connections get the baseline again after this time.
-    pub lease: Duration,
-}
-
-impl CanaryRequest {
-    /// `--min-flows` unless the user says otherwise: with fewer, one odd connection is the whole figure.
-    pub const DEFAULT_MIN_FLOWS: u64 = 5;
-    /// `--lease` unless the user says otherwise: long enough for a host that swaps, short beside a watch.
-    pub const DEFAULT_LEASE: Duration = Duration::from_secs(10);
-    /// Shorter, a busy host would lose its canaries; longer, it is no lease.
-    pub const LEASES: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3600);
-}
 
 /// What a caller shows while a canary is watched.
 #[derive(Debug)]

@@ -15,6 +15,7 @@ mod groups;
 mod guard;
 mod metric;
 mod plan;
+mod request;
 mod scope;
 mod share;
 mod tally;

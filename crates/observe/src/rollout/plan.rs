@@ -1,7 +1,7 @@
 //! What is checked before a canary changes anything.
 
-use crate::rollout::canary::CanaryRequest;
 use crate::rollout::error::{Error, Result};
+use crate::rollout::request::CanaryRequest;
 use crate::rollout::share::Share;
 use crate::rollout::verdict::CONSECUTIVE;
 use crate::rollout::watch::Subject;

@@ -15,9 +15,9 @@ mod extremes;
 mod lines;
 mod model;
 mod phases;
+mod widths;
 
 use std::collections::{BTreeMap, HashMap};
-use std::ops::RangeInclusive;
 
 use crate::measure::amounts::Amounts;
 use crate::summary::{AlgorithmChange, FlowSummary, RecordingSummary, Summary};
@@ -29,30 +29,13 @@ pub use across::{Across, HeatCell, HeatMap, Sweep, SweepLine, SweepPoint, across
 use buckets::Buckets;
 use lines::Lines;
 pub use model::{Bound, Charts, Ecdf, EventMark, FlowCharts, InnerChart, JainSeries, Series, SwapMark};
+use widths::{Widths, round};
 
-const US_PER_S: f64 = 1e6;
-const US_PER_MS: f64 = 1e3;
-const BITS_PER_BYTE: f64 = 8.0;
-const BITS_PER_MBIT: f64 = 1e6;
+use crate::scale::{BITS_PER_BYTE, BITS_PER_MBIT, US_PER_MS, US_PER_S};
 /// Names in the papers of [`BOUNDS`].
 const BOUND_NAMES: [&str; BOUNDS.len()] = ["inflight_hi", "inflight_lo"];
 /// Flows drawn at most: more cannot be told apart. The ones that moved most data are drawn.
 pub const MAX_FLOWS: usize = 16;
-/// Buckets of RTT and window, shared out among the flows of a recording …
-const SAMPLE_BUCKETS: u64 = 6000;
-const SAMPLE_BUCKETS_PER_FLOW: RangeInclusive<u64> = 150..=2500;
-/// Buckets in which the longest phase is found, shared out in the same way.
-const PHASE_BUCKETS: u64 = 12_000;
-const PHASE_BUCKETS_PER_FLOW: RangeInclusive<u64> = 750..=6000;
-/// … of which a page may hold so many before they get fewer each, so that the page stays small.
-const FULL_RECORDINGS: u64 = 4;
-/// Buckets in which losses and timeouts are one mark.
-const EVENT_BUCKETS: u64 = 400;
-/// Throughput has at most this many buckets …
-const RATE_BUCKETS: u64 = 600;
-/// … of one of these widths; longer recordings get multiples of the last.
-const RATE_WIDTHS_US: [u64; 4] = [100_000, 200_000, 500_000, 1_000_000];
-
 /// What the page and the still figures draw of each recording. The rows are read for it once more; whoever makes a page and
 /// figures hands them the same charts.
 ///
@@ -188,32 +171,6 @@ fn color(summary: &RecordingSummary, flow: &FlowSummary) -> String {
     algorithm.map_or_else(|| "#777777".to_owned(), |a| a.color.clone())
 }
 
-/// Widths of the buckets.
-struct Widths {
-    sample_us: u64,
-    rate_us: u64,
-    phase_us: u64,
-    event_us: u64,
-}
-
-impl Widths {
-    fn new(span_us: u64, flows: u64, recordings: u64) -> Widths {
-        let share = |buckets: u64, per_flow: RangeInclusive<u64>| {
-            let of_recording = buckets * FULL_RECORDINGS / recordings.max(FULL_RECORDINGS);
-            (of_recording / flows.max(1)).clamp(*per_flow.start(), *per_flow.end())
-        };
-        let fits = |width: &&u64| span_us.div_ceil(**width) <= RATE_BUCKETS;
-        let widest = RATE_WIDTHS_US[RATE_WIDTHS_US.len() - 1];
-        let rate_us = RATE_WIDTHS_US.iter().find(fits).copied();
-        Widths {
-            sample_us: span_us.div_ceil(share(SAMPLE_BUCKETS, SAMPLE_BUCKETS_PER_FLOW)).max(1000),
-            rate_us: rate_us.unwrap_or_else(|| span_us.div_ceil(RATE_BUCKETS).next_multiple_of(widest)),
-            phase_us: span_us.div_ceil(share(PHASE_BUCKETS, PHASE_BUCKETS_PER_FLOW)).max(1000),
-            event_us: span_us.div_ceil(EVENT_BUCKETS).max(1000),
-        }
-    }
-}
-
 fn by_interval(amounts: Amounts) -> BTreeMap<u64, f64> {
     amounts.into_sorted().into_iter().collect()
 }
@@ -230,11 +187,6 @@ fn rate_series(increases: &BTreeMap<u64, f64>, flow: &FlowSummary, bits: f64, wi
         series.v.push(Some(round(in_it * bits / width_us as f64)));
     }
     series
-}
-
-/// Three decimals are below a pixel and halve the size of the page.
-fn round(value: f64) -> f64 {
-    (value * 1e3).round() / 1e3
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! How long the flows took until they shared evenly, and kept to it.
 
-use super::US_PER_S;
+use crate::scale::US_PER_S;
 use crate::summary::{Convergence, FlowSummary, JainPoint};
 
 /// The index that counts as even.

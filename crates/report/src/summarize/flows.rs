@@ -2,11 +2,11 @@
 
 use polars::prelude::*;
 
-use super::US_PER_S;
 use super::cells::{Line, lines};
 use super::measures::{self, Group};
 use super::stretches;
 use crate::labels::{self, Algorithms};
+use crate::scale::US_PER_S;
 use crate::summary::{AlgorithmChange, Closed, FlowSummary};
 use crate::tables::{Tables, columns as c};
 use ccactl_recording::read::Metadata;

@@ -1,6 +1,6 @@
 //! From the rows of a recording to its summary, in two stages.
 //!
-//! Stage one (`fold`) goes through the rows, and its result is [`Tables`]. Stage two, everything else here, makes the figures
+//! Stage one (`tables`) goes through the rows, and its result is [`Tables`]. Stage two, everything else here, makes the figures
 //! of these tables with expressions of Polars: for each flow and for each algorithm by the same ones (`measures`).
 
 mod algorithms;
@@ -8,8 +8,6 @@ mod cells;
 mod connections;
 mod convergence;
 mod flows;
-pub(crate) mod fold;
-mod intervals;
 mod measures;
 mod quantiles;
 mod sharing;
@@ -21,14 +19,12 @@ use std::collections::BTreeSet;
 use crate::labels::Algorithms;
 use crate::summary::{AlgorithmSummary, DropSpan, Fairness, FlowSummary, LinkSummary};
 use crate::summary::{RecordingSummary, Summary};
-use crate::tables::{Tables, columns as c};
+use crate::tables::{Folded, Tables, columns as c, fold};
 use crate::{Error, Options, repeats};
 use ccactl_recording::read::{self, Extent, Metadata, Recording};
-use fold::Folded;
 use polars::prelude::*;
 
-const US_PER_S: f64 = 1e6;
-const BITS_PER_BYTE: f64 = 8.0;
+use crate::scale::US_PER_S;
 
 /// Computes every figure of a report.
 ///
@@ -47,7 +43,7 @@ pub fn summarize(recordings: &[Recording], options: &Options) -> Result<Summary,
 
 fn summarize_one(recording: &Recording, name: String, options: &Options) -> Result<RecordingSummary, Error> {
     let window_us = options.window_us()?;
-    let folded = fold::fold(recording, window_us, options)?;
+    let folded = fold(recording, window_us, options)?;
     // Without a window the walk has seen all there is.
     let extent = if options.is_whole() { folded.extent } else { recording.extent()? };
     check_not_empty(recording, extent, &folded, window_us)?;

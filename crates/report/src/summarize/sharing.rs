@@ -3,9 +3,10 @@
 use polars::prelude::*;
 
 use super::cells::lines;
+use super::convergence;
 use super::measures::grown;
 use super::stretches::{self, WAY, with};
-use super::{BITS_PER_BYTE, US_PER_S, convergence};
+use crate::scale::{BITS_PER_BYTE, US_PER_S};
 use crate::stats::jain_of_sums;
 use crate::summary::{Fairness, FlowSummary, JainPoint, LinkSummary};
 use crate::tables::{Tables, columns as c};

@@ -5,9 +5,13 @@
 //! minimum, a maximum. No column is a mean or a percentile: stage two (`summarize`) makes those.
 
 pub mod columns;
+mod fold;
+mod intervals;
 mod of_fold;
 
 use polars::prelude::*;
+
+pub use fold::{Folded, fold};
 
 /// The tables of one recording.
 pub struct Tables {

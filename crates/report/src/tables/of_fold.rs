@@ -4,10 +4,10 @@ use polars::prelude::*;
 
 use super::Tables;
 use super::columns::{self as c, around, grown, inner, wide};
+use super::fold::{Flow, Folded, Part};
 use crate::measure::drops::Span;
 use crate::measure::inner as inner_state;
 use crate::measure::swaps::{Side, State, Swap};
-use crate::summarize::fold::{Flow, Folded, Part};
 use crate::walk::{Counter, Name, Names};
 
 /// Bits of the low half of a [wide sum](wide).

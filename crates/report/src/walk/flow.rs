@@ -1,7 +1,5 @@
 //! Which flow a row belongs to.
 
-use crate::labels;
-
 /// Identity of a flow: socket cookies are unique within a network namespace only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct FlowKey {
@@ -29,11 +27,16 @@ pub struct Endpoints {
 impl Endpoints {
     /// Local address and port.
     pub fn local(&self) -> String {
-        labels::socket(&self.src, self.sport)
+        socket(&self.src, self.sport)
     }
 
     /// Remote address and port.
     pub fn remote(&self) -> String {
-        labels::socket(&self.dst, self.dport)
+        socket(&self.dst, self.dport)
     }
+}
+
+/// Address and port, with brackets around IPv6.
+fn socket(address: &str, port: u64) -> String {
+    if address.contains(':') { format!("[{address}]:{port}") } else { format!("{address}:{port}") }
 }

@@ -4,34 +4,19 @@
 mod algorithm;
 mod host;
 mod link;
+mod problem;
 mod traffic;
 
 pub(crate) use algorithm::{check_algorithm, check_aliases};
+pub(crate) use problem::{Check, NAME_PATTERN, check_name, ensure};
 
 use crate::Scenario;
 use crate::units::Span;
+use problem::{Problem, check_ascending};
 use std::collections::HashSet;
 
 /// Each flow and each UDP source has a namespace and an address of its own below 10.200.1.0/24.
 const MAX_FLOWS: usize = 200;
-/// Names are parts of the names of namespaces, cgroups and folders.
-const MAX_NAME_BYTES: usize = 40;
-
-/// What [`check_name`] takes, as a regular expression.
-pub(crate) const NAME_PATTERN: &str = "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,39}$";
-
-/// A field with what is wrong with it.
-pub(crate) struct Problem {
-    pub field: String,
-    pub message: String,
-}
-
-pub(crate) type Check = Result<(), Problem>;
-
-pub(crate) fn ensure(condition: bool, field: impl Into<String>, message: impl FnOnce() -> String) -> Check {
-    if condition { Ok(()) } else { Err(Problem { field: field.into(), message: message() }) }
-}
-
 pub(crate) fn check(scenario: &Scenario) -> Check {
     check_name("name", &scenario.name)?;
     ensure(scenario.duration.ns > 0, "duration", || "expected more than 0s, found 0s".to_owned())?;
@@ -64,28 +49,7 @@ pub(crate) fn check(scenario: &Scenario) -> Check {
     host::check_hosts(scenario)
 }
 
-/// Names become folders and cgroups.
-pub(crate) fn check_name(field: &str, name: &str) -> Check {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let good = (1..=MAX_NAME_BYTES).contains(&name.len()) && name.chars().all(plain) && !name.starts_with('.');
-    ensure(good, field, || {
-        format!("expected 1 to {MAX_NAME_BYTES} letters, digits, \"-\", \"_\" or \".\" (not first), found {name:?}")
-    })
-}
-
 fn check_every(every: &str) -> Check {
     let good = matches!(every, "ack" | "rtt") || every.parse::<Span>().is_ok_and(|span| span.ns > 0);
     ensure(good, "every", || format!("expected \"ack\", \"rtt\" or a time span such as \"10ms\", found {every:?}"))
-}
-
-/// Steps come one after the other, the first after `since`, which is said in words too.
-fn check_ascending(path: &str, times: impl Iterator<Item = Span>, since: (&str, Span)) -> Check {
-    let mut before = since;
-    for (i, at) in times.enumerate() {
-        ensure(at > before.1, format!("{path}[{i}].at"), || {
-            format!("expected a time after {} ({}), found {at}", before.0, before.1)
-        })?;
-        before = ("the step before", at);
-    }
-    Ok(())
 }

@@ -11,6 +11,7 @@ use crate::fields::{Field, Table};
 use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+pub(crate) use values::FromValue;
 use values::check_range;
 
 /// A document and where it came from.
@@ -40,12 +41,6 @@ impl Source<'_> {
             ScenarioError::Syntax { origin: self.origin.to_owned(), line, message }
         })
     }
-}
-
-/// A value that a field may hold.
-pub(crate) trait FromValue: Sized {
-    /// The error is a sentence "expected …, found …".
-    fn from_value(value: &DeValue<'_>) -> Result<Self, String>;
 }
 
 /// One table of the document.

@@ -1,6 +1,5 @@
 //! Values of fields, each from the form that `docs/scenarios.md` gives it.
 
-use super::FromValue;
 use crate::fields::{ANY, Kind};
 use crate::spec::UNTIL_STOP;
 use crate::units::{Buffer, Rate, Span, UnitError};
@@ -8,6 +7,12 @@ use crate::{Direction, Repeat};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 use toml::de::{DeInteger, DeValue};
+
+/// A value that a field may hold.
+pub(crate) trait FromValue: Sized {
+    /// The error is a sentence "expected …, found …".
+    fn from_value(value: &DeValue<'_>) -> Result<Self, String>;
+}
 
 /// Whether a number lies in the range that the table of fields gives it.
 pub(super) fn check_range(kind: Option<Kind>, value: &DeValue<'_>) -> Result<(), String> {

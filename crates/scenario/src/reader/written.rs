@@ -1,6 +1,6 @@
 //! Values that are handed on as they are: the points of an axis, and changes of any field.
 
-use super::FromValue;
+use super::values::FromValue;
 use super::values::{expected, integer_text};
 use toml::Value;
 use toml::de::DeValue;

@@ -1,12 +1,14 @@
 //! Whether a cell is finished.
 
-use super::folder::VERSION;
 use crate::{Cell, Error, MAX_FILE_BYTES, Result};
 use ccactl_host::input;
 use ccactl_testbed::bench::{Backend, RECORDING_FILE};
 use serde::Deserialize;
 use std::io;
 use std::path::Path;
+
+/// Version that results must have to be kept.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A cell whose `result.json` is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! finished when its `result.json` is there: that file is written last and as a whole. Only folders of cells without a valid
 //! run are ever removed.
 
-use super::finished::{self, Finished};
+use super::finished::{self, Finished, VERSION};
 use crate::{Cell, Error, MAX_FILE_BYTES, Result};
 use ccactl_host::input;
 use ccactl_host::output::{Folder, Place};
@@ -19,9 +19,6 @@ const PLAN: &str = "plan.json";
 const LOCK: &str = ".lock";
 /// Whoever can open a file can lock it, and keep us out.
 const LOCK_MODE: u32 = 0o600;
-
-/// Version that results must have to be kept.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// What a folder is for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

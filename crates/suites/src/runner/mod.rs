@@ -8,8 +8,8 @@ mod remaining;
 mod selection;
 mod testbed;
 
-pub use finished::Finished;
-pub use folder::{SuiteFolder, VERSION};
+pub use finished::{Finished, VERSION};
+pub use folder::SuiteFolder;
 pub use jobs::{Jobs, side_by_side};
 pub use remaining::{Overhead, remaining};
 pub use selection::{Only, select};

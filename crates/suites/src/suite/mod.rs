@@ -1,4 +1,4 @@
-//! Every suite: one file and one row here.
+//! Every suite: one file, and one row of `all.rs`.
 
 mod aca_cwnd;
 mod aca_delivered;
@@ -7,6 +7,7 @@ mod aca_fairness;
 mod aca_loss;
 mod aca_rtt;
 mod aca_throughput;
+mod all;
 mod aqm;
 mod bufferbloat;
 mod drawing;
@@ -23,6 +24,7 @@ mod plain;
 mod rmem_sweep;
 mod wmem_sweep;
 
+pub use all::{SUITES, by_name};
 pub use drawing::{Curve, Drawing, Kind, OverTime, distribution};
 pub use plain::PLAIN;
 
@@ -46,33 +48,4 @@ pub struct Suite {
     pub orderings: &'static [Ordering],
     /// The paper's figures.
     pub figures: fn(&Results) -> Vec<Drawing>,
-}
-
-/// All of them, in the order of the experiments.
-pub const SUITES: &[&Suite] = &[
-    &interaction_single::SUITE,
-    &interaction_pairs::SUITE,
-    &interaction_rtt::SUITE,
-    &interaction_late_joiner::SUITE,
-    &fbbrv2_timeline::SUITE,
-    &fbbrv2_rtprop::SUITE,
-    &fbbrv2_single::SUITE,
-    &fbbrv2_vs_cubic::SUITE,
-    &aca_estimator::SUITE,
-    &aca_cwnd::SUITE,
-    &aca_delivered::SUITE,
-    &aca_loss::SUITE,
-    &aca_fairness::SUITE,
-    &aca_throughput::SUITE,
-    &aca_rtt::SUITE,
-    &bufferbloat::SUITE,
-    &rmem_sweep::SUITE,
-    &wmem_sweep::SUITE,
-    &aqm::SUITE,
-];
-
-/// Looks one up; scenarios of a user have the tables of [`PLAIN`].
-#[must_use]
-pub fn by_name(name: &str) -> Option<&'static Suite> {
-    SUITES.iter().copied().find(|suite| suite.name == name)
 }

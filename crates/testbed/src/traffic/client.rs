@@ -1,7 +1,7 @@
 //! The receiving end that opens its connections: takes what the sending end has for it, and measures how long that takes.
 
+use super::protocol::{after_go, block_on, say, sleep_until};
 use super::transfer::{self, CHUNK_BYTES, Next, Schedule, Transfer};
-use super::{after_go, block_on, say, sleep_until};
 use crate::clock;
 use ccactl_link::Nanos;
 use serde::{Deserialize, Serialize};

@@ -15,6 +15,7 @@
 pub mod checked;
 pub mod client;
 pub mod loopback;
+mod protocol;
 pub mod receiver;
 pub mod sender;
 pub mod server;
@@ -24,6 +25,7 @@ pub mod udp;
 
 pub use client::{FetchOptions, FetchReport};
 pub use loopback::{Looped, over_loopback};
+pub use protocol::READY;
 pub use receiver::{Arrival, ReceiveOptions, ReceiveReport, UdpCount};
 pub use sender::{SendOptions, SendReport};
 pub use server::ServeOptions;
@@ -31,15 +33,11 @@ pub use supply::Supply;
 pub use transfer::{Algorithms, Schedule, Transfer};
 pub use udp::{RatePlan, UdpSendOptions, UdpSendReport};
 
-use crate::clock;
 use crate::host::priority;
-use ccactl_link::Nanos;
 use serde::{Deserialize, Serialize};
-use std::io::{self, BufRead, Write};
+use std::io;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 /// One end of the traffic, as it stands on the command line of its process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -91,68 +89,3 @@ impl End {
 
 /// First port of the receiver; flow `i` goes to this port + `i`, UDP source `j` to the UDP port that follows the flows'.
 pub const FIRST_PORT: u16 = 5201;
-
-/// The line by which a child says that it can start.
-pub const READY: &str = "ready";
-
-/// Lines of standard input; closed when the bench closes its end.
-type Commands = UnboundedReceiver<String>;
-
-/// Hands on what the bench says.
-fn commands() -> Commands {
-    let (send, receive) = unbounded_channel();
-    read_lines(move |line| send.send(line).is_ok());
-    receive
-}
-
-/// The same for an end that has no runtime.
-fn line_reader() -> std::sync::mpsc::Receiver<String> {
-    let (send, receive) = std::sync::mpsc::channel();
-    read_lines(move |line| send.send(line).is_ok());
-    receive
-}
-
-/// A thread of its own reads standard input, as a read of it cannot be cancelled, until nobody wants its lines.
-fn read_lines(take: impl Fn(String) -> bool + Send + 'static) {
-    std::thread::spawn(move || io::stdin().lock().lines().map_while(io::Result::ok).all(take));
-}
-
-/// One line on standard output, at once.
-fn say(line: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    writeln!(out, "{line}")?;
-    out.flush()
-}
-
-/// Says ready and waits for the start of the run.
-async fn wait_for_go(commands: &mut Commands) -> io::Result<Nanos> {
-    say(READY)?;
-    let line = commands.recv().await.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
-    parse_go(&line)
-}
-
-/// Says ready, and does `work` from the start of the run on for as long as the bench is there: once it has closed its end,
-/// nobody waits for a result.
-async fn after_go<T>(work: impl AsyncFnOnce(Nanos) -> io::Result<T>) -> io::Result<T> {
-    let mut commands = commands();
-    let t0 = wait_for_go(&mut commands).await?;
-    tokio::select! {
-        done = work(t0) => done,
-        _ = commands.recv() => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
-    }
-}
-
-fn parse_go(line: &str) -> io::Result<Nanos> {
-    line.strip_prefix("go ")
-        .and_then(|t0| t0.parse().ok())
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("expected \"go T0\", found {line:?}")))
-}
-
-async fn sleep_until(at: Nanos) {
-    tokio::time::sleep(Duration::from_nanos(at.saturating_sub(clock::now()))).await;
-}
-
-/// Runs a future on a runtime of the calling thread alone.
-fn block_on<T>(future: impl Future<Output = io::Result<T>>) -> io::Result<T> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(future)
-}

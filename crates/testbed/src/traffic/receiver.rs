@@ -1,7 +1,7 @@
 //! The receiving end of all flows: one port per flow, everything is counted and thrown away.
 
+use super::protocol::{block_on, commands, say, wait_for_go};
 use super::transfer::CHUNK_BYTES;
-use super::{block_on, commands, say, wait_for_go};
 use crate::clock;
 use ccactl_link::Nanos;
 use nix::sys::socket::setsockopt;

@@ -1,8 +1,8 @@
 //! The sending end that opens its connections: as much as TCP takes, from a start to a stop or until a size is reached.
 
+use super::protocol::{after_go, block_on, say, sleep_until};
 use super::supply::Supply;
 use super::transfer::{self, Algorithms, Next, Schedule, Transfer};
-use super::{after_go, block_on, say, sleep_until};
 use crate::clock;
 use ccactl_link::Nanos;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! The sending end that others connect to: each connection gets what the flow's size says, or as much as TCP takes.
 
+use super::protocol::{after_go, block_on, say, sleep_until};
 use super::sender::{SendReport, fill};
-use super::{after_go, block_on, say, sleep_until};
 use ccactl_link::Nanos;
 use serde::{Deserialize, Serialize};
 use std::io;

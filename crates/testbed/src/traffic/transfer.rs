@@ -1,6 +1,6 @@
 //! What all ends of TCP flows have in common: when connections are opened, and what became of each.
 
-use super::sleep_until;
+use super::protocol::sleep_until;
 use super::supply::Supply;
 use crate::clock;
 use ccactl_link::Nanos;

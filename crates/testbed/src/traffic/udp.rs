@@ -1,6 +1,6 @@
 //! The sending end of UDP background traffic: evenly paced packets at a rate that changes in steps.
 
-use super::{READY, line_reader, say};
+use super::protocol::{READY, line_reader, parse_go, say};
 use crate::clock;
 use ccactl_link::Nanos;
 use serde::{Deserialize, Serialize};
@@ -112,7 +112,7 @@ pub fn send(options: UdpSendOptions) -> io::Result<()> {
 
 fn start(commands: &Receiver<String>) -> io::Result<Nanos> {
     let line = commands.recv().map_err(|_| io::Error::from(io::ErrorKind::UnexpectedEof))?;
-    super::parse_go(&line)
+    parse_go(&line)
 }
 
 /// Late packets go at once, one after the other: the number sent is that of the plan.

@@ -1,7 +1,8 @@
 //! What another hand has changed about cgroups that were as the file says, and how often that was put back.
 
 use crate::fleet::apply::{Done, Report};
-use crate::fleet::plan::{Action, Plan, Step};
+use crate::fleet::plan::Plan;
+use crate::fleet::step::{Action, Step};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 

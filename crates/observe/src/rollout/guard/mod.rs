@@ -8,7 +8,6 @@ use crate::rollout::metric::Metric;
 use ccactl_host::units::dimension;
 use serde::{Serialize, Serializer};
 use std::fmt;
-use std::str::FromStr;
 
 /// `METRIC COMPARISON FACTOR * baseline + OFFSET`.
 ///
@@ -89,14 +88,6 @@ impl Guard {
     #[must_use]
     pub fn needs_baseline(&self) -> bool {
         self.factor != 0.0
-    }
-}
-
-impl FromStr for Guard {
-    type Err = GuardError;
-
-    fn from_str(text: &str) -> Result<Self, GuardError> {
-        parse::parse(text)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{Comparison, Guard};
 use crate::rollout::metric::Metric;
 use ccactl_host::units::dimension::{self, Dimension};
+use std::str::FromStr;
 
 /// Metrics that resemble a name at least this much are suggested.
 const ALIKE: f64 = 0.7;
@@ -60,7 +61,15 @@ fn metric_names() -> String {
     Metric::ALL.map(Metric::name).join(", ")
 }
 
-pub(super) fn parse(text: &str) -> Result<Guard, GuardError> {
+impl FromStr for Guard {
+    type Err = GuardError;
+
+    fn from_str(text: &str) -> Result<Self, GuardError> {
+        parse(text)
+    }
+}
+
+fn parse(text: &str) -> Result<Guard, GuardError> {
     let mut input = Input { text, at: 0 };
     let metric = input.metric()?;
     let comparison = input.comparison()?;

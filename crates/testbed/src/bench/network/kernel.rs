@@ -1,8 +1,7 @@
 //! Hosts joined by veth pairs and routers, with the queue disciplines of the kernel: the plan of [`crate::netem`] carried out.
 
 use super::counters::{self, Counted};
-use super::{Carried, Hosts};
-use crate::bench::result::TransmitterResult;
+use super::{Carried, Hosts, TransmitterResult};
 use crate::emulator::{LinkCounters, Topology, Way, address};
 use crate::error::{Error, Result};
 use crate::host::netns::Netns;

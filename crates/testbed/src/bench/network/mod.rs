@@ -1,16 +1,16 @@
 //! What lies between the hosts of a run, and which back end makes it: the emulator, or the kernel's own queue disciplines.
 
+mod carried;
 mod counters;
 mod emulated;
 mod hosts;
 mod kernel;
 mod probe;
 
+pub use carried::{Carried, TransmitterResult};
 pub use emulated::Emulated;
 pub use hosts::Hosts;
 
-use crate::bench::result::TransmitterResult;
-use crate::emulator::{EmulatorReport, LinkReport, Way};
 use crate::error::Result;
 use crate::host::run_id::RunId;
 use ccactl_link::Nanos;
@@ -85,18 +85,6 @@ pub enum Network {
     Kernel(Box<Kernel>),
 }
 
-/// What a network did.
-pub struct Carried {
-    /// By transmitter, that of the bottleneck first.
-    pub transmitters: Vec<TransmitterResult>,
-    /// Packets dropped by the devices.
-    pub device_drops: u64,
-    /// Highest rate at which packets can come through for long, in bit/s.
-    pub carried_bps: u64,
-    /// What only the emulator knows.
-    pub emulator: Option<EmulatorReport>,
-}
-
 impl Network {
     /// Makes it for run `run` (from 1) of a scenario.
     pub fn create(backend: Backend, id: RunId, scenario: &Scenario, run: u32) -> Result<Network> {
@@ -129,20 +117,6 @@ impl Network {
             Network::Emulated(network) => network.finish(),
             Network::Kernel(network) => network.finish(),
         }
-    }
-}
-
-impl Carried {
-    fn by_emulator(report: EmulatorReport, names: Vec<(String, Way)>, carried_bps: u64, device_drops: u64) -> Carried {
-        let transmitter = |((link, way), of_it): ((String, Way), &LinkReport)| TransmitterResult {
-            link,
-            way,
-            counters: of_it.counters,
-            queue: Some(of_it.queue),
-            planned_rate_bps: of_it.planned_rate_bps,
-        };
-        let transmitters = names.into_iter().zip(&report.links).map(transmitter).collect();
-        Carried { transmitters, device_drops, carried_bps, emulator: Some(report) }
     }
 }
 

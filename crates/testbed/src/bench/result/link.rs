@@ -1,9 +1,10 @@
 //! Links of a run: the bottleneck, and every transmitter.
 
-use super::Measured;
+use super::measured::Measured;
+use crate::bench::network::TransmitterResult;
 use crate::bench::recording::base_rtt_us;
 use crate::bench::validity;
-use crate::emulator::{EmulatorReport, Lateness, LinkCounters, QueueFigures, Way};
+use crate::emulator::{EmulatorReport, Lateness, QueueFigures, Way};
 use ccactl_report::RecordingSummary;
 use ccactl_scenario::{LINK, Scenario};
 use serde::{Deserialize, Serialize};
@@ -65,23 +66,6 @@ pub struct Timekeeping {
     pub write_failures: u64,
 }
 
-/// One transmitter of the scenario.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TransmitterResult {
-    /// Name of its link.
-    pub link: String,
-    /// Its direction.
-    pub way: Way,
-    /// Packets.
-    #[serde(flatten)]
-    pub counters: LinkCounters,
-    /// Its queue as the link model saw it; absent where nobody saw it.
-    #[serde(flatten)]
-    pub queue: Option<QueueFigures>,
-    /// Rate on the wire that its plan gave while something waited, in bit/s; none when nothing ever waited, or nobody saw it.
-    pub planned_rate_bps: Option<f64>,
-}
-
 impl LinkResult {
     pub(super) fn new(scenario: &Scenario, measured: &Measured, summary: &RecordingSummary) -> Self {
         let carried = &measured.carried;
@@ -129,6 +113,7 @@ impl Timekeeping {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::emulator::LinkCounters;
     use crate::emulator::QueueingDelay;
     use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use super::report::{Sample, Totals, WrongByte};
 use super::socket::{congestion_control, tcp_info};
 use super::stream::{Direction, Mismatch};
 use crate::clock;
-use crate::traffic::{READY, line_reader, say};
+use crate::traffic::protocol::{READY, line_reader, say};
 use ccactl_link::Nanos;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};

@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::US_PER_S;
 use crate::Error;
+use crate::scale::US_PER_S;
 use crate::walk::Run;
 
 /// Between the first row and the last. In intervals of a second more than a hundred days. Jain's index of each costs some

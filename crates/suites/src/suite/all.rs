@@ -1,0 +1,37 @@
+//! Every suite has a row here.
+
+use super::Suite;
+use super::{
+    aca_cwnd, aca_delivered, aca_estimator, aca_fairness, aca_loss, aca_rtt, aca_throughput, aqm, bufferbloat,
+    fbbrv2_rtprop, fbbrv2_single, fbbrv2_timeline, fbbrv2_vs_cubic, interaction_late_joiner, interaction_pairs,
+    interaction_rtt, interaction_single, rmem_sweep, wmem_sweep,
+};
+
+/// All of them, in the order of the experiments.
+pub const SUITES: &[&Suite] = &[
+    &interaction_single::SUITE,
+    &interaction_pairs::SUITE,
+    &interaction_rtt::SUITE,
+    &interaction_late_joiner::SUITE,
+    &fbbrv2_timeline::SUITE,
+    &fbbrv2_rtprop::SUITE,
+    &fbbrv2_single::SUITE,
+    &fbbrv2_vs_cubic::SUITE,
+    &aca_estimator::SUITE,
+    &aca_cwnd::SUITE,
+    &aca_delivered::SUITE,
+    &aca_loss::SUITE,
+    &aca_fairness::SUITE,
+    &aca_throughput::SUITE,
+    &aca_rtt::SUITE,
+    &bufferbloat::SUITE,
+    &rmem_sweep::SUITE,
+    &wmem_sweep::SUITE,
+    &aqm::SUITE,
+];
+
+/// Looks one up; scenarios of a user have the tables of [`PLAIN`](super::PLAIN).
+#[must_use]
+pub fn by_name(name: &str) -> Option<&'static Suite> {
+    SUITES.iter().copied().find(|suite| suite.name == name)
+}

@@ -1,0 +1,52 @@
+//! What the network of a run did.
+
+use crate::emulator::{EmulatorReport, LinkCounters, LinkReport, QueueFigures, Way};
+use serde::{Deserialize, Serialize};
+
+/// One transmitter of the scenario.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TransmitterResult {
+    /// Name of its link.
+    pub link: String,
+    /// Its direction.
+    pub way: Way,
+    /// Packets.
+    #[serde(flatten)]
+    pub counters: LinkCounters,
+    /// Its queue as the link model saw it; absent where nobody saw it.
+    #[serde(flatten)]
+    pub queue: Option<QueueFigures>,
+    /// Rate on the wire that its plan gave while something waited, in bit/s; none when nothing ever waited, or nobody saw it.
+    pub planned_rate_bps: Option<f64>,
+}
+
+/// What a network did.
+pub struct Carried {
+    /// By transmitter, that of the bottleneck first.
+    pub transmitters: Vec<TransmitterResult>,
+    /// Packets dropped by the devices.
+    pub device_drops: u64,
+    /// Highest rate at which packets can come through for long, in bit/s.
+    pub carried_bps: u64,
+    /// What only the emulator knows.
+    pub emulator: Option<EmulatorReport>,
+}
+
+impl Carried {
+    pub(super) fn by_emulator(
+        report: EmulatorReport,
+        names: Vec<(String, Way)>,
+        carried_bps: u64,
+        device_drops: u64,
+    ) -> Carried {
+        let transmitter = |((link, way), of_it): ((String, Way), &LinkReport)| TransmitterResult {
+            link,
+            way,
+            counters: of_it.counters,
+            queue: Some(of_it.queue),
+            planned_rate_bps: of_it.planned_rate_bps,
+        };
+        let transmitters = names.into_iter().zip(&report.links).map(transmitter).collect();
+        Carried { transmitters, device_drops, carried_bps, emulator: Some(report) }
+    }
+}
