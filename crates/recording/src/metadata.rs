@@ -38,7 +38,7 @@ pub enum MetadataError {
 }
 
 /// Makes [`Key`] and [`Metadata`] of one list. Behind a key stands its field, if it has one, with the way to its text:
-/// `text` as it is, `json`, or `loose`: JSON that is passed over when it does not parse, as no reader needs it.
+/// `text` as it is, `json`, or `loose`. Loose JSON is passed over when it does not parse, as no reader needs it.
 macro_rules! metadata {
     ($(
         #[doc = $value:literal]
