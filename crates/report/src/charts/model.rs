@@ -13,7 +13,7 @@ pub struct Charts {
     pub phase_bucket_s: f64,
     /// Width of the buckets of losses and timeouts.
     pub event_bucket_s: f64,
-    /// Names of the phases; [`FlowCharts::phases`] holds indices.
+    /// Names of the phases; the phases of a flow are indices into them.
     pub modes: Vec<String>,
     /// One entry per drawn flow.
     pub flows: Vec<FlowCharts>,

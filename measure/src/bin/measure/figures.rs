@@ -3,7 +3,7 @@
 use crate::jobs::Job;
 use crate::plans::{Outcome, Settings, args, grouped};
 use crate::tables::result;
-use ccactl_report::{Options, figure, charts, open_all, summarize};
+use ccactl_report::{Options, charts, figure, open_all, summarize};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
