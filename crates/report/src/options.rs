@@ -4,6 +4,9 @@ use crate::Error;
 
 use crate::scale::US_PER_S;
 
+/// Longer than any recording, as times are below 2⁶³ µs; and together with any time it is a number of 64 bits.
+const LONGEST_INTERVAL_US: u64 = i64::MAX as u64;
+
 /// Choices that apply to every recording of a report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
@@ -39,8 +42,8 @@ impl Options {
         Ok((micros(from_s), micros(to_s)))
     }
 
-    /// Width of the intervals in microseconds, at least one.
+    /// Width of the intervals in microseconds, at least one and at most 2⁶³ - 1.
     pub(crate) fn interval_us(&self) -> u64 {
-        ((self.interval_s * US_PER_S) as u64).max(1)
+        ((self.interval_s * US_PER_S) as u64).clamp(1, LONGEST_INTERVAL_US)
     }
 }

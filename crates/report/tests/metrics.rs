@@ -232,6 +232,23 @@ fn bytes_between_two_rows_are_spread_over_the_intervals_between_them() {
 }
 
 #[test]
+fn an_interval_longer_than_any_recording_has_nothing_in_it() {
+    let rows = (1..=2).flat_map(|flow| [Row::at(flow, 7), Row::at(flow, SECOND).bytes(1_000, 1_000)]).collect();
+    let fixture = Fixture::new(rows);
+    for interval_s in [1e9, 1e13, 1e300, f64::INFINITY] {
+        let fairness = summary_of(&fixture, &Options { interval_s, ..Options::default() }).unwrap().fairness.unwrap();
+        assert_eq!((fairness.jain, fairness.intervals), (Some(1.0), 0), "{interval_s}");
+    }
+}
+
+#[test]
+fn a_sum_beyond_what_a_counter_holds_is_as_much_as_it_holds() {
+    let rows = (1..=2).flat_map(|flow| [Row::at(flow, 0), Row::at(flow, SECOND).bytes(u64::MAX - 1, u64::MAX - 1)]);
+    let algorithm = summary(rows.collect()).algorithms.remove(0);
+    assert_eq!((algorithm.flows, algorithm.measures.sent_bytes), (2, u64::MAX));
+}
+
+#[test]
 fn utilisation_is_that_of_the_busier_way_at_the_mean_rate() {
     let link = r#"{"rate_bps":10000000,"mean_rate_bps":5000000,"overhead_bytes":14}"#;
     let flows = r#"[{"cgroup_id":101,"way":"up"},{"cgroup_id":102,"way":"down"},{"cgroup_id":103,"way":"down"},{"cgroup_id":104,"way":"beside"}]"#;

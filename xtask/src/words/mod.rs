@@ -2,7 +2,8 @@
 //! exists.
 //!
 //! A sentence has at most 35 words. A line of a document has at most 100 characters. A link, an anchor and a path of the
-//! repository lead somewhere. A page of `docs/` is in its summary and links to pages of `docs/` only. Code, tables, headings and what `cargo xtask gen` writes are left out of the counting.
+//! repository lead somewhere. A page of `docs/` is in its summary and links to pages of `docs/` only.
+//! Code, tables, headings and what `cargo xtask gen` writes are left out of the counting.
 
 mod book;
 mod finding;

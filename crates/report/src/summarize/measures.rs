@@ -62,7 +62,7 @@ fn table(tables: &Tables, grouped: &Grouped) -> LazyFrame {
     let rtts = with(rtts(tables), grouped.stretches.clone().select([col(c::STRETCH), col(GROUP)]), c::STRETCH);
     let sums = grouped.stretches.clone().group_by([col(GROUP)]).agg(sums(&grouped.lasted_us));
     let sums = sums.sort([GROUP], SortMultipleOptions::default());
-    let ended = grown(Counter::LostPkts) + grown(Counter::DeliveredPkts);
+    let ended = real(grown(Counter::LostPkts)) + real(grown(Counter::DeliveredPkts));
     with(sums, quantiles::of(rtts, &PERCENTS), GROUP)
         .with_columns([
             rate_bps(grown(Counter::BytesSent), col(LASTED_US)).alias(THROUGHPUT_BPS),
@@ -80,7 +80,11 @@ fn table(tables: &Tables, grouped: &Grouped) -> LazyFrame {
 }
 
 fn sums(lasted_us: &Expr) -> Vec<Expr> {
-    let sum = |of: &str| col(of).sum();
+    // A sum of whole numbers begins anew beyond 2⁶⁴, where a damaged counter may lead. It stays there instead.
+    let sum = |of: &str| {
+        let is_beyond = real(col(of)).sum().gt_eq(lit(u64::MAX as f64));
+        when(is_beyond).then(lit(Scalar::from(u64::MAX))).otherwise(col(of).sum()).alias(of)
+    };
     let [cwnd_high, cwnd_low] = c::wide(c::CWND_PKTS_US);
     let mut sums = vec![
         lasted_us.clone().alias(LASTED_US),
@@ -88,11 +92,11 @@ fn sums(lasted_us: &Expr) -> Vec<Expr> {
         col(c::FIRST_US).min(),
         col(c::PROGRESS_US).max(),
         sum(c::ROWS),
-        sum(&cwnd_high),
+        col(cwnd_high).sum(),
         sum(&cwnd_low),
         sum(c::CWND_TIME_US),
         col(c::CWND_MAX_PKTS).max(),
-        sum(EXCESS_US),
+        col(EXCESS_US).sum(),
         sum(EXCESS_SAMPLES),
     ];
     sums.extend(Counter::ALL.map(|counter| sum(c::grown(counter))));

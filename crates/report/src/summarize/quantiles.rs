@@ -24,7 +24,7 @@ pub fn percentile(percent: f64) -> String {
 /// One line per group that has values: [`SAMPLES`], [`MEAN`] and a column per percentile. Percentiles are nearest-rank: the
 /// smallest value that so many percent of all values do not exceed, so 0 is the smallest.
 pub fn of(counted: LazyFrame, percents: &[f64]) -> LazyFrame {
-    let whole = || col(VALUE).cast(DataType::UInt64);
+    let real = |of: &str| col(of).cast(DataType::Float64);
     let reaches = |percent: f64| {
         let rank = lit(percent / 100.0) * col(SAMPLES).cast(DataType::Float64);
         col(VALUE).filter(col(SEEN).cast(DataType::Float64).gt_eq(rank)).first().alias(percentile(percent))
@@ -36,8 +36,9 @@ pub fn of(counted: LazyFrame, percents: &[f64]) -> LazyFrame {
     let of_group = |value: Expr| value.over([col(GROUP)]).expect("a window over a column");
     let ranked = distinct
         .with_columns([of_group(col(TIMES).cum_sum(false)).alias(SEEN), of_group(col(TIMES).sum()).alias(SAMPLES)]);
-    let sum = (whole() * col(TIMES)).sum().cast(DataType::Float64);
-    let mut figures = vec![(sum / col(TIMES).sum().cast(DataType::Float64)).alias(MEAN)];
+    // Not as whole numbers: their sum is exact up to 2⁵³ in either, and beyond it these do not begin anew.
+    let sum = (real(VALUE) * real(TIMES)).sum();
+    let mut figures = vec![(sum / real(TIMES).sum()).alias(MEAN)];
     figures.push(col(TIMES).sum().alias(SAMPLES));
     figures.extend(percents.iter().map(|&percent| reaches(percent)));
     ranked.group_by_stable([col(GROUP)]).agg(figures)

@@ -49,14 +49,14 @@ fn table(tables: &Tables, metadata: &Metadata) -> LazyFrame {
     let of = |which: &str, what: &str| col(around(which, what));
     let [before, after] = c::SIDES;
     let goodput = |side: &str| {
-        let bits = of(side, "delivered_pkts") * col(BITS_PER_PKT);
-        per(bits * lit(US_PER_S), of(side, "span_us")).alias(around(side, GOODPUT_BPS))
+        let bits = of(side, c::DELIVERED_PKTS) * col(BITS_PER_PKT);
+        per(bits * lit(US_PER_S), of(side, c::SPAN_US)).alias(around(side, GOODPUT_BPS))
     };
-    let rtt_mean = |side: &str| per(of(side, "rtt_sum_us"), of(side, "rtt_samples")).alias(around(side, RTT_MEAN_US));
+    let rtt_mean = |side: &str| per(of(side, c::RTT_SUM_US), of(side, c::RTT_SAMPLES)).alias(around(side, RTT_MEAN_US));
     // Whether rows are frequent enough to tell one window from the next. With a row per ACK a silence is a silence; rows
     // that are taken at longer intervals would hide a dip.
     let every_ack = lit(metadata.every.as_deref() == Some("ack"));
-    let resolved = every_ack.or((of(after, "rows") * lit(DIP_WINDOW_US)).gt_eq(of(after, "span_us")));
+    let resolved = every_ack.or((of(after, c::ROWS) * lit(DIP_WINDOW_US)).gt_eq(of(after, c::SPAN_US)));
     let lowest = col(c::LOWEST_PKTS) * col(BITS_PER_PKT) * lit(US_PER_S / DIP_WINDOW_US as f64);
     let reference = of(before, GOODPUT_BPS);
     let dip = lit(1.0) - col(LOWEST_GOODPUT_BPS) / reference.clone();
@@ -91,9 +91,9 @@ fn change(line: Line<'_>, algorithms: &Algorithms) -> AlgorithmChange {
 
 fn side(line: Line<'_>, which: &str, state: SocketState) -> ChangeSide {
     ChangeSide {
-        span_s: line.count(&around(which, "span_us")) as f64 / US_PER_S,
+        span_s: line.count(&around(which, c::SPAN_US)) as f64 / US_PER_S,
         goodput_bps: line.real(&around(which, GOODPUT_BPS)),
-        retrans_pkts: line.count(&around(which, "retrans_pkts")),
+        retrans_pkts: line.count(&around(which, c::RETRANS_PKTS)),
         rtt_mean_us: line.real(&around(which, RTT_MEAN_US)),
         state,
     }

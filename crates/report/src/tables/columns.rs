@@ -78,10 +78,18 @@ pub const TO: &str = "to";
 /// Packets delivered in the slowest window after the change: minimum.
 pub const LOWEST_PKTS: &str = "lowest_pkts";
 
-/// The two sides of a change, before a column of [`SIDE`].
+/// The two sides of a change, before [`SPAN_US`], [`ROWS`] and the sums that follow here.
 pub const SIDES: [&str; 2] = ["before", "after"];
-/// What is summed up of each side.
-pub const SIDE: [&str; 6] = ["span_us", "rows", "delivered_pkts", "retrans_pkts", "rtt_sum_us", "rtt_samples"];
+/// Length of a side: sum.
+pub const SPAN_US: &str = "span_us";
+/// Packets delivered on a side, a step over its edge in proportion to time: sum.
+pub const DELIVERED_PKTS: &str = "delivered_pkts";
+/// Packets retransmitted on a side: sum.
+pub const RETRANS_PKTS: &str = "retrans_pkts";
+/// Sum of the RTT samples of a side: sum.
+pub const RTT_SUM_US: &str = "rtt_sum_us";
+/// Their number: sum.
+pub const RTT_SAMPLES: &str = "rtt_samples";
 /// The three states around a change, before a column of [`STATE`].
 pub const STATES: [&str; 3] = ["state_before", "state_after", "state_later"];
 /// What a socket is allowed to send.

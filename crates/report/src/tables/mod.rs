@@ -1,8 +1,11 @@
-//! Stage one's result: everything that the rows of a recording say, as tables that can be added up.
+//! Stage one: the rows of a recording are folded once, and its result is tables.
 //!
 //! A *stretch* is what one flow did under one algorithm, a row of [`Tables::flows`]. The other tables name it by its number
-//! there, or the flow by its own. A column is a key, or it says in [`columns`] how two rows of one key become one: a sum, a
-//! minimum, a maximum. No column is a mean or a percentile: stage two (`summarize`) makes those.
+//! there, or the flow by its own. What is measured is a sum, a minimum or a maximum, as [`columns`] says of each column, so
+//! that rows can be added up. No column is a mean or a percentile: stage two (`summarize`) makes those.
+//!
+//! Parts of a recording that was cut in time are not added up yet. That takes, beside the tables, the first and the last row
+//! of each flow: the step over the cut is in neither part.
 
 pub mod columns;
 mod fold;
@@ -15,7 +18,7 @@ pub use fold::{Folded, fold};
 
 /// The tables of one recording.
 pub struct Tables {
-    /// One row per flow and algorithm, the flows in the order of the report: [`columns::flows`].
+    /// One row per flow and algorithm, the flows in the order of the report: keys, addresses, totals, what the end said.
     pub flows: DataFrame,
     /// How often each RTT sample occurred: [`columns::STRETCH`], [`columns::RTT_US`], [`columns::TIMES`].
     pub rtts: DataFrame,
@@ -23,7 +26,7 @@ pub struct Tables {
     pub phases: DataFrame,
     /// Bytes acknowledged per interval, where there were any: [`columns::FLOW`], [`columns::INTERVAL`], [`columns::ACKED_BYTES`].
     pub intervals: DataFrame,
-    /// One row per change of algorithm: [`columns::swaps`].
+    /// One row per change of algorithm: [`columns::AT_US`], the two sides and the three states around it.
     pub swaps: DataFrame,
     /// One row per time in which rows were lost: [`columns::FROM_US`], [`columns::TO_US`], [`columns::ROWS`].
     pub drops: DataFrame,

@@ -53,8 +53,9 @@ where
     Column::new(name.into(), lines.iter().map(value).collect::<Vec<V>>())
 }
 
+/// What no clock and no window reaches is as much as there can be, and not little.
 fn high(sum: i128) -> i64 {
-    (sum >> LOW_BITS) as i64
+    (sum >> LOW_BITS).clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }
 
 fn low(sum: i128) -> u64 {
@@ -89,8 +90,8 @@ fn flow_table(stretches: &[Stretch<'_>], names: &Names) -> PolarsResult<DataFram
         column(c::OPENED, stretches, |s| s.of.opened),
         column(c::CLOSED, stretches, |s| s.of.closing.is_some()),
     ];
-    // A window and a time fit into 95 bits.
-    columns.extend(wide_columns(c::CWND_PKTS_US, stretches, |s| s.part.totals.cwnd_pkts_us as i128));
+    let cwnd_pkts_us = |s: &Stretch<'_>| i128::try_from(s.part.totals.cwnd_pkts_us).unwrap_or(i128::MAX);
+    columns.extend(wide_columns(c::CWND_PKTS_US, stretches, cwnd_pkts_us));
     columns.extend(Counter::ALL.map(|counter| column(grown(counter), stretches, |s| s.part.totals.grown(counter))));
     let [duration, completion, rtt_mean, rtt_min] = c::CLOSING;
     columns.extend([
@@ -155,14 +156,14 @@ fn swap_table(flows: &[(u32, &Flow)], names: &Names) -> PolarsResult<DataFrame> 
     ];
     let sides: [fn(&Swap) -> &Side; 2] = [|swap| &swap.before, |swap| &swap.after];
     for (which, side) in c::SIDES.into_iter().zip(sides) {
-        let [span, rows, delivered, retrans, rtt_sum, rtt_samples] = c::SIDE.map(|what| around(which, what));
+        let of = |what| around(which, what);
         columns.extend([
-            column(span, &swaps, |(_, swap)| side(swap).span_us),
-            column(rows, &swaps, |(_, swap)| side(swap).rows),
-            column(delivered, &swaps, |(_, swap)| side(swap).delivered_pkts),
-            column(retrans, &swaps, |(_, swap)| side(swap).retrans_pkts),
-            column(rtt_sum, &swaps, |(_, swap)| side(swap).rtt_sum_us),
-            column(rtt_samples, &swaps, |(_, swap)| side(swap).rtt_samples),
+            column(of(c::SPAN_US), &swaps, |(_, swap)| side(swap).span_us),
+            column(of(c::ROWS), &swaps, |(_, swap)| side(swap).rows),
+            column(of(c::DELIVERED_PKTS), &swaps, |(_, swap)| side(swap).delivered_pkts),
+            column(of(c::RETRANS_PKTS), &swaps, |(_, swap)| side(swap).retrans_pkts),
+            column(of(c::RTT_SUM_US), &swaps, |(_, swap)| side(swap).rtt_sum_us),
+            column(of(c::RTT_SAMPLES), &swaps, |(_, swap)| side(swap).rtt_samples),
         ]);
     }
     let states: [fn(&Swap) -> State; 3] =
