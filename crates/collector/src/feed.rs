@@ -2,11 +2,11 @@
 
 use crate::counts::Counts;
 use crate::options::Tap;
-use crate::probe::{self, Ring};
+use crate::probe::Ring;
 use crate::progress::{Phase, Progress};
-use crate::sink::is_stdout_abandoned;
-use crate::writer::Message;
-use ccactl_abi::layout::Sample;
+use crate::writer::{Message, is_stdout_abandoned};
+use bytemuck::Zeroable;
+use ccactl_abi::layout::{SAMPLE_BYTES_WITHOUT_TRACE, Sample};
 use ccactl_recording::write::Clock;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
@@ -107,7 +107,7 @@ impl Feed {
         while self.chunk.len() < CHUNK_ROWS {
             let Some(record) = ring.next() else { return true };
             let dropped_rows = *dropped_rows.get_or_insert_with(|| counts.drops().total());
-            probe::take_row(&record, dropped_rows, &mut self.chunk);
+            take_row(&record, dropped_rows, &mut self.chunk);
         }
         false
     }
@@ -185,4 +185,16 @@ impl Meter {
     pub(crate) fn finishing(&self) {
         self.progress.send_modify(|progress| progress.phase = Phase::Finishing);
     }
+}
+
+/// Puts the row in a record of the ring at the end of `rows`; whether there is one.
+fn take_row(record: &[u8], dropped_rows: u64, rows: &mut Vec<Sample>) -> bool {
+    if record.len() != size_of::<Sample>() && record.len() != SAMPLE_BYTES_WITHOUT_TRACE {
+        return false;
+    }
+    let mut row = Sample::zeroed();
+    bytemuck::bytes_of_mut(&mut row)[..record.len()].copy_from_slice(record);
+    row.dropped_rows = dropped_rows;
+    rows.push(row);
+    true
 }

@@ -22,7 +22,6 @@ mod progress;
 mod recorder;
 mod recover;
 mod rotate;
-mod sink;
 mod sorter;
 mod thread;
 mod writer;

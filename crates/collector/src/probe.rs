@@ -6,8 +6,7 @@ use crate::owner::Owner;
 use aya::maps::{Map, MapData, MapInfo, MapType, PerCpuArray, RingBuf, SkStorage};
 use aya::programs::{BtfTracePoint, FEntry};
 use aya::{Btf, Ebpf, EbpfLoader};
-use bytemuck::Zeroable;
-use ccactl_abi::layout::{RecordConfig, SAMPLE_BYTES_WITHOUT_TRACE, Sample, Trace};
+use ccactl_abi::layout::{RecordConfig, Trace};
 use ccactl_host::state::TRACE_MAP;
 use std::path::Path;
 
@@ -109,18 +108,6 @@ impl Probe {
     pub(crate) fn counts(&self) -> &Counts {
         &self.counts
     }
-}
-
-/// Puts the row in a record of the ring at the end of `rows`; whether there is one.
-pub(crate) fn take_row(record: &[u8], dropped_rows: u64, rows: &mut Vec<Sample>) -> bool {
-    if record.len() != size_of::<Sample>() && record.len() != SAMPLE_BYTES_WITHOUT_TRACE {
-        return false;
-    }
-    let mut row = Sample::zeroed();
-    bytemuck::bytes_of_mut(&mut row)[..record.len()].copy_from_slice(record);
-    row.dropped_rows = dropped_rows;
-    rows.push(row);
-    true
 }
 
 /// The summary and the file say it too; only the log knows why.

@@ -8,7 +8,7 @@
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::output::Target;
-use crate::sink::Sink;
+use crate::writer::Sink;
 use ccactl_abi::layout::{EVENTS, Sample};
 use ccactl_host::output::{self, Folder};
 use ccactl_host::units::{parse_bytes, parse_duration};

@@ -12,7 +12,7 @@ const TO_A_BAR: [&str; 5] = [".set_message(", ".set_prefix(", "bar.println(", "b
 /// Files that may, with the reason.
 const EXCEPTIONS: [(&str, &str); 4] = [
     ("host/src/terminal.rs", "it is the way"),
-    ("collector/src/sink.rs", "the stream of a recording, which is refused where standard output is a terminal"),
+    ("collector/src/writer.rs", "the stream of a recording, which is refused where standard output is a terminal"),
     ("testbed/src/traffic/protocol.rs", "the protocol between the bench and its flows, on pipes"),
     ("lab/src/guest/mod.rs", "the console of a guest; its host shows it through the module"),
 ];

@@ -119,7 +119,7 @@ impl Batches {
             };
             let mut rows = || {
                 let Some(rows) = source.next()? else { return Ok(None) };
-                let mut rows = within(schema::selected(&rows, &self.columns)?, self.window_us)?;
+                let mut rows = within(selected(&rows, &self.columns)?, self.window_us)?;
                 rows.rechunk_mut();
                 Ok(Some(rows))
             };
@@ -129,6 +129,17 @@ impl Batches {
             self.current = None;
         }
     }
+}
+
+/// These columns of a batch, as far as it has them, with their own types; a number that does not fit is none.
+fn selected(rows: &DataFrame, columns: &[Column]) -> PolarsResult<DataFrame> {
+    let mut selected = Vec::new();
+    for &column in columns {
+        let Ok(found) = rows.column(column.name()) else { continue };
+        let dtype = schema::dtype(column);
+        selected.push(if *found.dtype() == dtype { found.clone() } else { found.cast(&dtype)? });
+    }
+    DataFrame::new(rows.height(), selected)
 }
 
 /// The rows whose time is known and in the window.
@@ -152,5 +163,18 @@ impl Iterator for Batches {
             Err(Error::Undecodable { path: self.path.clone(), reason })
         });
         batch.transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_of_other_types_are_read_and_what_does_not_fit_is_none() {
+        let rows = df!("t_us" => [7i64, -1], "rtt_us" => [Some(3u64), Some(1 << 40)], "extra" => [1, 2]).unwrap();
+        let read = selected(&rows, &[Column::RttUs, Column::CompletionUs, Column::TUs]).unwrap();
+        let expected = df!("rtt_us" => [Some(3u32), None], "t_us" => [Some(7u64), None]).unwrap();
+        assert!(read.equals_missing(&expected), "{read}");
     }
 }

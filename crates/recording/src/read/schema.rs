@@ -49,7 +49,7 @@ pub static READ: [Column; 37] = [
 ];
 
 /// The type of a column in a file of the recorder; other integers are cast to it.
-fn dtype(column: Column) -> DataType {
+pub fn dtype(column: Column) -> DataType {
     match column.facts().kind {
         Type::Time => DataType::Datetime(TimeUnit::Nanoseconds, Some(TimeZone::UTC)),
         Type::U16 => DataType::UInt16,
@@ -98,28 +98,9 @@ pub fn check(path: &Path, version: u32, found: &Schema) -> Result<(), Error> {
     Ok(())
 }
 
-/// These columns of a batch, as far as it has them, with their own types; a number that does not fit is none.
-pub fn selected(rows: &DataFrame, columns: &[Column]) -> PolarsResult<DataFrame> {
-    let mut selected = Vec::new();
-    for &column in columns {
-        let Ok(found) = rows.column(column.name()) else { continue };
-        let dtype = dtype(column);
-        selected.push(if *found.dtype() == dtype { found.clone() } else { found.cast(&dtype)? });
-    }
-    DataFrame::new(rows.height(), selected)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn integers_of_other_types_are_read_and_what_does_not_fit_is_none() {
-        let rows = df!("t_us" => [7i64, -1], "rtt_us" => [Some(3u64), Some(1 << 40)], "extra" => [1, 2]).unwrap();
-        let read = selected(&rows, &[Column::RttUs, Column::CompletionUs, Column::TUs]).unwrap();
-        let expected = df!("rtt_us" => [Some(3u32), None], "t_us" => [Some(7u64), None]).unwrap();
-        assert!(read.equals_missing(&expected), "{read}");
-    }
 
     #[test]
     fn a_column_is_asked_for_from_the_version_that_brought_it() {

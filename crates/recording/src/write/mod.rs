@@ -3,7 +3,6 @@
 mod clock;
 mod error;
 mod events;
-mod flow_order;
 mod known;
 pub mod parquet;
 pub mod rows;

@@ -1,12 +1,18 @@
 //! From the stream to Parquet. Row groups follow each other in time; within each the rows are sorted by flow.
+//!
+//! Neighbours are then one connection's: its counters grow by small steps, and its names, addresses and ports stay. So they take
+//! less room on disk, and a reader meets thousands of rows of one flow in turn.
 
 use super::StreamFile;
-use super::flow_order::RowGroup;
 use crate::columns::{Column, Encoding};
 use crate::layout::{FLOW, ROW_GROUP_ROWS, TIME};
 use crate::metadata::Key;
 use crate::{CHECKSUM_KEY, SEALED_BY, SealedFile, UNSEALED};
-use arrow_schema::{Schema, SchemaRef};
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ArrowPrimitiveType, UInt32Type, UInt64Type};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
+use arrow_select::interleave::interleave_record_batch;
 use ccactl_host::output::{Draft, Place, Replace};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding as ParquetEncoding, ZstdLevel};
@@ -17,6 +23,9 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
+
+/// Rows that are put together at a time, a tenth of the memory of a row group.
+const PIECE_ROWS: usize = 32 * 1024;
 
 /// Asked between steps of a few hundredths of a second whether the conversion may go on; the error says why not.
 pub type GoOn<'a> = &'a dyn Fn() -> Result<(), &'static str>;
@@ -98,6 +107,62 @@ fn write_group<W: Write + Send>(
         writer.write(&rows?)?;
     }
     Ok(())
+}
+
+/// Rows in the order of the stream until there are enough for a row group.
+struct RowGroup {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+    rows: usize,
+}
+
+impl RowGroup {
+    /// None yet, of batches with these columns.
+    fn new(schema: SchemaRef) -> RowGroup {
+        RowGroup { schema, batches: Vec::new(), rows: 0 }
+    }
+
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn push(&mut self, batch: &RecordBatch) -> Result<(), ArrowError> {
+        self.rows += batch.num_rows();
+        self.batches.push(RecordBatch::try_new(SchemaRef::clone(&self.schema), batch.columns().to_vec())?);
+        Ok(())
+    }
+
+    /// Takes all rows out, in pieces: by [`FLOW`], and those of a flow in the order in which they came.
+    fn drain(&mut self) -> Result<impl Iterator<Item = Result<RecordBatch, ArrowError>> + use<>, ArrowError> {
+        let batches = std::mem::take(&mut self.batches);
+        self.rows = 0;
+        let places = by_flow(&batches)?;
+        let pieces = (0..places.len()).step_by(PIECE_ROWS);
+        Ok(pieces.map(move |start| {
+            let batches: Vec<&RecordBatch> = batches.iter().collect();
+            interleave_record_batch(&batches, &places[start..places.len().min(start + PIECE_ROWS)])
+        }))
+    }
+}
+
+/// Batch and row within it of every row.
+fn by_flow(batches: &[RecordBatch]) -> Result<Vec<(usize, usize)>, ArrowError> {
+    let mut flows: BTreeMap<(u32, u64), Vec<(usize, usize)>> = BTreeMap::new();
+    for (number, batch) in batches.iter().enumerate() {
+        let netns = identity::<UInt32Type>(batch, FLOW[0])?;
+        let flow_ids = identity::<UInt64Type>(batch, FLOW[1])?;
+        for (row, key) in netns.iter().copied().zip(flow_ids.iter().copied()).enumerate() {
+            flows.entry(key).or_default().push((number, row));
+        }
+    }
+    Ok(flows.into_values().flatten().collect())
+}
+
+fn identity<T: ArrowPrimitiveType>(batch: &RecordBatch, column: Column) -> Result<&[T::Native], ArrowError> {
+    let name = column.name();
+    let column = batch.column_by_name(name).and_then(|column| column.as_primitive_opt::<T>());
+    let expected = || ArrowError::SchemaError(format!("it has no column {name} of the type that docs/schema.md gives"));
+    Ok(column.ok_or_else(expected)?.values())
 }
 
 /// The columns by which the rows of a row group are sorted; by time only when each flow is in its order.

@@ -1,7 +1,8 @@
 //! Losses and timeouts as marks, few enough to be told apart.
 
-use super::{Buckets, EventMark, US_PER_S};
-use crate::walk::{Counter, Step};
+use super::series::Buckets;
+use super::{EventMark, US_PER_S};
+use crate::walk::{Counter, Run};
 
 /// What happened in one bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -10,14 +11,16 @@ pub struct Happened {
     rtos: u64,
 }
 
-/// Takes a step in.
-pub fn add(buckets: &mut Buckets<Happened>, step: &Step<'_>) {
-    let (lost_pkts, rtos) = (step.increase(Counter::LostPkts), step.increase(Counter::RtoCount));
-    if lost_pkts > 0 || rtos > 0 {
-        let happened = buckets.at(step.row.t_us);
+/// Takes rows in.
+pub fn add(buckets: &mut Buckets<Happened>, run: &Run<'_>) {
+    run.growth(Counter::LostPkts, |(_, t_us), lost_pkts| {
+        let happened = buckets.at(t_us);
         happened.lost_pkts = happened.lost_pkts.saturating_add(lost_pkts);
+    });
+    run.growth(Counter::RtoCount, |(_, t_us), rtos| {
+        let happened = buckets.at(t_us);
         happened.rtos = happened.rtos.saturating_add(rtos);
-    }
+    });
 }
 
 /// The marks in the order of time.

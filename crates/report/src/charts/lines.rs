@@ -1,12 +1,12 @@
-//! What the charts of one flow are made of, on the way through its rows.
+//! What the charts of one flow are made of, column by column.
 
 use super::events::{self, Happened};
-use super::extremes::Extremes;
-use super::{Buckets, Widths, phases};
+use super::series::{Buckets, Extremes};
+use super::{Widths, phases};
 use crate::measure::amounts::Amounts;
 use crate::measure::inner;
 use crate::measure::phases::Phases;
-use crate::walk::{BOUNDS, Counter, Step};
+use crate::walk::{BOUNDS, Counter, Run};
 use ccactl_recording::Column;
 
 /// The columns that are drawn, beside those of inner state and bounds, and those that say which row it is.
@@ -53,34 +53,19 @@ impl Lines {
         }
     }
 
-    /// Takes a step in.
-    pub fn add(&mut self, step: &Step<'_>, widths: &Widths) {
-        let row = step.row;
-        let sample = |buckets: &mut Buckets<Extremes>, value: Option<i64>| {
-            if let Some(value) = value {
-                buckets.at(row.t_us).add(row.t_us, value);
-            }
-        };
-        sample(&mut self.rtt, row.rtt_us.map(i64::from));
-        sample(&mut self.cwnd, row.cwnd_pkts.map(i64::from));
-        for (buckets, value) in self.bounds.iter_mut().zip(row.bounds) {
-            sample(buckets, value.map(i64::from));
+    /// Takes rows in.
+    pub fn add(&mut self, run: &Run<'_>, widths: &Widths) {
+        run.known(|columns| &columns.rtt_us, |t_us, value| self.rtt.at(t_us).add(t_us, value));
+        run.known(|columns| &columns.cwnd_pkts, |t_us, value| self.cwnd.at(t_us).add(t_us, value));
+        for (k, buckets) in self.bounds.iter_mut().enumerate() {
+            run.known(|columns| &columns.bounds[k], |t_us, value| buckets.at(t_us).add(t_us, value));
         }
-        for (buckets, value) in self.inner.iter_mut().zip(row.inner) {
-            sample(buckets, value);
+        for (k, buckets) in self.inner.iter_mut().enumerate() {
+            run.known(|columns| &columns.inner[k], |t_us, value| buckets.at(t_us).add(t_us, value));
         }
-        if let Some(previous) = step.previous {
-            let span_us = (previous.t_us, row.t_us);
-            for (amounts, counter) in
-                [(&mut self.delivered, Counter::DeliveredPkts), (&mut self.sent, Counter::BytesSent)]
-            {
-                let increase = step.increase(counter);
-                if increase > 0 {
-                    amounts.add(span_us, widths.rate_us, increase as f64);
-                }
-            }
-        }
-        phases::add(&mut self.phases, step);
-        events::add(&mut self.events, step);
+        run.growth(Counter::DeliveredPkts, |span_us, pkts| self.delivered.add(span_us, widths.rate_us, pkts as f64));
+        run.growth(Counter::BytesSent, |span_us, bytes| self.sent.add(span_us, widths.rate_us, bytes as f64));
+        phases::add(&mut self.phases, run);
+        events::add(&mut self.events, run);
     }
 }

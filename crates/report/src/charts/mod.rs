@@ -8,13 +8,12 @@
 //! still while a hole is repaired and then jumps: it would draw a stop and a burst faster than the link at each loss.
 
 mod across;
-mod buckets;
 mod distributions;
 mod events;
-mod extremes;
 mod lines;
 mod model;
 mod phases;
+mod series;
 mod widths;
 
 use std::collections::{BTreeMap, HashMap};
@@ -26,9 +25,9 @@ use crate::{Error, Options, labels};
 use ccactl_recording::read::{Recording, ValueInfo};
 
 pub use across::{Across, HeatCell, HeatMap, Sweep, SweepLine, SweepPoint, across, plain};
-use buckets::Buckets;
 use lines::Lines;
-pub use model::{Bound, Charts, Ecdf, EventMark, FlowCharts, InnerChart, JainSeries, Series, SwapMark};
+pub use model::{Bound, Charts, Ecdf, EventMark, FlowCharts, InnerChart, JainSeries, SwapMark};
+pub use series::Series;
 use widths::{Widths, round};
 
 use crate::scale::{BITS_PER_BYTE, BITS_PER_MBIT, US_PER_MS, US_PER_S};
@@ -66,7 +65,7 @@ fn of_recording(
                 line_of.push(is_drawn.get(&run.key).copied());
             }
             if let Some(line) = line_of[run.flow] {
-                run.steps(|step| lines[line].add(step, &widths));
+                lines[line].add(&run, &widths);
             }
         }
     })?;
@@ -100,7 +99,7 @@ struct Context<'a> {
 impl Context<'_> {
     fn flow_charts(&self, flow: &FlowSummary, lines: Lines, modes: &mut Vec<String>) -> FlowCharts {
         let widths = self.widths;
-        let series = |buckets, unit| extremes::series(buckets, widths.sample_us, unit);
+        let series = |buckets, unit| series::line(buckets, widths.sample_us, unit);
         let delivered = by_interval(lines.delivered);
         let delivered_pkts: f64 = delivered.values().sum();
         let payload_bits = flow.measures.acked_bytes as f64 * BITS_PER_BYTE / delivered_pkts.max(1.0);

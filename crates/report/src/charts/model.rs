@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::Series;
+
 /// Everything that the charts of one recording draw.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Charts {
@@ -95,15 +97,6 @@ pub struct InnerChart {
     pub doc: String,
     /// The values; `bw_bps` in Mbit/s, `min_rtt_us` in ms, others as they are named.
     pub series: Series,
-}
-
-/// Points of a line; a value of `None` is a gap.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct Series {
-    /// Seconds since the start of the recording.
-    pub t: Vec<f64>,
-    /// Values.
-    pub v: Vec<Option<f64>>,
 }
 
 /// An empirical cumulative distribution.

@@ -1,15 +1,18 @@
 //! Which phase lasted longest in each bucket.
 
-use super::{Buckets, US_PER_S};
+use super::US_PER_S;
+use super::series::Buckets;
 use crate::measure::phases::Phases;
 use crate::summary::FlowSummary;
-use crate::walk::{Name, Names, Step};
+use crate::walk::{Name, Names, Run};
 
-/// Takes a step in. It counts where it begins.
-pub fn add(buckets: &mut Buckets<Phases>, step: &Step<'_>) {
-    if let Some((previous, mode)) = step.previous.and_then(|previous| Some((previous, previous.mode?))) {
-        buckets.at(previous.t_us).add(mode, step.dt_us(), false);
-    }
+/// Takes rows in. A phase counts where it begins.
+pub fn add(buckets: &mut Buckets<Phases>, run: &Run<'_>) {
+    run.modes(|mode, from_us, us| {
+        if let Some(mode) = mode {
+            buckets.at(from_us).add(mode, us, false);
+        }
+    });
 }
 
 /// The phase that lasted longest, the first of several that lasted equally long.

@@ -9,10 +9,11 @@ mod template;
 
 use std::path::Path;
 
+use serde::Serialize;
+
 use crate::charts::{self, Charts};
 use crate::{Error, Recording, Summary, output};
 
-use escape::script_json;
 pub use escape::text;
 pub use still::still_page;
 
@@ -100,4 +101,22 @@ fn chart_json(charts: &Charts, summary: &crate::RecordingSummary) -> serde_json:
     value["window_s"] = serde_json::json!([summary.from_s, summary.to_s.max(summary.from_s + 1e-3)]);
     value["drop_spans"] = serde_json::json!(summary.drop_spans);
     value
+}
+
+/// JSON that cannot end the script element that holds it.
+fn script_json(value: &impl Serialize) -> String {
+    let json = serde_json::to_string(value).expect("charts have text keys and finite numbers");
+    json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_end_in_the_data_does_not_end_the_script() {
+        let json = script_json(&["</script><script>alert(1)"]);
+        assert!(!json.contains('<'));
+        assert_eq!(serde_json::from_str::<Vec<String>>(&json).unwrap(), ["</script><script>alert(1)"]);
+    }
 }

@@ -39,13 +39,7 @@ impl Totals {
             run.increases(counter, |increase| *sum = sum.saturating_add(increase));
         }
         for counter in [Counter::BytesSent, Counter::BytesAcked] {
-            let mut times_us = run.times_us().iter().copied();
-            run.increases(counter, |increase| {
-                let t_us = times_us.next();
-                if increase > 0 {
-                    self.progress_us = self.progress_us.max(t_us);
-                }
-            });
+            run.growth(counter, |(_, t_us), _| self.progress_us = self.progress_us.max(Some(t_us)));
         }
         run.windows(|cwnd_pkts, us| {
             self.cwnd_pkts_us += u128::from(cwnd_pkts) * u128::from(us);

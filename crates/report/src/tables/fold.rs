@@ -203,7 +203,7 @@ impl Running {
             let mut phase_before = self.phase_before;
             let part = self.part(running);
             part.add(&run);
-            run.modes(|mode, us| {
+            run.modes(|mode, _, us| {
                 let phase = Some((running, mode));
                 if let Some(mode) = mode {
                     part.phases.add(mode, us, phase != phase_before);
@@ -216,12 +216,7 @@ impl Running {
                 self.changes.push(Change { at_us, from: running, to: run.last_algorithm() });
             }
         }
-        let mut spans_us = run.spans_us();
-        run.increases(Counter::BytesAcked, |bytes| {
-            if let Some(span_us) = spans_us.next().filter(|_| bytes > 0) {
-                self.acked.add(span_us, width_us, bytes as f64);
-            }
-        });
+        run.growth(Counter::BytesAcked, |span_us, bytes| self.acked.add(span_us, width_us, bytes as f64));
         self.opened |= run.has_opened();
         self.closing = run.closing().or(self.closing);
     }

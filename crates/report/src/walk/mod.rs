@@ -13,12 +13,10 @@ mod batch;
 mod columns;
 mod flow;
 mod names;
-mod numbers;
 mod row;
-mod run;
-mod step;
 mod texts;
 
+use std::ops::Range;
 use std::sync::mpsc;
 
 use polars::prelude::*;
@@ -27,13 +25,11 @@ use ccactl_recording::Column;
 use ccactl_recording::read::{self, Extent, Recording};
 
 use crate::Error;
-pub use batch::Batch;
-use batch::Flows;
+pub use batch::{Batch, Run};
+use columns::Identity;
 pub use flow::{Endpoints, FlowKey};
 pub use names::{Name, Names};
-pub use row::{BOUNDS, COUNTERS, Closing, Counter, Event, Row};
-pub use run::Run;
-pub use step::Step;
+pub use row::{BOUNDS, COUNTERS, Closing, Counter, Event, Row, Step};
 
 /// Decoded batches that wait for the walker.
 const BATCHES_AHEAD: usize = 1;
@@ -106,5 +102,72 @@ impl Walker {
     fn finish(self, truncated: bool) -> Walked {
         let extent = self.walked.extent.map(|extent| Extent { truncated, ..extent });
         Walked { truncated, extent, ..self.walked }
+    }
+}
+
+/// Consecutive rows of one flow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Span {
+    /// Number of the flow.
+    flow: usize,
+    /// Its rows.
+    rows: Range<usize>,
+}
+
+/// The flows seen so far, by number.
+#[derive(Default)]
+struct Flows {
+    numbers: PlHashMap<FlowKey, usize>,
+    /// Their identities.
+    keys: Vec<FlowKey>,
+}
+
+impl Flows {
+    /// Makes neighbours of the rows of each flow, where they are not. Each keeps its order. A recording has them so by row group; an
+    /// older one and a stream are in the order of time.
+    fn arrange(&mut self, frame: &mut DataFrame) -> PolarsResult<Vec<Span>> {
+        let spans = self.spans(frame)?;
+        // By number of the flow since the first that this batch has.
+        let mut places: PlHashMap<usize, usize> = PlHashMap::new();
+        let mut arranged: Vec<Vec<Range<usize>>> = Vec::new();
+        for Span { flow, rows } in &spans {
+            let place = *places.entry(*flow).or_insert(arranged.len());
+            if place == arranged.len() {
+                arranged.push(Vec::new());
+            }
+            arranged[place].push(rows.clone());
+        }
+        if arranged.len() == spans.len() {
+            return Ok(spans);
+        }
+        let order = arranged.iter().flatten().cloned().flatten();
+        let order: IdxCa = IdxCa::from_vec(PlSmallStr::EMPTY, order.map(|row| row as IdxSize).collect());
+        *frame = frame.take(&order)?;
+        self.spans(frame)
+    }
+
+    fn spans(&mut self, frame: &DataFrame) -> PolarsResult<Vec<Span>> {
+        let columns = Identity::of(frame)?;
+        let mut spans: Vec<Span> = Vec::new();
+        let mut current = None;
+        for i in 0..frame.height() {
+            let key = columns.key(i);
+            if current == Some(key) {
+                continue;
+            }
+            current = Some(key);
+            if let Some(span) = spans.last_mut() {
+                span.rows.end = i;
+            }
+            spans.push(Span { flow: self.number(key), rows: i..frame.height() });
+        }
+        Ok(spans)
+    }
+
+    fn number(&mut self, key: FlowKey) -> usize {
+        *self.numbers.entry(key).or_insert_with(|| {
+            self.keys.push(key);
+            self.keys.len() - 1
+        })
     }
 }

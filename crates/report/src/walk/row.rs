@@ -1,9 +1,9 @@
-//! One row.
+//! One row, and what happened to a flow between two of them.
 
 use super::Name;
 use ccactl_recording::Column;
 
-/// Bounds that an algorithm may set to what is in flight, in the order of [`Row::bounds`].
+/// Bounds that an algorithm may set to what is in flight.
 pub const BOUNDS: [Column; 2] = [Column::TraceInflightHiPkts, Column::TraceInflightLoPkts];
 
 /// A cumulative column.
@@ -99,8 +99,6 @@ pub struct Row {
     pub pacing_rate_bps: Option<u64>,
     /// Inner state of the algorithm, in the order of [`crate::measure::inner::COLUMNS`].
     pub inner: [Option<i64>; 4],
-    /// Bounds of what is in flight, packets, in the order of [`BOUNDS`].
-    pub bounds: [Option<u32>; BOUNDS.len()],
     pub(super) counters: [u64; COUNTERS.len()],
 }
 
@@ -122,6 +120,34 @@ impl Row {
         let mut row = Row { t_us, ..Row::default() };
         row.counters[Counter::DeliveredPkts as usize] = delivered_pkts;
         row
+    }
+}
+
+/// From one row of a flow to the next.
+#[derive(Debug, Clone, Copy)]
+pub struct Step<'a> {
+    /// The row before; `None` for the flow's first.
+    pub previous: Option<&'a Row>,
+    /// The row after.
+    pub row: &'a Row,
+}
+
+impl Step<'_> {
+    /// By how much a counter grew.
+    pub fn increase(&self, counter: Counter) -> u64 {
+        let Some(previous) = self.previous else { return 0 };
+        increase(previous.counter(counter), self.row.counter(counter))
+    }
+
+    /// The RTT sample that the row brings. `rtt_us` is the *latest* sample, which a row after a duplicate ACK repeats, so it
+    /// is a new one only when packets were delivered since the row before.
+    pub fn rtt_sample_us(&self) -> Option<u32> {
+        self.row.rtt_us.filter(|_| self.increase(Counter::DeliveredPkts) > 0)
+    }
+
+    /// The algorithm before, where the row after shows another one.
+    pub fn changed_from(&self) -> Option<Name> {
+        self.previous.copied().and_then(Row::running_after).filter(|before| *before != self.row.algorithm)
     }
 }
 

@@ -1,10 +1,55 @@
-//! Smallest and largest value of each bucket, in the order in which they occurred.
+//! Values by buckets of time, and the line through the smallest and the largest value of each, in the order in which they occurred.
 
-use super::{Buckets, Series, US_PER_S, round};
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{US_PER_S, round};
 
 /// A silence of this many buckets, and of this many times the flow's mean distance between samples, is a gap.
 const GAP_BUCKETS: u64 = 40;
 const GAP_DISTANCES: u64 = 8;
+
+/// Points of a line; a value of `None` is a gap.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Series {
+    /// Seconds since the start of the recording.
+    pub t: Vec<f64>,
+    /// Values.
+    pub v: Vec<Option<f64>>,
+}
+
+/// One value per bucket in which something was seen; bucket `k` is `[k·width, (k+1)·width)` since the start of the
+/// recording. Rows of a flow come nearly in order, so the bucket at hand is kept apart: finding it in a tree would take
+/// longer than all else that is done with a row.
+pub struct Buckets<T> {
+    width_us: u64,
+    at_hand: Option<(u64, T)>,
+    others: BTreeMap<u64, T>,
+}
+
+impl<T: Default> Buckets<T> {
+    /// None yet, of `width_us` > 0.
+    pub fn new(width_us: u64) -> Buckets<T> {
+        Buckets { width_us, at_hand: None, others: BTreeMap::new() }
+    }
+
+    /// The value of the bucket that holds this time, a new one when there is none.
+    pub fn at(&mut self, t_us: u64) -> &mut T {
+        let bucket = t_us / self.width_us;
+        if self.at_hand.as_ref().is_none_or(|(at_hand, _)| *at_hand != bucket) {
+            self.others.extend(self.at_hand.take());
+        }
+        let others = &mut self.others;
+        &mut self.at_hand.get_or_insert_with(|| (bucket, others.remove(&bucket).unwrap_or_default())).1
+    }
+
+    /// All of them, by the number of the bucket.
+    pub fn finish(mut self) -> BTreeMap<u64, T> {
+        self.others.extend(self.at_hand);
+        self.others
+    }
+}
 
 /// Smallest and largest value of a bucket, each with its time: the first of the smallest, the last of the largest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +79,7 @@ impl Extremes {
 }
 
 /// The line through the extremes; `unit` of the values make one of the chart's.
-pub fn series(buckets: Buckets<Extremes>, width_us: u64, unit: f64) -> Series {
+pub fn line(buckets: Buckets<Extremes>, width_us: u64, unit: f64) -> Series {
     let buckets = buckets.finish();
     let mut series = Series::default();
     let mut previous: Option<u64> = None;
@@ -67,7 +112,7 @@ mod tests {
     fn series_of(samples: impl IntoIterator<Item = (u64, i64)>) -> Series {
         let mut buckets = Buckets::<Extremes>::new(1000);
         samples.into_iter().for_each(|(t_us, value)| buckets.at(t_us).add(t_us, value));
-        series(buckets, 1000, 1.0)
+        line(buckets, 1000, 1.0)
     }
 
     #[test]
@@ -91,5 +136,15 @@ mod tests {
     #[test]
     fn samples_that_are_all_far_apart_are_one_line() {
         assert_eq!(series_of((0..20).map(|i| (i * 100_000, 5))).v, vec![Some(5.0); 20]);
+    }
+
+    #[test]
+    fn a_bucket_that_was_left_is_found_again() {
+        let mut buckets = Buckets::<Vec<u64>>::new(10);
+        for t_us in [1, 9, 10, 35, 5, 12, 39] {
+            buckets.at(t_us).push(t_us);
+        }
+        let found: Vec<_> = buckets.finish().into_iter().collect();
+        assert_eq!(found, [(0, vec![1, 9, 5]), (1, vec![10, 12]), (3, vec![35, 39])]);
     }
 }
