@@ -10,6 +10,7 @@
  *   bbr2.bpf.h      the way of an ACK                   bbr2_phases      when a phase ends
  *   bbr2_ring       what was in flight at sending       bbr2_rules_vN    what the versions decide differently
  *   bbr2_path       BDP and targets                     bbr2_control     pacing rate and cwnd
+ *                                                       bbr2_paper       v2 as a paper describes it
  *                                                       bbr2_no_variant  hooks of a variant; bbr2_friendly: F-
  *                                                       bbr2_fallback    no memory: reno
  *

@@ -53,6 +53,7 @@ static __always_inline void bbr2_start_down(struct bbr2 *b, const struct bbr2_no
 	b->probe_up_count = BBR2_UNBOUNDED;
 	bbr2_pick_probe_wait(b);
 	b->cycle_stamp_us = now->us;
+	b->rounds_in_down = 0;
 	b->ack_phase = BBR2_ACKS_PROBE_STOPPING;
 	bbr2_start_round(b, now);
 	b->phase = BBR2_PROBE_BW_DOWN;

@@ -14,6 +14,11 @@ static __always_inline void bbr2_check_startup_loss(struct bbr2 *b, struct bbr2_
 {
 	if (b->full_pipe)
 		return;
+	if (bbr2_startup_ends_at_once() && bbr2_inflight_too_high(b, s)) {
+		b->full_pipe = 1;
+		b->inflight_hi = max(s->tx_in_flight, min_cwnd);
+		return;
+	}
 	if (s->losses && b->loss_events_in_round < BBR2_LOSS_EVENTS_CAP)
 		b->loss_events_in_round++;
 	if (!b->loss_round_start)
@@ -33,6 +38,7 @@ static __always_inline void bbr2_check_drain(struct bbr2 *b, struct bbr2_now *no
 	if (entered) {
 		b->phase = BBR2_DRAIN;
 		now->ssthresh = bbr2_inflight(b, now, bbr2_max_bw(b), BBR2_UNIT);
+		bbr2_bound_by_startup(b, now->ssthresh);
 		bbr2_reset_congestion_signals(b);
 	}
 	if (b->phase != BBR2_DRAIN)
@@ -79,9 +85,14 @@ static __always_inline int bbr2_check_next_probe(struct bbr2 *b, const struct bb
 	return 0;
 }
 
-/* The queue of the probe is gone, and headroom is left. */
-static __always_inline int bbr2_time_to_cruise(const struct bbr2 *b, const struct bbr2_now *now, u32 inflight)
+/* The queue of the probe is gone, and headroom is left; or so many rounds of DOWN are over. */
+static __always_inline int bbr2_time_to_cruise(struct bbr2 *b, const struct bbr2_now *now, u32 inflight)
 {
+	/* The round whose end began DOWN is not one of them. */
+	if (b->round_start && now->us > b->cycle_stamp_us && b->rounds_in_down < BBR2_ROUNDS_CAP)
+		b->rounds_in_down++;
+	if (bbr2_down_rounds())
+		return b->rounds_in_down >= bbr2_down_rounds();
 	return inflight <= bbr2_inflight_with_headroom(b) &&
 	       inflight <= bbr2_inflight(b, now, bbr2_max_bw(b), BBR2_UNIT);
 }
@@ -92,7 +103,9 @@ static __always_inline void bbr2_check_up_done(struct bbr2 *b, const struct bbr2
 	if (b->probe_too_high && inflight >= b->inflight_hi) {
 		/* The probe before this one ended in loss at about this flight. */
 		b->stopped_risky_probe = 1;
-	} else if (!bbr2_up_is_done(b, now, s, inflight)) {
+	} else if (bbr2_up_is_done(b, now, s, inflight)) {
+		bbr2_bound_by_clean_up(b, inflight);
+	} else {
 		return;
 	}
 	b->probe_too_high = 0;

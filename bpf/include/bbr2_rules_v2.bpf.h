@@ -3,7 +3,7 @@
 #ifndef CCACTL_BBR2_RULES_V2_BPF_H
 #define CCACTL_BBR2_RULES_V2_BPF_H
 
-#include "bbr2_path.bpf.h"
+#include "bbr2_paper.bpf.h"
 
 CC_GAIN(u32, probe_inflight_gain, 1250, 1000, 10000, "UP ends with so much in flight, in BDP", BBR2_SOURCE);
 

@@ -70,6 +70,25 @@ static __always_inline int bbr2_drain_has_lasted(struct bbr2 *b, int entered)
 	return drain_max_rounds && b->drain_rounds > drain_max_rounds;
 }
 
+/* Version 2 has tunables for what a paper says of these (bbr2_paper.bpf.h). */
+static __always_inline void bbr2_bound_by_startup(struct bbr2 *b, u32 bdp)
+{
+}
+
+static __always_inline int bbr2_startup_ends_at_once(void)
+{
+	return 0;
+}
+
+static __always_inline void bbr2_bound_by_clean_up(struct bbr2 *b, u32 inflight)
+{
+}
+
+static __always_inline u32 bbr2_down_rounds(void)
+{
+	return 0;
+}
+
 /* The probe ---------------------------------------------- */
 
 static __always_inline void bbr2_begin_up(struct bbr2 *b, u32 sample_bw)

@@ -135,7 +135,7 @@ struct bbr2 {
 	u8 rate_limited; /* by PROBE_RTT: what is sent up to limited_until says nothing about the path's rate */
 	u8 full_bw_now;  /* v3: the bandwidth has not grown since full_bw was set, for full_bw_rounds */
 	u8 drain_rounds; /* v3: rounds of DRAIN so far */
-	u8 pad;
+	u8 rounds_in_down;
 	u32 limited_until; /* tp->delivered */
 
 	/* Addresses of the send ring: bbr2_ring.bpf.h. */

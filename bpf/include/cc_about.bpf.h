@@ -68,4 +68,10 @@ CC_ABOUT("contract\t" CC_TEXT(CC_CONTRACT));
 #define CC_SWITCH(type, variable, value, meaning, source)                                                              \
 	CC_SCALED(type, variable, value, 1, 0, 1, "0/1", meaning, source)
 
+/*
+ * A named set of values for --preset: CC_PRESET("p1", "up_sets_hi=1 alpha=1.3", "what it stands for", "paper"); Values
+ * are as --set takes them.
+ */
+#define CC_PRESET(name, settings, meaning, source) CC_ABOUT("preset\t" name "\t" settings "\t" meaning "\t" source)
+
 #endif /* CCACTL_CC_ABOUT_BPF_H */

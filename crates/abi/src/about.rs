@@ -2,7 +2,7 @@
 //! callbacks, and the initial values of its tunables.
 
 use crate::layout::{self, CongestionOps, NAME_LEN};
-use crate::registry::{Algorithm, Elf, Family, TraceValue, Tunable};
+use crate::registry::{Algorithm, Elf, Family, Preset, TraceValue, Tunable};
 use object::read::elf::ElfFile64;
 use object::{Object, ObjectSection, ObjectSymbol};
 use std::mem::offset_of;
@@ -69,6 +69,12 @@ pub fn read(elf: &'static [u8]) -> Result<Algorithm> {
     let family = Family::ALL.into_iter().find(|known| known.label() == family);
     let tunables = about.tunables.iter().map(|line| line.tunable(&file)).collect::<Result<Vec<Tunable>>>()?;
     check_tunables(&tunables)?;
+    let presets = about.presets.iter().map(|line| preset(line, &tunables)).collect::<Result<Vec<Preset>>>()?;
+    if let Some(twice) =
+        presets.iter().enumerate().find(|(at, preset)| presets[..*at].iter().any(|p| p.name == preset.name))
+    {
+        return Err(bad("the preset", twice.1.name, "one line of this name"));
+    }
     Ok(Algorithm {
         name,
         kernel_name: ops.name,
@@ -78,6 +84,7 @@ pub fn read(elf: &'static [u8]) -> Result<Algorithm> {
         hooks: ops.hooks.leak(),
         negotiates_ecn: ops.flags & NEEDS_ECN != 0,
         tunables: tunables.leak(),
+        presets: presets.leak(),
         modes: about.modes.leak(),
         v0: about.v0,
         v1: about.v1,
@@ -95,6 +102,8 @@ struct About {
     v0: Option<TraceValue>,
     v1: Option<TraceValue>,
     tunables: Vec<TunableLine>,
+    /// Name, settings, meaning and source.
+    presets: Vec<[&'static str; 4]>,
 }
 
 impl About {
@@ -121,6 +130,7 @@ impl About {
                     let level = level.parse().unwrap_or(u32::MAX);
                     about.tunables.push(TunableLine { level, kind, name, scale, min, max, unit, doc, source });
                 }
+                ("preset", &[name, settings, doc, source]) => about.presets.push([name, settings, doc, source]),
                 _ => {
                     return Err(bad(
                         "the line",
@@ -223,6 +233,30 @@ impl TunableLine {
         let Self { name, unit, doc, source, .. } = *self;
         Ok(Tunable { name, unit, scale, default_raw, min_raw, max_raw, doc, source })
     }
+}
+
+/// A preset, with every value checked.
+fn preset(&[name, settings, doc, source]: &[&'static str; 4], tunables: &[Tunable]) -> Result<Preset> {
+    let what = format!("in the preset {name}");
+    check_name(name)?;
+    if doc.is_empty() || source.is_empty() {
+        return Err(bad(format!("{what}: meaning and source"), "", "one line each"));
+    }
+    let mut values = Vec::new();
+    for setting in settings.split_whitespace() {
+        let (tunable, text) = setting.split_once('=').ok_or_else(|| bad(&what, setting, "TUNABLE=VALUE"))?;
+        let known = tunables.iter().find(|known| known.name == tunable);
+        let known = known.ok_or_else(|| bad(&what, tunable, "a tunable of this file"))?;
+        if values.iter().any(|(name, _)| *name == known.name) {
+            return Err(bad(&what, tunable, "each tunable once"));
+        }
+        let range = || format!("{} to {}", known.display(known.min_raw), known.display(known.max_raw));
+        values.push((known.name, known.parse(text).map_err(|_| bad(&what, setting, range()))?));
+    }
+    if values.is_empty() {
+        return Err(bad(what, settings, "one TUNABLE=VALUE or more"));
+    }
+    Ok(Preset { name, values: values.leak(), doc, source })
 }
 
 fn check_tunables(tunables: &[Tunable]) -> Result<()> {

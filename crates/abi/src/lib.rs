@@ -13,4 +13,4 @@ pub mod registry;
 
 pub use about::AboutError;
 pub use objects::ALGORITHMS;
-pub use registry::{Algorithm, Elf, Family, TraceValue, Tunable, TunableError};
+pub use registry::{Algorithm, Elf, Family, Preset, TraceValue, Tunable, TunableError};

@@ -119,6 +119,19 @@ impl Tunable {
     }
 }
 
+/// A named set of values for tunables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Preset {
+    /// Name in `--preset NAME`.
+    pub name: &'static str,
+    /// Tunable and value as stored, in the order in which the file has them.
+    pub values: &'static [(&'static str, i64)],
+    /// What it stands for, in one line.
+    pub doc: &'static str,
+    /// Paper, RFC section or kernel file that it is of.
+    pub source: &'static str,
+}
+
 /// Name and meaning of one of the two free values of the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct TraceValue {
@@ -147,6 +160,8 @@ pub struct Algorithm {
     pub negotiates_ecn: bool,
     /// Parameters in the order in which they are shown.
     pub tunables: &'static [Tunable],
+    /// Named sets of them, in the order of the file.
+    pub presets: &'static [Preset],
     /// Names of the values of `cca_trace.mode`, by index.
     pub modes: &'static [&'static str],
     /// Meaning of `cca_trace.v0`.

@@ -1,6 +1,6 @@
 //! What can go wrong, each with the object, what was expected and what to do.
 
-use ccactl_abi::{AboutError, Tunable, TunableError, exit};
+use ccactl_abi::{AboutError, Algorithm, Tunable, TunableError, exit};
 use ccactl_host::lock;
 use std::io;
 use std::path::PathBuf;
@@ -46,6 +46,8 @@ pub enum Error {
     NativeTakesNo { name: String, option: &'static str },
     #[error("{algorithm} has no tunable '{name}'{}", tunable_hint(algorithm, nearest))]
     UnknownTunable { algorithm: &'static str, name: String, nearest: Vec<String> },
+    #[error("{} has no preset '{name}'{}", algorithm.name, preset_hint(algorithm))]
+    UnknownPreset { algorithm: &'static Algorithm, name: String },
     #[error("{}", bad_tunable(algorithm, tunable, value, reason))]
     BadTunable { algorithm: &'static str, tunable: &'static Tunable, value: String, reason: TunableError },
     #[error("{algorithm}: tunable '{name}' is set twice")]
@@ -159,6 +161,7 @@ impl Error {
             | Self::NativeNotByBpf { .. }
             | Self::NativeTakesNo { .. }
             | Self::UnknownTunable { .. }
+            | Self::UnknownPreset { .. }
             | Self::BadTunable { .. }
             | Self::RepeatedTunable { .. }
             | Self::BadName { .. }
@@ -246,6 +249,11 @@ fn tunable_hint(algorithm: &str, nearest: &[String]) -> String {
     } else {
         format!("{}; `ccactl show {algorithm}` lists all of them", nearest_hint(nearest))
     }
+}
+
+fn preset_hint(algorithm: &Algorithm) -> String {
+    let names: Vec<&str> = algorithm.presets.iter().map(|preset| preset.name).collect();
+    if names.is_empty() { ", nor any other".to_owned() } else { format!("; it has {}", names.join(", ")) }
 }
 
 fn bad_tunable(algorithm: &str, tunable: &Tunable, value: &str, reason: &TunableError) -> String {

@@ -105,9 +105,26 @@ impl Loadable {
             value: value.to_owned(),
             reason,
         })?;
-        self.tunables.push((tunable, raw));
-        self.tunables.sort_by_key(|(tunable, _)| algorithm.tunables.iter().position(|row| row.name == tunable.name));
+        self.put(tunable, raw);
         Ok(())
+    }
+
+    fn fill(&mut self, preset: &str) -> Result<()> {
+        let algorithm = self.algorithm;
+        let known = algorithm.presets.iter().find(|known| known.name == preset);
+        let known = known.ok_or_else(|| Error::UnknownPreset { algorithm, name: preset.to_owned() })?;
+        for &(name, raw) in known.values {
+            if !self.tunables.iter().any(|(set, _)| set.name == name) {
+                self.put(algorithm.tunable(name).expect("checked when it was read"), raw);
+            }
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, tunable: &'static Tunable, raw: i64) {
+        self.tunables.push((tunable, raw));
+        let place = |name| self.algorithm.tunables.iter().position(|row| row.name == name);
+        self.tunables.sort_by_key(|(tunable, _)| place(tunable.name));
     }
 }
 
@@ -164,6 +181,20 @@ impl Choice {
             Self::Registry(loadable) => loadable.set(name, value).map(|()| self),
             Self::Native { kernel_name } => {
                 Err(Error::NativeTakesNo { name: kernel_name.clone(), option: "tunables (--set)" })
+            }
+        }
+    }
+
+    /// The same with the tunables of a preset that have not been set; `None` changes nothing. Comes last.
+    ///
+    /// # Errors
+    /// [`Error::UnknownPreset`], [`Error::NativeTakesNo`].
+    pub fn preset(mut self, name: Option<&str>) -> Result<Self> {
+        let Some(name) = name else { return Ok(self) };
+        match &mut self {
+            Self::Registry(loadable) => loadable.fill(name).map(|()| self),
+            Self::Native { kernel_name } => {
+                Err(Error::NativeTakesNo { name: kernel_name.clone(), option: "preset (--preset)" })
             }
         }
     }
@@ -308,6 +339,30 @@ mod tests {
         let value = tunable.display(tunable.default_raw);
         let twice = f_bbrv2(&[(tunable.name, &value), (tunable.name, &value)]);
         assert!(matches!(twice, Err(Error::RepeatedTunable { .. })));
+    }
+
+    #[test]
+    fn a_preset_sets_what_the_user_has_not() {
+        let p1 = |set: &[(&str, &str)]| f_bbrv2(set).unwrap().preset(Some("p1")).unwrap();
+        let values = |choice: &Choice| -> Vec<(&str, i64)> {
+            choice.tunables().iter().map(|(tunable, raw)| (tunable.name, *raw)).collect()
+        };
+        let row = names::pick_algorithm("f-bbrv2").unwrap();
+        let mut of_preset = row.presets.iter().find(|preset| preset.name == "p1").expect("it has p1").values.to_vec();
+        of_preset.sort_by_key(|(name, _)| row.tunables.iter().position(|tunable| tunable.name == *name));
+        assert_eq!(values(&p1(&[])), of_preset);
+        let other = values(&p1(&[("up_sets_hi", "0")]));
+        assert!(other.contains(&("up_sets_hi", 0)) && !other.contains(&("up_sets_hi", 1)), "{other:?}");
+        assert_eq!(f_bbrv2(&[]).unwrap().preset(None).unwrap(), f_bbrv2(&[]).unwrap());
+    }
+
+    #[test]
+    fn an_unknown_preset_is_refused_with_those_that_there_are() {
+        let refused =
+            |algorithm: &str| Choice::parse(algorithm, &[], None).unwrap().preset(Some("p9")).unwrap_err().to_string();
+        assert_eq!(refused("f-bbrv2"), "f-bbrv2 has no preset 'p9'; it has p1");
+        assert_eq!(refused("reno"), "reno has no preset 'p9', nor any other");
+        assert!(refused("native:cubic").contains("takes no preset"), "{}", refused("native:cubic"));
     }
 
     #[test]

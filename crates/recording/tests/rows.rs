@@ -22,6 +22,7 @@ static TOY: Algorithm = Algorithm {
     reference: "",
     hooks: &[],
     tunables: &[],
+    presets: &[],
     modes: &["startup", "drain"],
     v0: Some(TraceValue { name: "origin_pkts", doc: "" }),
     v1: None,

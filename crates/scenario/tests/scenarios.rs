@@ -182,6 +182,19 @@ fn one_kernel_name_is_one_set_of_tunables() {
     assert!(error.contains("flow[1].as") && error.contains("one and two"), "{error}");
 }
 
+#[test]
+fn a_preset_becomes_tunables_and_what_is_set_comes_on_top() {
+    let with = |rest: &str| parse(&GOOD.replace("\"reno\"", &format!("\"f-bbrv2\"\npreset = \"p1\"{rest}")));
+    let set = |rest: &str| with(rest).unwrap().flows[0].set.clone();
+    assert_eq!(set("").get("up_sets_hi").map(String::as_str), Some("1"));
+    let changed = set("\nset = { up_sets_hi = 0, alpha = 1.3 }");
+    assert_eq!((changed["up_sets_hi"].as_str(), changed["alpha"].as_str()), ("0", "1.3"));
+    let other = parse(&GOOD.replace("\"reno\"", "\"reno\"\npreset = \"p1\"")).unwrap_err().to_string();
+    assert!(other.contains("flow[0].preset: reno has no preset 'p1', nor any other"), "{other}");
+    let native = parse(&GOOD.replace("\"native:cubic\"", "\"native:cubic\"\npreset = \"p1\"")).unwrap_err().to_string();
+    assert!(native.contains("flow[1].preset") && native.contains("takes no preset"), "{native}");
+}
+
 fn changed(changes: &[&str]) -> Result<Scenario, ScenarioError> {
     let changes: Vec<Override> = changes.iter().map(|text| text.parse().unwrap()).collect();
     Scenario::parse_with("mine.toml", GOOD, &changes)

@@ -1,9 +1,10 @@
 //! `ccactl load`
 
 use super::output;
+use super::settings::Settings;
 use crate::error::Result;
 use ccactl_host::outln;
-use ccactl_loader::{Change, Choice, LoadRequest, Loader};
+use ccactl_loader::{Change, LoadRequest, Loader};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,12 +20,8 @@ pub struct Args {
     /// Make the cgroup when it is missing
     #[arg(long)]
     create: bool,
-    /// Set a tunable; `ccactl show ALGO` lists them
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = output::name_value)]
-    set: Vec<(String, String)>,
-    /// Register under another kernel name, so that several versions stand side by side
-    #[arg(long = "as", value_name = "NAME")]
-    as_name: Option<String>,
+    #[command(flatten)]
+    settings: Settings,
     /// Overrule what applications choose with setsockopt(TCP_CONGESTION), from the next connection on
     #[arg(long)]
     enforce: bool,
@@ -49,7 +46,7 @@ struct Row {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let request = LoadRequest {
-        choice: Choice::parse(&args.algorithm, &args.set, args.as_name.as_deref())?,
+        choice: args.settings.choice(&args.algorithm)?,
         cgroup: args.cgroup,
         create: args.create,
         enforce: args.enforce,

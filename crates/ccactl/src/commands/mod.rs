@@ -26,6 +26,7 @@ pub mod report;
 pub mod rollback;
 pub mod run;
 pub mod sdk;
+pub mod settings;
 pub mod show;
 pub mod sockets_view;
 pub mod status;

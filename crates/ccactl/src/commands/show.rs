@@ -3,10 +3,11 @@
 use super::list::{TunableRow, family_name};
 use super::output;
 use crate::error::Result;
-use ccactl_abi::{Algorithm, Family, TraceValue};
+use ccactl_abi::{Algorithm, Family, Preset, TraceValue};
 use ccactl_host::outln;
 use ccactl_loader::pick_algorithm;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
@@ -28,9 +29,19 @@ struct Page {
     reference: &'static str,
     hooks: &'static [&'static str],
     tunables: Vec<TunableRow>,
+    presets: Vec<PresetRow>,
     modes: &'static [&'static str],
     v0: Option<TraceValue>,
     v1: Option<TraceValue>,
+}
+
+#[derive(Serialize)]
+struct PresetRow {
+    name: &'static str,
+    /// As `--set` takes them.
+    set: BTreeMap<&'static str, String>,
+    doc: &'static str,
+    source: &'static str,
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
@@ -52,9 +63,22 @@ fn page(algorithm: &Algorithm) -> Page {
         reference: algorithm.reference,
         hooks: algorithm.hooks,
         tunables: algorithm.tunables.iter().map(TunableRow::from).collect(),
+        presets: algorithm.presets.iter().map(|preset| preset_row(algorithm, preset)).collect(),
         modes: algorithm.modes,
         v0: algorithm.v0,
         v1: algorithm.v1,
+    }
+}
+
+fn preset_row(algorithm: &Algorithm, preset: &Preset) -> PresetRow {
+    let value = |&(name, raw): &(&'static str, i64)| {
+        (name, algorithm.tunable(name).expect("a preset sets tunables of its algorithm").display(raw))
+    };
+    PresetRow {
+        name: preset.name,
+        set: preset.values.iter().map(value).collect(),
+        doc: preset.doc,
+        source: preset.source,
     }
 }
 
@@ -81,5 +105,16 @@ fn print(algorithm: &Algorithm) -> Result<()> {
             [tunable.name, tunable.unit, &default, &range, tunable.source, tunable.doc].map(str::to_owned)
         })
         .collect();
-    output::table(["TUNABLE", "UNIT", "DEFAULT", "RANGE", "SOURCE", "WHAT IT DOES"], &rows)
+    output::table(["TUNABLE", "UNIT", "DEFAULT", "RANGE", "SOURCE", "WHAT IT DOES"], &rows)?;
+    if algorithm.presets.is_empty() {
+        return Ok(());
+    }
+    outln!();
+    let row = |preset: &Preset| {
+        let PresetRow { name, set, doc, source } = preset_row(algorithm, preset);
+        let set: Vec<String> = set.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        [name, &set.join(" "), source, doc].map(str::to_owned)
+    };
+    let rows: Vec<[String; 4]> = algorithm.presets.iter().map(row).collect();
+    output::table(["PRESET", "SETS", "SOURCE", "WHAT IT STANDS FOR"], &rows)
 }

@@ -1,9 +1,10 @@
 //! `ccactl swap`
 
+use super::settings::Settings;
 use super::sockets_view::{self, SwapRow};
 use super::{canary, output};
 use crate::error::Result;
-use ccactl_loader::{Choice, LoadRequest, Loader, SwapRequest, SwapScope};
+use ccactl_loader::{LoadRequest, Loader, SwapRequest, SwapScope};
 use ccactl_observe::rollout::canary::CanaryRequest;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -29,12 +30,8 @@ pub struct Args {
     /// Move sockets too whose application has chosen with setsockopt(TCP_CONGESTION), now and in the future
     #[arg(long)]
     enforce: bool,
-    /// Set a tunable; `ccactl show ALGO` lists them
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = output::name_value, requires = "algorithm")]
-    set: Vec<(String, String)>,
-    /// Register under another kernel name, so that several versions stand side by side
-    #[arg(long = "as", value_name = "NAME", requires = "algorithm")]
-    as_name: Option<String>,
+    #[command(flatten)]
+    settings: Settings,
     /// Put this code and these tunables behind the kernel name, for every cgroup that has it
     #[arg(long)]
     replace: bool,
@@ -50,7 +47,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let (request, guarded, loader) = match &args.algorithm {
         // What can be wrong with it is said before anything of the host is looked at.
         Some(algorithm) => {
-            let choice = Choice::parse(algorithm, &args.set, args.as_name.as_deref())?;
+            let choice = args.settings.choice(algorithm)?;
             let load = LoadRequest::new(choice, &args.cgroup).enforce(args.enforce).replace(args.replace);
             let (request, guarded) = requests(&args, load)?;
             (request, guarded, Loader::open()?)

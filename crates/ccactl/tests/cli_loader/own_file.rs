@@ -90,7 +90,7 @@ fn numbered(part: &str) -> String {
 fn each_broken_file_has_a_message_that_leads_to_the_mistake() {
     let host = Host::new();
     let two_tables = "CC_OPS(other) = {\n    .ssthresh = (void *)reno_ssthresh,\n};\n\nCC_OPS(bpf_reno) = {";
-    let cases: [(&str, &str, &[&str]); 9] = [
+    let cases: [(&str, &str, &[&str]); 11] = [
         ("return tcp_reno_ssthresh(sk);", "return tcp_reno_ssthresh(sk)", &["mine.bpf.c:", "error: expected ';'"]),
         ("#include \"cc_handover.bpf.h\"", "#include \"mine.h\"", &["mine.bpf.c:", "'mine.h' file not found"]),
         ("CC_COLOR(\"#777777\")", "CC_COLOR(\"grey\")", &["CC_COLOR 'grey': expected #RRGGBB"]),
@@ -107,6 +107,16 @@ fn each_broken_file_has_a_message_that_leads_to_the_mistake() {
             "CC_COLOR(\"#777777\");",
             "CC_TUNABLE(u32, beta, 717, 800, 900, \"\", \"share that stays\", \"mine\");",
             &["tunable beta", "800 to 900, default 717"],
+        ),
+        (
+            "CC_COLOR(\"#777777\");",
+            "CC_PRESET(\"mild\", \"beta=0.9\", \"loses less\", \"mine\");",
+            &["in the preset mild 'beta': expected a tunable of this file"],
+        ),
+        (
+            "CC_COLOR(\"#777777\");",
+            "CC_SWITCH(u32, mild, 0, \"loses less\", \"mine\");\nCC_PRESET(\"mild\", \"mild=2\", \"loses less\", \"mine\");",
+            &["in the preset mild 'mild=2': expected 0 to 1"],
         ),
     ];
     for (from, to, parts) in cases {

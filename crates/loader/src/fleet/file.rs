@@ -101,7 +101,7 @@ impl PolicyFile {
 }
 
 fn entry(name: &str, table: &Table<'_, '_>, mount: &Mount, folder: &Path) -> Result<Entry, FileError> {
-    table.only(&["algorithm", "as", "set", "create", "enforce", "live"])?;
+    table.only(&["algorithm", "as", "preset", "set", "create", "enforce", "live"])?;
     let cgroup = mount.locate(Path::new(name)).map_err(|error| table.error_here(error.to_string()))?;
     possible(&cgroup).map_err(|message| table.error_here(message))?;
     let written = table.required_text("algorithm")?;
@@ -117,6 +117,8 @@ fn entry(name: &str, table: &Table<'_, '_>, mount: &Mount, folder: &Path) -> Res
         let at = |error: crate::Error| set_table.as_ref().unwrap_or(table).error(name, error.to_string());
         choice = choice.with(name, value).map_err(at)?;
     }
+    let preset = table.text("preset")?;
+    let choice = choice.preset(preset.as_deref()).map_err(|error| table.error("preset", error.to_string()))?;
     let create = table.flag("create", false)?;
     let enforce = table.flag("enforce", false)?;
     let request = LoadRequest::new(choice, &cgroup).create(create).enforce(enforce);

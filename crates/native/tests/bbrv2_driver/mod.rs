@@ -92,12 +92,17 @@ pub struct Driver {
 impl Driver {
     /// A connection whose handshake took [`RTT_US`].
     pub fn new(algorithm: &str) -> Driver {
-        let mut driver = Driver::with(algorithm, &[]);
+        Driver::starting(algorithm, &[])
+    }
+
+    /// The same with tunables.
+    pub fn starting(algorithm: &str, tunables: &[(&str, i64)]) -> Driver {
+        let mut driver = Driver::with(algorithm, tunables);
         driver.socket.tp_mut().delivered = 1;
         driver
     }
 
-    /// As [`Driver::new`], with tunables.
+    /// As [`Driver::starting`], with nothing delivered yet.
     pub fn with(algorithm: &str, tunables: &[(&str, i64)]) -> Driver {
         let mut socket = Socket::checked(algorithm).expect("the algorithm exists");
         for &(name, raw) in tunables {

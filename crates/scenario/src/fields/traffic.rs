@@ -14,6 +14,12 @@ const ALGORITHM: Field = required(
      kernel's own. Linux lets no BPF program choose `native:cdg`: the sender of an upload chooses it itself",
 );
 const SET: Field = optional("set", Kind::Settings, "none", "tunables, as for `ccactl load --set`");
+const PRESET: Field = optional(
+    "preset",
+    Kind::Text,
+    "none",
+    "a named set of tunables of the algorithm, as for `ccactl load --preset`; `set` comes on top",
+);
 const AS: Field = optional("as", Kind::Text, "made from code and tunables", "kernel name; needed only to choose it");
 const START: Field = optional("start", Kind::Span, "0s", "relative to the beginning of the run");
 const STOP: Field = optional("stop", Kind::Span, "end of the run", "relative to the beginning of the run");
@@ -37,6 +43,7 @@ pub(crate) const FLOW: Table = Table {
     fields: &[
         required("name", Kind::Name, "unique; letters, digits, `-`, `_`, `.`"),
         ALGORITHM,
+        PRESET,
         SET,
         AS,
         PATH,
@@ -98,6 +105,7 @@ pub(crate) const SWAP: Table = Table {
             Kind::Text,
             "as in a flow; the algorithm or its tunables have to differ from what the flow has by then",
         ),
+        PRESET,
         SET,
         AS,
     ],

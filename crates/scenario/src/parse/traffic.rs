@@ -7,14 +7,17 @@ use crate::spec::LINK;
 use crate::swaps::{Through, Tour, settled};
 use crate::units::Span;
 use crate::{Direction, FlowSpec, Repeat, ScenarioError, SwapSpec, UdpSpec};
+use ccactl_loader::Choice;
+use std::collections::BTreeMap;
 
 pub(super) fn flow(fields: Fields<'_, '_>, duration: Span) -> Result<(FlowSpec, Option<Tour>), ScenarioError> {
     let fields = fields.only(&FLOW)?;
     let tour = fields.optional_table("tour")?.map(tour).transpose()?;
+    let algorithm = algorithm(&fields)?;
     let flow = FlowSpec {
         name: fields.required("name")?,
-        algorithm: algorithm(&fields)?,
-        set: fields.optional("set")?.unwrap_or_default(),
+        set: settings(&fields, &algorithm)?,
+        algorithm,
         alias: fields.optional("as")?,
         path: path(&fields)?,
         class: fields.or("class", 0)?,
@@ -36,6 +39,19 @@ fn algorithm(fields: &Fields<'_, '_>) -> Result<String, ScenarioError> {
     settled(fields.folder(), &written).map_err(|error| fields.error("algorithm", error.to_string()))
 }
 
+/// The tunables as written, and those of the preset that are not.
+fn settings(fields: &Fields<'_, '_>, algorithm: &str) -> Result<BTreeMap<String, String>, ScenarioError> {
+    let mut set: BTreeMap<String, String> = fields.optional("set")?.unwrap_or_default();
+    let preset: Option<String> = fields.optional("preset")?;
+    // What is wrong with the algorithm is said where it is checked.
+    let Ok(choice) = Choice::parse(algorithm, &[], None) else { return Ok(set) };
+    let choice = choice.preset(preset.as_deref()).map_err(|error| fields.error("preset", error.to_string()))?;
+    for (tunable, raw) in choice.tunables() {
+        set.entry(tunable.name.to_owned()).or_insert_with(|| tunable.display(*raw));
+    }
+    Ok(set)
+}
+
 /// Most flows pass the bottleneck and nothing else.
 fn path(fields: &Fields<'_, '_>) -> Result<Vec<String>, ScenarioError> {
     fields.or("path", vec![LINK.to_owned()])
@@ -50,11 +66,12 @@ fn tour(fields: Fields<'_, '_>) -> Result<Tour, ScenarioError> {
 
 pub(super) fn swap(fields: Fields<'_, '_>) -> Result<SwapSpec, ScenarioError> {
     let fields = fields.only(&SWAP)?;
+    let algorithm = algorithm(&fields)?;
     Ok(SwapSpec {
         at: fields.required("at")?,
         flow: fields.required("flow")?,
-        algorithm: algorithm(&fields)?,
-        set: fields.optional("set")?.unwrap_or_default(),
+        set: settings(&fields, &algorithm)?,
+        algorithm,
         alias: fields.optional("as")?,
     })
 }
