@@ -1,12 +1,12 @@
-//! A scenario file as a whole: the experiment, the axes of its sweep and what a quick run changes.
+//! A scenario file as a whole: the experiment, the axes of its sweep and what its variants change.
 
-use crate::fields::{DOCUMENT, QUICK};
+use crate::fields::{AS_PRINTED, DOCUMENT, QUICK};
 use crate::matrix::{self, Axis, Cell, Fault};
 use crate::reader::{Fields, Source};
 use crate::{Override, OverrideError, Scenario, ScenarioError, overrides};
 use toml::Table;
 
-/// A scenario file: the experiment, the axes of its sweep, and what a quick run changes.
+/// A scenario file: the experiment, the axes of its sweep, and what its variants change.
 #[derive(Debug, Clone)]
 pub struct ScenarioFile {
     /// The experiment without its axes: what a bench of the scenario alone runs.
@@ -14,18 +14,43 @@ pub struct ScenarioFile {
     /// Axes of the sweep, in their order; none for a single experiment.
     pub axes: Vec<Axis>,
     origin: String,
-    /// The document with the changes so far, without matrix and quick run.
+    /// The document with the changes so far, without matrix and variants.
     document: Table,
     cells: Vec<Cell>,
-    quick: Option<Quick>,
-    /// Changes of the command line, which go before those of a quick run.
+    variants: Vec<Changes>,
+    /// Changes of the command line, which go before those of a variant.
     overrides: Vec<Override>,
 }
 
-/// `[quick]`
+/// Another way to run a scenario, which a table of its file describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Variant {
+    /// `[quick]`: scaled down.
+    Quick,
+    /// `[as-printed]`: under the conditions that the figures of the paper were inferred to have.
+    AsPrinted,
+}
+
+impl Variant {
+    const ALL: [Variant; 2] = [Variant::Quick, Variant::AsPrinted];
+
+    /// Name of its table, and of the option of `ccactl bench run` that asks for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Variant::Quick => "quick",
+            Variant::AsPrinted => "as-printed",
+        }
+    }
+}
+
+/// What a variant changes.
 #[derive(Debug, Clone)]
-struct Quick {
+struct Changes {
+    variant: Variant,
     set: Vec<Override>,
+    /// What is taken for granted, and the printed figures from which it was inferred.
+    assumed: Vec<String>,
     /// Labels that stay, by axis.
     keep: Vec<(String, Vec<String>)>,
     line: usize,
@@ -44,7 +69,7 @@ impl ScenarioFile {
     }
 
     /// Parses a scenario file and applies changes; `origin` is the file name that errors show, and files that the scenario
-    /// names are relative to its folder. Everything is checked, every cell and the quick run too.
+    /// names are relative to its folder. Everything is checked, every cell and every variant too.
     ///
     /// # Errors
     /// [`ScenarioError`] with file, line and field.
@@ -55,26 +80,31 @@ impl ScenarioFile {
         // The unchanged file is checked first: only then do line numbers mean something to its author.
         let scenario = crate::parse::scenario(&source, &spanned)?;
         let axes = matrix::axes(fields.optional_tables("matrix")?)?;
-        let quick = fields.optional_table("quick")?.map(|table| quick(table, &axes, &source)).transpose()?;
         let mut document: Table = text.parse().expect("parsed before");
-        for sweep in ["matrix", "quick"] {
-            document.remove(sweep);
+        document.remove("matrix");
+        let mut variants = Vec::new();
+        for variant in Variant::ALL {
+            document.remove(variant.name());
+            if let Some(table) = fields.optional_table(variant.name())? {
+                variants.push(changes(variant, table, &axes, &source)?);
+            }
         }
-        if let Some(quick) = &quick {
-            let shadowed =
-                quick.set.iter().find(|change| axes.iter().any(|axis| matrix::sets(axis, change, &document)));
+        for of in &variants {
+            let shadowed = of.set.iter().find(|change| axes.iter().any(|axis| matrix::sets(axis, change, &document)));
             if let Some(change) = shadowed {
                 let message =
                     format!("expected a field that no axis sets, found {}: choose its points with keep", change.field);
-                return Err(source.error(quick.offset, "quick.set", message));
+                return Err(source.error(of.offset, &format!("{}.set", of.variant.name()), message));
             }
         }
         let told = |fault: Fault| source.error(fault.offset, &fault.field, fault.message);
         matrix::check_fields(&axes, &document).map_err(told)?;
         let cells = matrix::cells(origin, &document, &axes).map_err(told)?;
-        let file =
-            ScenarioFile { scenario, axes, origin: origin.to_owned(), document, cells, quick, overrides: Vec::new() };
-        file.quick()?;
+        let (origin, overrides_so_far) = (origin.to_owned(), Vec::new());
+        let file = ScenarioFile { scenario, axes, origin, document, cells, variants, overrides: overrides_so_far };
+        for variant in Variant::ALL {
+            file.variant(variant)?;
+        }
         if overrides.is_empty() { Ok(file) } else { file.with(overrides) }
     }
 
@@ -106,24 +136,25 @@ impl ScenarioFile {
         let scenario = overrides::parse_changed(&origin, &document).map_err(|(field, message)| told(field, message))?;
         let cells = matrix::cells(&origin, &document, &self.axes).map_err(|fault| told(fault.field, fault.message))?;
         let overrides = changes.to_vec();
-        Ok(ScenarioFile { scenario, document, cells, overrides, axes: self.axes, quick: self.quick, origin })
+        Ok(ScenarioFile { scenario, document, cells, overrides, axes: self.axes, variants: self.variants, origin })
     }
 
-    /// The scaled version that `[quick]` describes, none when the file has no such table. Changes of the command line stay.
+    /// What the table of a variant describes, none when the file has no such table. Changes of the command line stay.
     ///
     /// # Errors
-    /// [`ScenarioError`] when the changes of the command line do not fit the scaled version.
-    pub fn quick(&self) -> Result<Option<ScenarioFile>, ScenarioError> {
-        let Some(quick) = &self.quick else { return Ok(None) };
+    /// [`ScenarioError`] when the changes of the command line do not fit the variant.
+    pub fn variant(&self, variant: Variant) -> Result<Option<ScenarioFile>, ScenarioError> {
+        let Some(changes) = self.changes(variant) else { return Ok(None) };
+        let set = format!("{}.set", variant.name());
         let fault = |field: &str, message: String| ScenarioError::Field {
             origin: self.origin.clone(),
-            line: quick.line,
-            field: "quick.set".to_owned(),
+            line: changes.line,
+            field: set.clone(),
             message: if field.is_empty() { message } else { format!("{field}: {message}") },
         };
-        let axes: Vec<Axis> = self.axes.iter().map(|axis| quick.keep_of(axis)).collect();
+        let axes: Vec<Axis> = self.axes.iter().map(|axis| changes.keep_of(axis)).collect();
         let mut document = self.document.clone();
-        overrides::apply(&mut document, quick.set.iter().chain(&self.overrides))
+        overrides::apply(&mut document, changes.set.iter().chain(&self.overrides))
             .map_err(|error| fault("", error.to_string()))?;
         let scenario =
             overrides::parse_changed(&self.origin, &document).map_err(|(field, message)| fault(&field, message))?;
@@ -133,31 +164,36 @@ impl ScenarioFile {
             axes,
             document,
             cells,
-            quick: None,
+            variants: Vec::new(),
             origin: self.origin.clone(),
             overrides: self.overrides.clone(),
         }))
     }
 
-    /// What the quick version changes, in words, one line each; empty when the file has none.
+    /// What a variant changes, in words, one line each; empty when the file has none.
     #[must_use]
-    pub fn quick_changes(&self) -> Vec<String> {
-        let Some(quick) = &self.quick else { return Vec::new() };
-        let set = quick.set.iter().map(|change| {
+    pub fn told_changes(&self, variant: Variant) -> Vec<String> {
+        let Some(changes) = self.changes(variant) else { return Vec::new() };
+        let set = changes.set.iter().map(|change| {
             let before = crate::field_path::value_at(&self.document, &change.field);
             let before = before.map_or_else(|| "the default".to_owned(), ToString::to_string);
             format!("{} = {} in place of {before}", change.field, change.value)
         });
-        let keep = quick.keep.iter().filter_map(|(name, labels)| {
+        let keep = changes.keep.iter().filter_map(|(name, labels)| {
             let axis = self.axes.iter().find(|axis| axis.name == *name)?;
             let all: Vec<&str> = axis.labels().collect();
             Some(format!("{name}: {} of {}", labels.join(", "), all.join(", ")))
         });
-        set.chain(keep).collect()
+        let assumed = changes.assumed.iter().map(|sentence| format!("assumed: {sentence}"));
+        set.chain(keep).chain(assumed).collect()
+    }
+
+    fn changes(&self, variant: Variant) -> Option<&Changes> {
+        self.variants.iter().find(|changes| changes.variant == variant)
     }
 }
 
-impl Quick {
+impl Changes {
     /// The axis with the points that stay, in the axis' own order.
     fn keep_of(&self, axis: &Axis) -> Axis {
         let mut axis = axis.clone();
@@ -168,8 +204,20 @@ impl Quick {
     }
 }
 
-fn quick(fields: Fields<'_, '_>, axes: &[Axis], source: &Source<'_>) -> Result<Quick, ScenarioError> {
-    let fields = fields.only(&QUICK)?;
+fn changes(
+    variant: Variant,
+    fields: Fields<'_, '_>,
+    axes: &[Axis],
+    source: &Source<'_>,
+) -> Result<Changes, ScenarioError> {
+    let fields = fields.only(match variant {
+        Variant::Quick => &QUICK,
+        Variant::AsPrinted => &AS_PRINTED,
+    })?;
+    let assumed = match variant {
+        Variant::Quick => Vec::new(),
+        Variant::AsPrinted => fields.required("assumed")?,
+    };
     let keep = matrix::labels(&fields, "keep")?;
     for (name, labels) in &keep {
         let Some(axis) = axes.iter().find(|axis| axis.name == *name) else {
@@ -188,5 +236,5 @@ fn quick(fields: Fields<'_, '_>, axes: &[Axis], source: &Source<'_>) -> Result<Q
     }
     let set = matrix::changes(&fields, "set")?;
     let offset = fields.offset_of("set");
-    Ok(Quick { set, keep, offset, line: source.line(offset) })
+    Ok(Changes { variant, set, assumed, keep, offset, line: source.line(offset) })
 }

@@ -20,7 +20,7 @@ mod trace;
 pub mod units;
 
 pub use error::{OverrideError, ScenarioError};
-pub use file::ScenarioFile;
+pub use file::{ScenarioFile, Variant};
 pub use matrix::{Axis, Cell, WHOLE};
 pub use overrides::Override;
 pub use reference::reference;

@@ -1,7 +1,7 @@
 //! Sweeps and quick runs: which cells there are, what each sets, and what cannot be one.
 
 use ccactl_scenario::units::{Buffer, Span};
-use ccactl_scenario::{Cell, Override, Scenario, ScenarioError, ScenarioFile, WHOLE};
+use ccactl_scenario::{Cell, Override, Scenario, ScenarioError, ScenarioFile, Variant, WHOLE};
 
 const BASE: &str = r#"duration = "10s"
 [link]
@@ -69,7 +69,7 @@ fn without_a_matrix_the_scenario_is_the_only_cell() {
     let file = parse("").unwrap();
     let [only] = file.cells() else { panic!("{} cells", file.cells().len()) };
     assert_eq!((only.id.as_str(), only.labels.len(), &only.scenario), (WHOLE, 0, &file.scenario));
-    assert!(file.quick().unwrap().is_none() && file.quick_changes().is_empty());
+    assert!(file.variant(Variant::Quick).unwrap().is_none() && file.told_changes(Variant::Quick).is_empty());
 }
 
 #[test]
@@ -224,14 +224,14 @@ fn a_sweep_that_nobody_waits_for_is_refused_before_it_is_made() {
 fn a_quick_run_is_the_same_sweep_with_what_it_says_changed() {
     let quick = "[quick]\nset = { duration = \"2s\", \"link.rate\" = \"5Mbit/s\" }\nkeep = { pair = [\"bbr+bbr\", \"reno+cubic\"] }";
     let file = parse(&format!("{MATRIX}{quick}")).unwrap();
-    let quick = file.quick().unwrap().unwrap();
+    let quick = file.variant(Variant::Quick).unwrap().unwrap();
     let ids: Vec<&str> = quick.cells().iter().map(|cell| cell.id.as_str()).collect();
     let expected = ["5bdp,pair=reno+cubic", "5bdp,pair=bbr+bbr", "0.8bdp,pair=reno+cubic", "0.8bdp,pair=bbr+bbr"];
     assert_eq!(ids, expected.map(|rest| format!("buffer={rest}")));
     assert!(quick.cells().iter().all(|cell| cell.scenario.duration == Span::from_secs(2)));
     assert_eq!(file.cells().len(), 12, "the full one stays");
     assert_eq!(
-        file.quick_changes(),
+        file.told_changes(Variant::Quick),
         [
             "duration = \"2s\" in place of \"10s\"",
             "link.rate = \"5Mbit/s\" in place of \"50Mbit/s\"",
@@ -241,6 +241,21 @@ fn a_quick_run_is_the_same_sweep_with_what_it_says_changed() {
     let shadowed = "[quick]\nset = { \"flow[one].algorithm\" = \"bbr\" }";
     let error = parse(&format!("{MATRIX}{shadowed}")).unwrap_err().to_string();
     assert!(error.contains("quick.set: expected a field that no axis sets, found flow[one].algorithm"), "{error}");
+}
+
+#[test]
+fn an_as_printed_run_says_what_it_assumes() {
+    let table = "[as-printed]\nassumed = [\"the path has 9 ms: from Vegas' RTT\"]\nset = { duration = \"2s\" }";
+    let file = parse(&format!("{MATRIX}{table}")).unwrap();
+    let printed = file.variant(Variant::AsPrinted).unwrap().unwrap();
+    assert!(printed.cells().iter().all(|cell| cell.scenario.duration == Span::from_secs(2)));
+    assert_eq!(
+        file.told_changes(Variant::AsPrinted),
+        ["duration = \"2s\" in place of \"10s\"", "assumed: the path has 9 ms: from Vegas' RTT"]
+    );
+    assert!(file.variant(Variant::Quick).unwrap().is_none());
+    let silent = parse(&format!("{MATRIX}[as-printed]\nset = {{ duration = \"2s\" }}")).unwrap_err().to_string();
+    assert!(silent.contains("as-printed.assumed"), "{silent}");
 }
 
 fn with(changes: &[&str]) -> Result<ScenarioFile, ScenarioError> {
@@ -253,7 +268,7 @@ fn with(changes: &[&str]) -> Result<ScenarioFile, ScenarioError> {
 fn changes_of_the_command_line_reach_every_cell_and_go_before_those_of_a_quick_run() {
     let file = with(&["duration=5s", "link.loss=0.01"]).unwrap();
     assert!(file.cells().iter().all(|cell| cell.scenario.duration == Span::from_secs(5)));
-    let quick = file.quick().unwrap().unwrap();
+    let quick = file.variant(Variant::Quick).unwrap().unwrap();
     assert!(
         quick.cells().iter().all(|cell| cell.scenario.duration == Span::from_secs(5) && cell.scenario.every == "rtt")
     );

@@ -1,6 +1,6 @@
 //! The scenarios of the folder `scenarios/`: which there are, and that their sweeps are what the papers ran.
 
-use ccactl_scenario::{Cell, Direction, LossSpec, Repeat, SHIPPED, Scenario, ScenarioFile};
+use ccactl_scenario::{Cell, Direction, LossSpec, Repeat, SHIPPED, Scenario, ScenarioFile, Variant};
 use std::collections::BTreeSet;
 
 /// Number of cells of the sweep, and of its quick version where there is one.
@@ -57,7 +57,7 @@ fn they_are_the_files_of_the_folder_and_have_so_many_cells() {
         .iter()
         .map(|shipped| {
             let file = open(shipped.name);
-            let quick = file.quick().unwrap().map(|quick| quick.cells().len());
+            let quick = file.variant(Variant::Quick).unwrap().map(|quick| quick.cells().len());
             (shipped.name, file.cells().len(), quick)
         })
         .collect();
@@ -75,7 +75,7 @@ fn the_resolved_form_of_every_cell_is_the_same_scenario() {
         let file = open(shipped.name);
         assert_eq!(file.scenario.name, shipped.name, "the name is that of the file");
         file.cells().iter().for_each(check);
-        file.quick().unwrap().iter().flat_map(ScenarioFile::cells).for_each(check);
+        file.variant(Variant::Quick).unwrap().iter().flat_map(ScenarioFile::cells).for_each(check);
     }
 }
 
@@ -83,11 +83,11 @@ fn the_resolved_form_of_every_cell_is_the_same_scenario() {
 fn a_quick_version_is_shorter_and_says_what_it_changes() {
     for shipped in SHIPPED {
         let file = open(shipped.name);
-        let Some(quick) = file.quick().unwrap() else { continue };
+        let Some(quick) = file.variant(Variant::Quick).unwrap() else { continue };
         let seconds =
             |file: &ScenarioFile| file.cells().iter().map(|cell| cell.scenario.duration.secs_f64()).sum::<f64>();
         assert!(seconds(&quick) < seconds(&file) / 2.0, "{}", shipped.name);
-        let changes = file.quick_changes();
+        let changes = file.told_changes(Variant::Quick);
         assert!(changes.iter().any(|change| change.starts_with("duration = ")), "{}: {changes:?}", shipped.name);
     }
 }
@@ -112,7 +112,7 @@ fn the_links_of_p2_carry_five_thousand_packets_per_round_trip_and_queue_three_th
         assert_eq!((scenario.link.bdp_bytes(), scenario.link.frame_bytes()), (5_000_000.0, 1000), "{name}");
         assert_eq!(scenario.link.buffer_bytes(), 3_000_000, "{name}");
         // The scaled version has the same ratio, and as much less of both as it says.
-        let quick = open(name).quick().unwrap().unwrap().scenario;
+        let quick = open(name).variant(Variant::Quick).unwrap().unwrap().scenario;
         assert_eq!(quick.link.buffer_bytes() as f64 / quick.link.bdp_bytes(), 0.6, "{name}");
     }
     assert_eq!(cell("aca-loss", "loss=1e-7,algorithm=hstcp").link.loss, LossSpec::Random(1e-7));

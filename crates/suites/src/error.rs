@@ -56,11 +56,13 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// `--quick` of a scenario that does not say what that is.
+    /// `--quick` or `--as-printed` of a scenario that does not say what that is.
     #[error(
-        "--quick: expected a scenario with a table [quick], found none in {scenario}; change it with --set instead"
+        "--{name}: expected a scenario with a table [{name}], found none in {scenario}; change it with --set instead"
     )]
-    NoQuick {
+    NoVariant {
+        /// Name of the table.
+        name: &'static str,
         /// Name of the scenario.
         scenario: String,
     },
@@ -103,7 +105,7 @@ impl Error {
             Error::Testbed(error) => error.exit_code(),
             Error::Report(error) => error.exit_code(),
             Error::Folder { cause, .. } if cause.kind() == io::ErrorKind::StorageFull => exit::FAILURE,
-            Error::NoQuick { .. }
+            Error::NoVariant { .. }
             | Error::Seed { .. }
             | Error::Selection { .. }
             | Error::Folder { .. }

@@ -2,7 +2,7 @@
 
 use crate::suite::by_name;
 use crate::{Cell, Result};
-use ccactl_scenario::{SHIPPED, ScenarioFile};
+use ccactl_scenario::{SHIPPED, ScenarioFile, Variant};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ pub fn listing() -> Result<Vec<Listed>> {
             let read = |error| crate::Error::from(ccactl_testbed::Error::from(error));
             let file = ScenarioFile::parse(&origin, shipped.text, &[]).map_err(read)?;
             let suite = by_name(shipped.name);
-            let quick = file.quick().map_err(read)?;
+            let quick = file.variant(Variant::Quick).map_err(read)?;
             Ok(Listed {
                 name: shipped.name.to_owned(),
                 description: file.scenario.description.clone(),

@@ -3,7 +3,7 @@
 use crate::runner::{Only, select};
 use crate::suite::{PLAIN, Suite, by_name};
 use crate::{Cell, Error, Result};
-use ccactl_scenario::{Override, Scenario, ScenarioFile, Shipped};
+use ccactl_scenario::{Override, Scenario, ScenarioFile, Shipped, Variant};
 use std::path::PathBuf;
 
 /// The wishes of the command line.
@@ -17,8 +17,8 @@ pub struct Request {
     pub repeat: Option<u32>,
     /// Seed of the random losses and queues.
     pub seed: Option<u64>,
-    /// The scaled version that the scenario describes.
-    pub quick: bool,
+    /// Another way to run it that the scenario describes.
+    pub variant: Option<Variant>,
     /// Other changes, `FIELD=VALUE`.
     pub set: Vec<String>,
     /// Where the results go.
@@ -63,15 +63,17 @@ impl Plan {
         if suite.is_some() && Shipped::by_name(&request.name).is_some_and(Shipped::is_hidden) {
             changed.push(format!("read from the file {} in the current folder", request.name));
         }
-        let file = if request.quick {
-            let quick = file.quick().map_err(ccactl_testbed::Error::from)?;
-            changed.extend(file.quick_changes());
-            quick.ok_or_else(|| Error::NoQuick { scenario: file.scenario.name.clone() })?
-        } else {
-            file
+        let file = match request.variant {
+            Some(variant) => {
+                let changed_file = file.variant(variant).map_err(ccactl_testbed::Error::from)?;
+                changed.extend(file.told_changes(variant));
+                changed_file
+                    .ok_or_else(|| Error::NoVariant { name: variant.name(), scenario: file.scenario.name.clone() })?
+            }
+            None => file,
         };
         let name = &file.scenario.name;
-        let suffix = if request.quick { "-quick" } else { "" };
+        let suffix = request.variant.map_or_else(String::new, |variant| format!("-{}", variant.name()));
         let folder = request.folder.clone().unwrap_or_else(|| format!("ccactl-bench-{name}{suffix}").into());
         let matrix = file.cells().to_vec();
         Ok(Plan {

@@ -5,7 +5,7 @@ mod common;
 
 use ccactl_report::figure::paper::Width;
 use ccactl_report::figure::{grid, plot::plot};
-use ccactl_scenario::{SHIPPED, Scenario, ScenarioFile, Shipped};
+use ccactl_scenario::{SHIPPED, Scenario, ScenarioFile, Shipped, Variant};
 use ccactl_suites::Cell;
 use ccactl_suites::results::Results;
 use ccactl_suites::suite::{Kind, SUITES, Suite};
@@ -195,7 +195,10 @@ fn a_quick_run_has_its_windows_where_the_full_run_has_them() {
     for suite in SUITES.iter().filter(|suite| suite.windows.iter().any(|window| (window.from, window.to) != (0.0, 1.0)))
     {
         let file = file(suite);
-        let quick = file.quick().unwrap().unwrap_or_else(|| panic!("{}: a suite has a quick version", suite.name));
+        let quick = file
+            .variant(Variant::Quick)
+            .unwrap()
+            .unwrap_or_else(|| panic!("{}: a suite has a quick version", suite.name));
         let (full, quick) = (moments(&file.scenario), moments(&quick.scenario));
         assert_eq!(full.len(), quick.len(), "{}", suite.name);
         let near = full.iter().zip(&quick).all(|(full, quick)| (full - quick).abs() < 1e-9);

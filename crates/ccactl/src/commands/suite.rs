@@ -7,6 +7,7 @@ use ccactl_abi::exit;
 use ccactl_host::units::duration_text;
 use ccactl_host::{errln, out, outln};
 use ccactl_loader::Loader;
+use ccactl_scenario::Variant;
 use ccactl_suites::page::{Report, Subject, terminal};
 use ccactl_suites::progress::Progress;
 use ccactl_suites::runner::{self, Only, SuiteFolder, Testbed};
@@ -31,8 +32,11 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// The scaled version of the scenario; says what it changes
-    #[arg(long)]
+    #[arg(long, conflicts_with = "as_printed")]
     quick: bool,
+    /// Under the conditions that the printed figures were inferred to have; says what it assumes
+    #[arg(long)]
+    as_printed: bool,
     /// Any field, such as `duration=60s`
     #[arg(long, value_name = "FIELD=VALUE")]
     set: Vec<String>,
@@ -45,7 +49,7 @@ pub struct Args {
     /// How often a run is tried until it is valid
     #[arg(long, value_name = "N", default_value_t = ATTEMPTS, value_parser = clap::value_parser!(u32).range(1..=100))]
     attempts: u32,
-    /// Folder; a suite that was interrupted in it goes on [default: ./ccactl-bench-NAME, with --quick ./ccactl-bench-NAME-quick]
+    /// Folder; a suite that was interrupted in it goes on [default: ./ccactl-bench-NAME, with -quick or -as-printed]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// End with 6 when an ordering fails too, not only when a threshold of the scenario is missed
@@ -57,12 +61,14 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
+    let as_printed = args.as_printed.then_some(Variant::AsPrinted);
+    let variant = args.quick.then_some(Variant::Quick).or(as_printed);
     let plan = Plan::new(&Request {
         name: args.name,
         only: args.only,
         repeat: args.repeat,
         seed: args.seed,
-        quick: args.quick,
+        variant,
         set: args.set,
         folder: args.output,
     })?;

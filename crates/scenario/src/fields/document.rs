@@ -1,6 +1,6 @@
 //! Fields of the document itself, of hosts, matrix, quick runs and expectations.
 
-use super::{ANY, FLOW, HOP, Kind, LINK, SWAP, Table, UDP, optional, required};
+use super::{ANY, FLOW, Field, HOP, Kind, LINK, SWAP, Table, UDP, optional, required};
 
 /// First value of `tcp_rmem`: less is less than what the kernel gives under memory pressure.
 const MIN_BUFFER_BYTES: u64 = 4096;
@@ -29,6 +29,7 @@ pub(crate) const DOCUMENT: Table = Table {
         optional("published", Kind::Table(&PUBLISHED), "none", "printed figures"),
         optional("matrix", Kind::Tables(&MATRIX), "none", "axes of a sweep"),
         optional("quick", Kind::Table(&QUICK), "none", "what `--quick` changes"),
+        optional("as-printed", Kind::Table(&AS_PRINTED), "none", "what `--as-printed` changes"),
     ],
 };
 
@@ -107,11 +108,22 @@ pub(crate) const CELL: Table = Table {
     ],
 };
 
-/// `[quick]`
-pub(crate) const QUICK: Table = Table {
-    title: "`[quick]`",
+const SET: Field = optional("set", Kind::Changes, "none", "`{ duration = \"20s\", … }`, any field that no axis sets");
+const KEEP: Field = optional("keep", Kind::Labels, "all", "`{ buffer = [\"5bdp\"] }`: the points that stay, by axis");
+
+/// `[as-printed]`
+pub(crate) const AS_PRINTED: Table = Table {
+    title: "`[as-printed]`",
     fields: &[
-        optional("set", Kind::Changes, "none", "`{ duration = \"20s\", … }`, any field that no axis sets"),
-        optional("keep", Kind::Labels, "all", "`{ buffer = [\"5bdp\"] }`: the points that stay, by axis"),
+        required(
+            "assumed",
+            Kind::Strings,
+            "sentences: each condition of the paper that it does not state, and the printed figures that it was inferred from",
+        ),
+        SET,
+        KEEP,
     ],
 };
+
+/// `[quick]`
+pub(crate) const QUICK: Table = Table { title: "`[quick]`", fields: &[SET, KEEP] };
