@@ -12,6 +12,7 @@ mod plan;
 pub mod progress;
 pub mod results;
 pub mod runner;
+pub mod score;
 pub mod suite;
 pub mod verdict;
 

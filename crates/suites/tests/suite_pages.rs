@@ -31,7 +31,11 @@ fn report(suite: &Suite, matrix: &[Cell], results: &Results, failures: &[Failure
     let mut scenario = Scenario::parse("test.toml", text).unwrap();
     scenario.name = if suite.name.is_empty() { "mine".to_owned() } else { suite.name.to_owned() };
     scenario.description = "One <b>sentence</b> | of it".to_owned();
-    Report::new(&Subject { suite, scenario: &scenario, matrix, changed, backend: Backend::Emulator }, results, failures)
+    Report::new(
+        &Subject { suite, scenario: &scenario, matrix, variant: None, changed, backend: Backend::Emulator },
+        results,
+        failures,
+    )
 }
 
 fn all_texts(name: &str, report: &Report) {

@@ -55,6 +55,15 @@ enum Action {
     Run(suite::Args),
     /// Measure which rates this host emulates in time, and how many runs side by side; suites go by it
     Calibrate(calibrate::Args),
+    /// Count the printed figures met and the orderings that hold, over several suites
+    Score {
+        /// Folders of suites, or their files suite.json
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<PathBuf>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// List the suites and the single scenarios
     List {
         /// Print JSON
@@ -118,6 +127,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Some(Action::Clean { json }) => return clean(json),
         Some(Action::Run(args)) => return suite::run(args),
         Some(Action::Calibrate(args)) => return calibrate::run(&args),
+        Some(Action::Score { paths, json }) => return suite::score(&paths, json),
         Some(Action::List { json }) => return suite::list(json),
         Some(Action::Schema) => {
             output::json(&ccactl_scenario::schema())?;

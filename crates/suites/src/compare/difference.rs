@@ -3,7 +3,7 @@
 use super::Printed;
 use crate::results::Metric;
 use ccactl_report::Estimate;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// A measured figure with what a paper prints.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,7 +26,7 @@ pub struct Difference {
 }
 
 /// What a reader is told about a difference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
     /// Within what is expected of a reproduction.

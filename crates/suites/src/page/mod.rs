@@ -18,7 +18,7 @@ use crate::results::Results;
 use crate::runner::{Failure, SuiteFolder, VERSION};
 use crate::suite::Suite;
 use crate::{Cell, Error, Result};
-use ccactl_scenario::Scenario;
+use ccactl_scenario::{Scenario, Variant};
 use ccactl_testbed::bench::Backend;
 use report::{evidence, outcome};
 use std::sync::atomic::AtomicBool;
@@ -31,7 +31,9 @@ pub struct Subject<'a> {
     pub scenario: &'a Scenario,
     /// All cells of the matrix.
     pub matrix: &'a [Cell],
-    /// What the command line has changed, in words.
+    /// Another way to run it than the scenario as it is written.
+    pub variant: Option<Variant>,
+    /// What the command line or the variant has changed, in words.
     pub changed: &'a [String],
     /// Who carried the packets.
     pub backend: Backend,
@@ -51,6 +53,7 @@ impl Report {
         Report {
             scenario: subject.scenario.name.clone(),
             description: subject.scenario.description.clone(),
+            variant: subject.variant.map(Variant::name),
             experiment: subject.suite.experiment,
             paper: subject.suite.paper,
             ccactl_version: VERSION,

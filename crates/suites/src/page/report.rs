@@ -14,6 +14,8 @@ pub struct Report {
     pub scenario: String,
     /// Its sentence.
     pub description: String,
+    /// `quick` or `as-printed`; none for the scenario as it is written.
+    pub variant: Option<&'static str>,
     /// Number of the experiment; empty for what no paper has measured.
     pub experiment: &'static str,
     /// Paper and table or figure.
