@@ -105,7 +105,7 @@ impl Recording {
         let first = parts.as_mut().map_or_else(|| metadata.clone(), |parts| parts.begin(&metadata));
         let sink = match (&target, &parts) {
             (Some(target), _) => Some((Sink::File(target.stream_file()?, 0), target.stream_path().to_owned())),
-            (_, Some(parts)) => Some((parts.sink()?, parts.folder().to_owned())),
+            (_, Some(parts)) => Some((Sink::File(parts.stream_file()?, 0), parts.folder().to_owned())),
             _ if options.output == Output::Nowhere => None,
             _ => Some((Sink::Stdout, PathBuf::from("standard output"))),
         };

@@ -8,14 +8,13 @@
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::output::Target;
-use crate::writer::Sink;
 use ccactl_abi::layout::{EVENTS, Sample};
 use ccactl_host::output::{self, Folder};
 use ccactl_host::units::{parse_bytes, parse_duration};
 use ccactl_recording::Metadata;
 use ccactl_recording::names::part_path;
 use ccactl_recording::write::{Clock, by_event_name};
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -151,8 +150,8 @@ impl Parts {
         }
     }
 
-    pub(crate) fn sink(&self) -> Result<Sink> {
-        Ok(Sink::File(self.target.stream_file()?, 0))
+    pub(crate) fn stream_file(&self) -> Result<File> {
+        self.target.stream_file()
     }
 
     /// From now on the stream of the present part has its header, and holds rows that somebody may want. One that the

@@ -214,7 +214,7 @@ impl Writer {
         self.sink.append(&self.encoder.end())?;
         parts.next(self.sorter.late_rows() == 0).map_err(Failure::NextPart)?;
         self.schema = rows::schema(&parts.metadata().to_pairs());
-        self.sink = parts.sink().map_err(Failure::NextPart)?;
+        self.sink = Sink::File(parts.stream_file().map_err(Failure::NextPart)?, 0);
         let (encoder, header) = StreamEncoder::new(&self.schema);
         self.encoder = encoder;
         self.sink.append(&header)?;
