@@ -70,10 +70,10 @@ pub fn read(elf: &'static [u8]) -> Result<Algorithm> {
     let tunables = about.tunables.iter().map(|line| line.tunable(&file)).collect::<Result<Vec<Tunable>>>()?;
     check_tunables(&tunables)?;
     let presets = about.presets.iter().map(|line| preset(line, &tunables)).collect::<Result<Vec<Preset>>>()?;
-    if let Some(twice) =
-        presets.iter().enumerate().find(|(at, preset)| presets[..*at].iter().any(|p| p.name == preset.name))
-    {
-        return Err(bad("the preset", twice.1.name, "one line of this name"));
+    for (index, preset) in presets.iter().enumerate() {
+        if presets[..index].iter().any(|other| other.name == preset.name) {
+            return Err(bad("the preset", preset.name, "one line of this name"));
+        }
     }
     Ok(Algorithm {
         name,
