@@ -53,6 +53,8 @@ CC_ALGORITHM(
     "Paces at the measured bottleneck bandwidth and keeps up to two bandwidth-delay products in flight (version 1).",
     "Cardwell et al., ACM Queue 14(5), 2016; net/ipv4/tcp_bbr.c");
 CC_COLOR("#D55E00");
+CC_PRESET("p0", "extra_acked_gain=0", "BBR of Linux 4.14, which has no allowance for ACK aggregation",
+	  "net/ipv4/tcp_bbr.c of Linux 4.14");
 CC_TRACE_V0("phase", "phase of the PROBE_BW cycle, 0 = up, 1 = down, 2 to 7 = steady");
 CC_TRACE_V1("policed_bps", "rate of the policer that replaces the bandwidth, 0 = none");
 

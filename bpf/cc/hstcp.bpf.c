@@ -51,6 +51,7 @@ CC_TUNABLE(u32, rows, 72, 1, 73, "", "rows of the response function in use: 72 =
 CC_SWITCH(u32, count_packets, 0,
 	  "grow by a(w)/w per packet acknowledged, not per ACK: the RFC's rate with stretch ACKs",
 	  "RFC 3649, section 5");
+CC_PRESET("p2", "count_packets=1", "counts like ACA-TCP, beside which P2 measures it", "Na, Park, Lee, Kim 2006");
 
 /* reno: up to 38 packets: a = 1, b = 1/2 */
 CC_MODES(hstcp_mode, HSTCP_SLOW_START, HSTCP_RENO, HSTCP_HIGHSPEED);

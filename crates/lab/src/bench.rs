@@ -64,7 +64,7 @@ pub fn default_limit(scenario: &Scenario, attempts: u32) -> Duration {
 }
 
 fn guest_limit(scenario: &Scenario, attempts: u32) -> Duration {
-    (Duration::from(scenario.duration) + AROUND_A_RUN) * scenario.repeat * attempts
+    (Duration::from(scenario.with_warm_up()) + AROUND_A_RUN) * scenario.repeat * attempts
 }
 
 /// A bench of a guest.

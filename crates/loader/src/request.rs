@@ -199,6 +199,15 @@ impl Choice {
         }
     }
 
+    /// Whether the algorithm has a preset of this name.
+    #[must_use]
+    pub fn has_preset(&self, name: &str) -> bool {
+        match self {
+            Self::Registry(loadable) => loadable.algorithm.presets.iter().any(|preset| preset.name == name),
+            Self::Native { .. } => false,
+        }
+    }
+
     /// Asks the kernel for its own algorithm, when that is the choice; its module is loaded.
     ///
     /// # Errors

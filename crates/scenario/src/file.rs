@@ -4,7 +4,7 @@ use crate::fields::{AS_PRINTED, DOCUMENT, QUICK};
 use crate::matrix::{self, Axis, Cell, Fault};
 use crate::reader::{Fields, Source};
 use crate::{Override, OverrideError, Scenario, ScenarioError, overrides};
-use toml::Table;
+use toml::{Table, Value};
 
 /// A scenario file: the experiment, the axes of its sweep, and what its variants change.
 #[derive(Debug, Clone)]
@@ -53,6 +53,8 @@ struct Changes {
     assumed: Vec<String>,
     /// Labels that stay, by axis.
     keep: Vec<(String, Vec<String>)>,
+    /// By axis, what takes the place of which value.
+    instead: Vec<(String, Vec<(String, Value)>)>,
     line: usize,
     /// Where its changes stand in the document, bytes.
     offset: usize,
@@ -152,7 +154,7 @@ impl ScenarioFile {
             field: set.clone(),
             message: if field.is_empty() { message } else { format!("{field}: {message}") },
         };
-        let axes: Vec<Axis> = self.axes.iter().map(|axis| changes.keep_of(axis)).collect();
+        let axes: Vec<Axis> = self.axes.iter().map(|axis| changes.of_axis(axis)).collect();
         let mut document = self.document.clone();
         overrides::apply(&mut document, changes.set.iter().chain(&self.overrides))
             .map_err(|error| fault("", error.to_string()))?;
@@ -184,8 +186,11 @@ impl ScenarioFile {
             let all: Vec<&str> = axis.labels().collect();
             Some(format!("{name}: {} of {}", labels.join(", "), all.join(", ")))
         });
+        let instead = changes.instead.iter().flat_map(|(name, exchanges)| {
+            exchanges.iter().map(move |(old, new)| format!("{name}: {} in place of {old}", matrix::text(new)))
+        });
         let assumed = changes.assumed.iter().map(|sentence| format!("assumed: {sentence}"));
-        set.chain(keep).chain(assumed).collect()
+        set.chain(keep).chain(instead).chain(assumed).collect()
     }
 
     fn changes(&self, variant: Variant) -> Option<&Changes> {
@@ -194,9 +199,12 @@ impl ScenarioFile {
 }
 
 impl Changes {
-    /// The axis with the points that stay, in the axis' own order.
-    fn keep_of(&self, axis: &Axis) -> Axis {
+    /// The axis with the points that stay, in the axis' own order, and what they set here.
+    fn of_axis(&self, axis: &Axis) -> Axis {
         let mut axis = axis.clone();
+        if let Some((_, exchanges)) = self.instead.iter().find(|(name, _)| *name == axis.name) {
+            axis.exchange(exchanges);
+        }
         if let Some((_, labels)) = self.keep.iter().find(|(name, _)| *name == axis.name) {
             axis.points.retain(|point| labels.contains(&point.label));
         }
@@ -218,13 +226,13 @@ fn changes(
         Variant::Quick => Vec::new(),
         Variant::AsPrinted => fields.required("assumed")?,
     };
+    let instead = match variant {
+        Variant::Quick => Vec::new(),
+        Variant::AsPrinted => matrix::exchanges(&fields, axes)?,
+    };
     let keep = matrix::labels(&fields, "keep")?;
     for (name, labels) in &keep {
-        let Some(axis) = axes.iter().find(|axis| axis.name == *name) else {
-            let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
-            let message = format!("expected an axis of the matrix ({}), found {name:?}", names.join(", "));
-            return Err(fields.error("keep", message));
-        };
+        let axis = matrix::named(axes, name).map_err(|message| fields.error("keep", message))?;
         let all: Vec<&str> = axis.labels().collect();
         let expected = format!("expected points of the axis {name:?} ({})", all.join(", "));
         if labels.is_empty() {
@@ -236,5 +244,5 @@ fn changes(
     }
     let set = matrix::changes(&fields, "set")?;
     let offset = fields.offset_of("set");
-    Ok(Changes { variant, set, assumed, keep, offset, line: source.line(offset) })
+    Ok(Changes { variant, set, assumed, keep, instead, offset, line: source.line(offset) })
 }

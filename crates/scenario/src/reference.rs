@@ -81,6 +81,7 @@ fn value(kind: Kind) -> String {
         Kind::Changes => "values by field".to_owned(),
         Kind::Values => "array".to_owned(),
         Kind::Labels => "arrays by axis".to_owned(),
+        Kind::Exchanges => "tables by axis".to_owned(),
         Kind::Table(_) => "table".to_owned(),
         Kind::Tables(_) => "tables".to_owned(),
         Kind::Map(_) => "tables by name".to_owned(),

@@ -73,6 +73,7 @@ fn kind(kind: Kind) -> Value {
         Kind::Changes => json!({ "type": "object" }),
         Kind::Values => values(),
         Kind::Labels => json!({ "type": "object", "additionalProperties": values() }),
+        Kind::Exchanges => json!({ "type": "object", "additionalProperties": { "type": "object" } }),
         Kind::Table(inner) => table(inner, &[]),
         Kind::Tables(inner) => json!({ "type": "array", "items": table(inner, &[]) }),
         Kind::Map(inner) => json!({ "type": "object", "additionalProperties": table(inner, &[]) }),

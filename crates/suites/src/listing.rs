@@ -64,6 +64,6 @@ pub fn listing() -> Result<Vec<Listed>> {
 }
 
 fn size(cells: &[Cell]) -> Size {
-    let of_cell = |cell: &Cell| Duration::from(cell.scenario.duration) * cell.scenario.repeat;
+    let of_cell = |cell: &Cell| Duration::from(cell.scenario.with_warm_up()) * cell.scenario.repeat;
     Size { cells: cells.len(), runs_s: cells.iter().map(of_cell).sum::<Duration>().as_secs_f64() }
 }

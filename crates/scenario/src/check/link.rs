@@ -18,19 +18,11 @@ pub(super) fn check_link(path: &str, link: &LinkSpec) -> Check {
     check_delays(path, link)?;
     check_losses(path, link)?;
     check_queue(&at("queue"), &link.queue)?;
-    if let Buffer::Bdp(multiple) = link.buffer {
-        ensure(multiple > 0.0, at("buffer"), || format!("expected more than 0 BDP, found {multiple}"))?;
+    check_buffer(at("buffer"), link, link.buffer, link.buffer_bytes())?;
+    if let Some(buffer) = link.down_buffer {
+        ensure(link.duplex, at("down_buffer"), || "expected duplex = true beside it".to_owned())?;
+        check_buffer(at("down_buffer"), link, buffer, link.down_buffer_bytes())?;
     }
-    ensure(link.buffer_bytes() >= link.frame_bytes(), at("buffer"), || {
-        format!(
-            "expected room for at least one packet of {} bytes, found {} bytes",
-            link.frame_bytes(),
-            link.buffer_bytes()
-        )
-    })?;
-    ensure(link.buffer_bytes() <= MAX_BUFFER_BYTES, at("buffer"), || {
-        format!("expected at most 1 GiB, found {} bytes", link.buffer_bytes())
-    })?;
     let Some(threshold_bytes) = link.ecn_threshold_bytes() else { return Ok(()) };
     ensure(threshold_bytes < link.buffer_bytes(), at("ecn_threshold"), || {
         format!(
@@ -38,6 +30,17 @@ pub(super) fn check_link(path: &str, link: &LinkSpec) -> Check {
             link.buffer_bytes()
         )
     })
+}
+
+fn check_buffer(field: String, link: &LinkSpec, buffer: Buffer, bytes: u64) -> Check {
+    if let Buffer::Bdp(multiple) = buffer {
+        ensure(multiple > 0.0, field.clone(), || format!("expected more than 0 BDP, found {multiple}"))?;
+    }
+    let frame = link.frame_bytes();
+    ensure(bytes >= frame, field.clone(), || {
+        format!("expected room for at least one packet of {frame} bytes, found {bytes} bytes")
+    })?;
+    ensure(bytes <= MAX_BUFFER_BYTES, field, || format!("expected at most 1 GiB, found {bytes} bytes"))
 }
 
 fn check_rates(path: &str, link: &LinkSpec) -> Check {

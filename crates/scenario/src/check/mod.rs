@@ -10,17 +10,21 @@ mod traffic;
 pub(crate) use algorithm::{check_algorithm, check_aliases};
 pub(crate) use problem::{Check, NAME_PATTERN, check_name, ensure};
 
-use crate::Scenario;
+use crate::{Direction, Scenario};
 use crate::units::Span;
 use problem::{Problem, check_ascending};
 use std::collections::HashSet;
 
 /// Each flow and each UDP source has a namespace and an address of its own below 10.200.1.0/24.
 const MAX_FLOWS: usize = 200;
+/// A run of its own is longer than that.
+const MAX_WARM_UP: Span = Span::from_secs(600);
+
 pub(crate) fn check(scenario: &Scenario) -> Check {
     check_name("name", &scenario.name)?;
     ensure(scenario.duration.ns > 0, "duration", || "expected more than 0s, found 0s".to_owned())?;
     check_every(&scenario.every)?;
+    check_warm_up(scenario)?;
     link::check_link("link", &scenario.link)?;
     link::check_hops(scenario)?;
     ensure((1..=MAX_FLOWS).contains(&scenario.flows.len()), "flow", || {
@@ -47,6 +51,18 @@ pub(crate) fn check(scenario: &Scenario) -> Check {
     }
     link::check_use(scenario)?;
     host::check_hosts(scenario)
+}
+
+/// What is remembered is remembered by the host that sends, and a connection has to close in order for it.
+fn check_warm_up(scenario: &Scenario) -> Check {
+    let Some(warm_up) = scenario.warm_up else { return Ok(()) };
+    let span = Span::from_secs(1)..=MAX_WARM_UP;
+    ensure(span.contains(&warm_up), "warm_up", || format!("expected 1s to {MAX_WARM_UP}, found {warm_up}"))?;
+    let other = scenario.flows.iter().find(|flow| flow.command.is_some() || flow.direction == Direction::Download);
+    ensure(other.is_none(), "warm_up", || {
+        let name = other.map_or("", |flow| flow.name.as_str());
+        format!("expected uploads of the built-in sender only, found the flow {name:?} that is none")
+    })
 }
 
 fn check_every(every: &str) -> Check {

@@ -17,7 +17,20 @@ pub(crate) const DOCUMENT: Table = Table {
         optional("name", Kind::Name, "name of the file", "name of the output folder and of the report"),
         optional("description", Kind::Text, "empty", "one sentence, with what the source leaves open"),
         required("duration", Kind::Span, "length of a run"),
+        optional(
+            "warm_up",
+            Kind::Span,
+            "none",
+            "before each run and not recorded: every flow sends for so long and closes, and the hosts remember what the \
+             kernel keeps of a path (ssthresh, RTT); only with the emulator",
+        ),
         optional("repeat", Kind::Count(1, 1000), "1", "number of runs"),
+        optional(
+            "preset",
+            Kind::Text,
+            "none",
+            "the preset of each flow and swap that names none and whose algorithm has one of this name",
+        ),
         optional("every", Kind::Sampling, "`\"ack\"`", "sampling of the recording: `\"ack\"`, `\"rtt\"` or a time"),
         required("link", Kind::Table(&LINK), "the bottleneck"),
         required("flow", Kind::Tables(&FLOW), "the TCP flows"),
@@ -122,6 +135,13 @@ pub(crate) const AS_PRINTED: Table = Table {
         ),
         SET,
         KEEP,
+        optional(
+            "instead",
+            Kind::Exchanges,
+            "none",
+            "`{ algorithm = { new-vegas = \"nv\" } }`: values that take the place of others, by axis; the points keep \
+             their labels",
+        ),
     ],
 };
 

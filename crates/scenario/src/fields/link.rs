@@ -70,6 +70,12 @@ const DUPLEX: Field = optional(
     "false",
     "a second, independent transmitter of the same kind in the other direction; without it the way back has the propagation delay alone",
 );
+const DOWN_BUFFER: Field = optional(
+    "down_buffer",
+    Kind::Size,
+    "as `buffer`",
+    "room for waiting packets in the other direction of a duplex link, in the forms of `buffer`",
+);
 const OVERHEAD_BYTES: Field = optional(
     "overhead_bytes",
     Kind::Count(0, 1000),
@@ -104,6 +110,7 @@ pub(crate) const LINK: Table = Table {
         JITTER_FIELD,
         WIRELESS_FIELD,
         DUPLEX,
+        DOWN_BUFFER,
         OVERHEAD_BYTES,
         BDP_RTT,
         optional("mtu", Kind::Count(MIN_MTU, MAX_MTU), "1500", "MTU of every device"),
@@ -133,6 +140,7 @@ pub(crate) const HOP: Table = Table {
         JITTER_FIELD,
         WIRELESS_FIELD,
         DUPLEX,
+        DOWN_BUFFER,
         OVERHEAD_BYTES,
         BDP_RTT,
         optional("seed", Kind::Count(0, ANY), "from that of `[link]`", "seed of the random events of this hop"),

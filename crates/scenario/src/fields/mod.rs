@@ -58,6 +58,8 @@ pub(crate) enum Kind {
     Values,
     /// Arrays of labels by axis.
     Labels,
+    /// By axis, values by those that they replace.
+    Exchanges,
     /// `[name]`.
     Table(&'static Table),
     /// `[[name]]`.

@@ -6,9 +6,9 @@ mod read;
 use crate::field_path::{FieldPath, overlap};
 use crate::{Override, Scenario};
 use std::collections::BTreeMap;
-use toml::Table;
+use toml::{Table, Value};
 
-pub(crate) use read::{axes, changes, labels};
+pub(crate) use read::{axes, changes, exchanges, labels};
 
 /// More runs than anybody waits for; a mistake in an axis is told before the memory is full.
 const MAX_CELLS: usize = 1000;
@@ -59,6 +59,33 @@ impl Axis {
     pub fn labels(&self) -> impl Iterator<Item = &str> {
         self.points.iter().map(|point| point.label.as_str())
     }
+
+    /// Whether one of its points sets a field to this value, as it is written.
+    fn has_value(&self, written: &str) -> bool {
+        self.points.iter().flat_map(|point| &point.changes).any(|change| text(&change.value) == written)
+    }
+
+    /// Puts values in the place of others; the labels stay.
+    pub(crate) fn exchange(&mut self, exchanges: &[(String, Value)]) {
+        for change in self.points.iter_mut().flat_map(|point| &mut point.changes) {
+            if let Some((_, new)) = exchanges.iter().find(|(old, _)| *old == text(&change.value)) {
+                change.value = new.clone();
+            }
+        }
+    }
+}
+
+/// A value as it is written, text without its quotes.
+pub(crate) fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The axis of a name, or what is wrong with the name.
+pub(crate) fn named<'a>(axes: &'a [Axis], name: &str) -> Result<&'a Axis, String> {
+    axes.iter().find(|axis| axis.name == name).ok_or_else(|| {
+        let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
+        format!("expected an axis of the matrix ({}), found {name:?}", names.join(", "))
+    })
 }
 
 /// No field is set by two axes: the later one would hide the other.

@@ -1,11 +1,12 @@
 //! Reads `[[matrix]]` and the tables of `[quick]`.
 
-use super::{Axis, Point, folder_name};
+use super::{Axis, Point, folder_name, named};
 use crate::check::check_name;
 use crate::fields::{CELL, MATRIX};
 use crate::reader::{Fields, Written};
 use crate::{Override, ScenarioError};
 use std::collections::HashSet;
+use toml::Value;
 
 const MAX_LABEL_BYTES: usize = 60;
 
@@ -129,4 +130,23 @@ pub(crate) fn labels(fields: &Fields<'_, '_>, name: &'static str) -> Result<Vec<
     let Some(table) = fields.optional_table(name)? else { return Ok(Vec::new()) };
     let by_axis = table.by_key::<Vec<Written>>()?;
     Ok(by_axis.into_iter().map(|(axis, labels)| (axis, labels.into_iter().map(|w| w.text).collect())).collect())
+}
+
+/// `instead`: by axis, values by those that they replace.
+pub(crate) fn exchanges(
+    fields: &Fields<'_, '_>,
+    axes: &[Axis],
+) -> Result<Vec<(String, Vec<(String, Value)>)>, ScenarioError> {
+    let Some(table) = fields.optional_table("instead")? else { return Ok(Vec::new()) };
+    let mut all = Vec::new();
+    for (name, exchanges) in table.tables_by_key()? {
+        let axis = named(axes, &name).map_err(|message| fields.error("instead", message))?;
+        let exchanges: Vec<(String, Value)> = exchanges.by_key()?;
+        if let Some((old, _)) = exchanges.iter().find(|(old, _)| !axis.has_value(old)) {
+            let message = format!("expected values of the axis {name:?} to replace, found {old:?} that it does not have");
+            return Err(fields.error("instead", message));
+        }
+        all.push((name, exchanges));
+    }
+    Ok(all)
 }

@@ -81,6 +81,7 @@ fn link(fields: &Fields<'_, '_>, base: Base) -> Result<LinkSpec, ScenarioError> 
         jitter: jitter(fields)?,
         wireless: fields.optional_table("wireless")?.map(wireless).transpose()?,
         duplex: fields.or("duplex", false)?,
+        down_buffer: fields.optional("down_buffer")?,
         overhead_bytes,
         bdp_rtt,
         mtu: base.mtu,

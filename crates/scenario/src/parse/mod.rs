@@ -7,6 +7,8 @@ mod traffic;
 use crate::fields::{DOCUMENT, PUBLISHED, THRESHOLDS};
 use crate::reader::{Fields, Source, offset_of};
 use crate::{Published, Scenario, ScenarioError, Thresholds, check, swaps};
+use ccactl_abi::ALGORITHMS;
+use std::collections::BTreeSet;
 use std::path::Path;
 use toml::Spanned;
 use toml::de::DeTable;
@@ -22,14 +24,15 @@ pub(crate) fn scenario(source: &Source<'_>, document: &Spanned<DeTable<'_>>) -> 
         .zip(1..)
         .map(|(f, i)| link::hop(f, &link, i))
         .collect::<Result<_, _>>()?;
+    let preset = preset(&fields)?;
     let (flows, tours): (Vec<_>, Vec<_>) = fields
         .tables("flow")?
         .into_iter()
-        .map(|f| traffic::flow(f, duration))
+        .map(|f| traffic::flow(f, duration, preset.as_deref()))
         .collect::<Result<Vec<_>, _>>()?
         .into_iter()
         .unzip();
-    let swaps = fields.optional_tables("swap")?.into_iter().map(traffic::swap).collect::<Result<Vec<_>, _>>()?;
+    let swaps = fields.optional_tables("swap")?.into_iter().map(|f| traffic::swap(f, preset.as_deref())).collect::<Result<Vec<_>, _>>()?;
     let planned = swaps::plan(&flows, swaps, tours);
     let udp = fields
         .optional_tables("udp")?
@@ -40,6 +43,7 @@ pub(crate) fn scenario(source: &Source<'_>, document: &Spanned<DeTable<'_>>) -> 
         name: fields.or("name", stem(source.origin))?,
         description: fields.or("description", String::new())?,
         duration,
+        warm_up: fields.optional("warm_up")?,
         repeat: fields.or("repeat", 1)?,
         every: fields.or("every", "ack".to_owned())?,
         link,
@@ -56,6 +60,20 @@ pub(crate) fn scenario(source: &Source<'_>, document: &Spanned<DeTable<'_>>) -> 
         .map_err(|problem| source.error(offset_of(document, &problem.field), &problem.field, problem.message))?;
     scenario.swaps = swaps::within(&scenario, planned);
     Ok(scenario)
+}
+
+/// A name that some algorithm knows: a misspelt one would change nothing.
+fn preset(fields: &Fields<'_, '_>) -> Result<Option<String>, ScenarioError> {
+    let preset: Option<String> = fields.optional("preset")?;
+    let known: BTreeSet<&str> = ALGORITHMS.iter().flat_map(|row| row.presets).map(|preset| preset.name).collect();
+    match preset {
+        Some(name) if !known.contains(name.as_str()) => {
+            let known: Vec<&str> = known.into_iter().collect();
+            let message = format!("expected a preset of a built-in algorithm ({}), found {name:?}", known.join(", "));
+            Err(fields.error("preset", message))
+        }
+        preset => Ok(preset),
+    }
 }
 
 fn stem(origin: &str) -> String {

@@ -10,13 +10,18 @@ use crate::{Direction, FlowSpec, Repeat, ScenarioError, SwapSpec, UdpSpec};
 use ccactl_loader::Choice;
 use std::collections::BTreeMap;
 
-pub(super) fn flow(fields: Fields<'_, '_>, duration: Span) -> Result<(FlowSpec, Option<Tour>), ScenarioError> {
+/// `preset` is that of the document.
+pub(super) fn flow(
+    fields: Fields<'_, '_>,
+    duration: Span,
+    preset: Option<&str>,
+) -> Result<(FlowSpec, Option<Tour>), ScenarioError> {
     let fields = fields.only(&FLOW)?;
     let tour = fields.optional_table("tour")?.map(tour).transpose()?;
     let algorithm = algorithm(&fields)?;
     let flow = FlowSpec {
         name: fields.required("name")?,
-        set: settings(&fields, &algorithm)?,
+        set: settings(&fields, &algorithm, preset)?,
         algorithm,
         alias: fields.optional("as")?,
         path: path(&fields)?,
@@ -40,12 +45,17 @@ fn algorithm(fields: &Fields<'_, '_>) -> Result<String, ScenarioError> {
 }
 
 /// The tunables as written, and those of the preset that are not.
-fn settings(fields: &Fields<'_, '_>, algorithm: &str) -> Result<BTreeMap<String, String>, ScenarioError> {
+fn settings(
+    fields: &Fields<'_, '_>,
+    algorithm: &str,
+    of_document: Option<&str>,
+) -> Result<BTreeMap<String, String>, ScenarioError> {
     let mut set: BTreeMap<String, String> = fields.optional("set")?.unwrap_or_default();
-    let preset: Option<String> = fields.optional("preset")?;
+    let own: Option<String> = fields.optional("preset")?;
     // What is wrong with the algorithm is said where it is checked.
     let Ok(choice) = Choice::parse(algorithm, &[], None) else { return Ok(set) };
-    let choice = choice.preset(preset.as_deref()).map_err(|error| fields.error("preset", error.to_string()))?;
+    let preset = own.as_deref().or(of_document.filter(|name| choice.has_preset(name)));
+    let choice = choice.preset(preset).map_err(|error| fields.error("preset", error.to_string()))?;
     for (tunable, raw) in choice.tunables() {
         set.entry(tunable.name.to_owned()).or_insert_with(|| tunable.display(*raw));
     }
@@ -64,13 +74,14 @@ fn tour(fields: Fields<'_, '_>) -> Result<Tour, ScenarioError> {
     Ok(Tour { every: fields.required("every")?, from: fields.optional("from")?, through })
 }
 
-pub(super) fn swap(fields: Fields<'_, '_>) -> Result<SwapSpec, ScenarioError> {
+/// `preset` is that of the document.
+pub(super) fn swap(fields: Fields<'_, '_>, preset: Option<&str>) -> Result<SwapSpec, ScenarioError> {
     let fields = fields.only(&SWAP)?;
     let algorithm = algorithm(&fields)?;
     Ok(SwapSpec {
         at: fields.required("at")?,
         flow: fields.required("flow")?,
-        set: settings(&fields, &algorithm)?,
+        set: settings(&fields, &algorithm, preset)?,
         algorithm,
         alias: fields.optional("as")?,
     })

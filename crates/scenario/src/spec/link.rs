@@ -46,6 +46,9 @@ pub struct LinkSpec {
     pub wireless: Option<WirelessSpec>,
     /// Whether there is a transmitter of the same kind in the other direction.
     pub duplex: bool,
+    /// Room for waiting packets in the other direction of a duplex link; as in `buffer` when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub down_buffer: Option<Buffer>,
     /// Bytes that the wire adds to each IP packet; 14 = Ethernet header.
     pub overhead_bytes: u32,
     /// RTT that a BDP is counted with; `base_rtt` when absent.
@@ -197,6 +200,18 @@ impl LinkSpec {
     #[must_use]
     pub fn capacity(&self) -> Capacity {
         self.queue_size(self.buffer)
+    }
+
+    /// The buffer of the other direction.
+    #[must_use]
+    pub fn down_capacity(&self) -> Capacity {
+        self.queue_size(self.down_buffer.unwrap_or(self.buffer))
+    }
+
+    /// The same in bytes; packets count as full ones.
+    #[must_use]
+    pub fn down_buffer_bytes(&self) -> u64 {
+        self.in_bytes(self.down_capacity())
     }
 
     /// The marking threshold as the link model takes it.

@@ -25,6 +25,9 @@ pub struct Scenario {
     pub description: String,
     /// Length of a run.
     pub duration: Span,
+    /// How long the flows send before each run, so that hosts remember the path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<Span>,
     /// Number of runs.
     pub repeat: u32,
     /// Sampling of the recording: `ack`, `rtt` or a time span.
@@ -103,6 +106,14 @@ impl Scenario {
         toml::to_string(self).expect("a scenario has only types that TOML knows")
     }
 
+    /// [`Scenario::to_toml`] with as many runs as the other text asks for: two benches of one experiment may differ in nothing else.
+    #[must_use]
+    pub fn to_toml_with_runs_of(&self, other: &str) -> String {
+        let there = other.parse::<toml::Table>().ok().and_then(|table| table.get("repeat")?.as_integer());
+        let repeat = there.and_then(|runs| u32::try_from(runs).ok()).unwrap_or(self.repeat);
+        Scenario { repeat, ..self.clone() }.to_toml()
+    }
+
     /// What the scenario's text needs beside it, by name: traces of rates, and objects of algorithms that are not built in.
     #[must_use]
     pub fn files(&self) -> BTreeMap<String, Vec<u8>> {
@@ -114,6 +125,12 @@ impl Scenario {
             (wanted.algorithm.to_owned(), algorithm.object().to_vec())
         });
         traces.chain(objects).collect()
+    }
+
+    /// How long a run takes with what goes before it.
+    #[must_use]
+    pub fn with_warm_up(&self) -> Span {
+        Span { ns: self.duration.ns.saturating_add(self.warm_up.unwrap_or_default().ns) }
     }
 
     /// A link by the name that paths use.

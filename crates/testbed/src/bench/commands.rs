@@ -3,10 +3,11 @@
 use super::policies::chosen_by_its_sender;
 use crate::emulator::address;
 use crate::traffic::{
-    End, FIRST_PORT, FetchOptions, ReceiveOptions, Schedule, SendOptions, ServeOptions, UdpSendOptions,
+    Closing, End, FIRST_PORT, FetchOptions, ReceiveOptions, Schedule, SendOptions, ServeOptions, UdpSendOptions,
 };
 use ccactl_loader::pick_algorithm;
 use ccactl_scenario::{Direction, FlowSpec, LinkSpec, Repeat, Scenario, UdpSpec};
+use ccactl_scenario::units::Span;
 use std::net::SocketAddr;
 
 /// IPv4 without options, and UDP.
@@ -31,7 +32,15 @@ pub fn receive(scenario: &Scenario, kernel_names: &[String]) -> End {
 /// The sending end of an upload.
 pub fn send(flow: &FlowSpec, port: u16) -> End {
     let algorithm = chosen_by_its_sender(&flow.algorithm).map(str::to_owned);
-    End::Send(SendOptions { to: server(port), schedule: schedule(flow), bytes: flow.bytes, algorithm })
+    let closing = Closing::Reset;
+    End::Send(SendOptions { to: server(port), schedule: schedule(flow), bytes: flow.bytes, algorithm, closing })
+}
+
+/// The sending end of an upload before the run, for so long.
+pub fn warm_up(flow: &FlowSpec, port: u16, length: Span) -> End {
+    let algorithm = chosen_by_its_sender(&flow.algorithm).map(str::to_owned);
+    let schedule = Schedule { start_ns: 0, stop_ns: length.ns, transfers: Some(1), gap_ns: 0 };
+    End::Send(SendOptions { to: server(port), schedule, bytes: None, algorithm, closing: Closing::InOrder })
 }
 
 /// The sending end of a download.

@@ -14,6 +14,7 @@ mod result;
 mod run;
 mod swaps;
 mod validity;
+mod warm_up;
 
 pub use event::{Event, Interrupt};
 pub use link_file::LINK_FILE;
@@ -37,7 +38,7 @@ pub const ATTEMPTS: u32 = 3;
 /// The commands that make the network of a run, where the kernel carries the packets.
 const COMMANDS_FILE: &str = "link-commands.txt";
 
-/// Runs a scenario into `output`.
+/// Runs a scenario into `output`: the runs that an earlier bench there has not made.
 ///
 /// # Errors
 /// When something fails other than a run's validity; whatever was made on the host is removed.
@@ -56,8 +57,9 @@ pub fn bench(
     if let Some(commands) = commands {
         output.write(COMMANDS_FILE, commands.as_bytes())?;
     }
-    let mut runs = Vec::new();
-    for run in 1..=scenario.repeat {
+    let mut runs = output.earlier().to_vec();
+    let made = runs.last().map_or(0, |last| last.run);
+    for run in made + 1..=scenario.repeat {
         for attempt in 1..=options.attempts {
             observe(Event::Started { run, attempt });
             let result = run::run(scenario, options, output, run, attempt, interrupt, observe)?;

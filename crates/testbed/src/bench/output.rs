@@ -1,15 +1,21 @@
 //! The folder of a bench.
 
+use super::result::{BenchResult, RunResult};
 use crate::error::{Error, Result};
 use ccactl_host::output::{self, Folder, Place, Replace};
+use ccactl_host::input;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+/// No result of a bench is as large.
+const MAX_RESULT_BYTES: u64 = 64 << 20;
 
 /// A folder that was checked before anything started.
 #[derive(Debug)]
 pub struct OutputDir {
     path: PathBuf,
+    earlier: Vec<RunResult>,
 }
 
 impl OutputDir {
@@ -26,7 +32,29 @@ impl OutputDir {
         // Only a write tells: permissions, a read-only mount and quotas look alike.
         let probe = Folder::make(path).and_then(|_| Place::at(&path.join("probe"))?.draft(Replace::Never));
         probe.map_err(io::Error::from).and_then(|probe| probe.file().write_all(b"x")).map_err(fail)?;
-        Ok(OutputDir { path: path.to_owned() })
+        Ok(OutputDir { path: path.to_owned(), earlier: Vec::new() })
+    }
+
+    /// Takes the folder of a bench of the same scenario with fewer runs, and removes what an interrupted one has left of others.
+    ///
+    /// # Errors
+    /// [`Error::Output`] when its result cannot be read or the system refuses.
+    pub fn go_on(path: &Path) -> Result<OutputDir> {
+        let fail = |cause| Error::Output { path: path.to_owned(), cause };
+        let json = input::read(&path.join("result.json"), MAX_RESULT_BYTES).map_err(fail)?;
+        let BenchResult { runs, .. } = serde_json::from_slice(&json).map_err(|error| fail(error.into()))?;
+        for entry in fs::read_dir(path).map_err(fail)? {
+            let name = entry.map_err(fail)?.file_name().to_string_lossy().into_owned();
+            if name.starts_with("run-") && runs.iter().all(|run| run.directory != name) {
+                fs::remove_dir_all(path.join(name)).map_err(fail)?;
+            }
+        }
+        Ok(OutputDir { path: path.to_owned(), earlier: runs })
+    }
+
+    /// The runs that are there already, attempts included.
+    pub(super) fn earlier(&self) -> &[RunResult] {
+        &self.earlier
     }
 
     /// The folder.

@@ -8,6 +8,7 @@ use super::policies::Policies;
 use super::recording::{self, Recording};
 use super::result::{Measured, RunResult};
 use super::swaps::{self, SwapResult, Swaps};
+use super::warm_up::warm_up;
 use super::{Event, Interrupt, Options};
 use crate::clock;
 use crate::error::{Error, Result};
@@ -62,13 +63,18 @@ fn measure(
 ) -> Result<Measured> {
     let id = RunId::new();
     let loader = Loader::open()?;
-    let network = Network::create(options.backend, id, scenario, run)?;
+    let mut network = Network::create(options.backend, id, scenario, run)?;
     let parent = Cgroup::create(loader.mount().path().join(format!("{PREFIX}-bench-{id}")))?;
     let cgroups =
         scenario.flows.iter().map(|flow| Cgroup::create(parent.path().join(&flow.name))).collect::<Result<Vec<_>>>()?;
     // Beside the flows' cgroups: what is below their parent is recorded.
     let ends = Cgroup::create(loader.mount().path().join(format!("{PREFIX}-bench-{id}-ends")))?;
     let policies = Policies::load(&loader, scenario, &parent, &cgroups)?;
+    if let Some(length) = scenario.warm_up {
+        let places = Places { hosts: network.hosts(), cgroups: &cgroups, ends: &ends };
+        warm_up(&options.program, scenario, length, places, &policies.kernel_names, interrupt)?;
+        network = network.renewed(scenario, run)?;
+    }
     let recording = Recording::start(file, scenario, &loader, &parent, &cgroups)?;
     let places = Places { hosts: network.hosts(), cgroups: &cgroups, ends: &ends };
     let mut children = Children::start(&options.program, scenario, places, &policies.kernel_names)?;

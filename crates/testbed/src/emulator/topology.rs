@@ -88,8 +88,8 @@ impl Hop<'_> {
         let longest = self.spec.one_way().into_iter().map(|step| step.1).max().unwrap_or(0) + jitter;
         let bits = u128::from(highest_bps(self.spec)) * u128::from(longest) / 1_000_000_000;
         let on_the_wire = (bits / 8) as u64 / self.spec.frame_bytes();
-        let queued = self.spec.buffer_bytes() / self.spec.frame_bytes();
-        2 * on_the_wire + queued * if self.down.is_some() { 2 } else { 1 }
+        let down_bytes = if self.down.is_some() { self.spec.down_buffer_bytes() } else { 0 };
+        2 * on_the_wire + (self.spec.buffer_bytes() + down_bytes) / self.spec.frame_bytes()
     }
 }
 
@@ -97,6 +97,7 @@ fn transmitter(name: &str, spec: &LinkSpec, way: Way, run: u32) -> Transmitter {
     let mut config = spec.config(run);
     if way == Way::Down {
         config.seed ^= DOWN_SEED_BIT;
+        config.capacity = spec.down_capacity();
     }
     Transmitter { config, overhead_bytes: spec.overhead_bytes, is_bottleneck: name == LINK }
 }

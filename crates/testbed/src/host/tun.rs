@@ -9,6 +9,7 @@ use std::io::{self, Read};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
+use std::time::{Duration, Instant};
 
 /// Packets between the kernel and the emulator, in the device's ring. The ring is emptied at every wake-up;
 /// only a burst of a whole window must fit.
@@ -19,6 +20,9 @@ const NETMASK: Ipv4Addr = Ipv4Addr::new(255, 255, 0, 0);
 
 /// Name of the device in each namespace.
 pub const DEVICE: &str = "ccactl0";
+
+/// How long a device may outlive its last user.
+const GONE_WITHIN: Duration = Duration::from_secs(5);
 
 /// A TUN device; it goes away when this value does.
 #[derive(Debug)]
@@ -76,6 +80,20 @@ impl AsFd for Tun {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
+}
+
+/// Waits until the device that was dropped has left `netns`: a process that this one is just starting has its descriptor too,
+/// until it executes its program.
+pub fn wait_gone(netns: &Netns) -> Result<()> {
+    let until = Instant::now() + GONE_WITHIN;
+    while offload::devices(netns)?.iter().any(|name| name == DEVICE) {
+        if Instant::now() > until {
+            let still_there = io::Error::from(io::ErrorKind::ResourceBusy);
+            return Err(Error::system(format!("remove TUN device {DEVICE} of namespace {}", netns.name()))(still_there));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
 }
 
 /// Packets that a device in `netns` dropped, both directions (`/proc/net/dev`).

@@ -27,7 +27,7 @@ pub use client::{FetchOptions, FetchReport};
 pub use loopback::{Looped, over_loopback};
 pub use protocol::READY;
 pub use receiver::{Arrival, ReceiveOptions, ReceiveReport, UdpCount};
-pub use sender::{SendOptions, SendReport};
+pub use sender::{Closing, SendOptions, SendReport};
 pub use server::ServeOptions;
 pub use supply::Supply;
 pub use transfer::{Algorithms, Schedule, Transfer};

@@ -8,7 +8,8 @@ use ccactl_link::Nanos;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::net::SocketAddr;
-use tokio::io::AsyncReadExt;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// What to send.
@@ -22,7 +23,21 @@ pub struct SendOptions {
     pub bytes: Option<u64>,
     /// Congestion control that no policy gives to this end.
     pub algorithm: Option<String>,
+    /// What happens to a connection that is open at the stop.
+    pub closing: Closing,
 }
+
+/// What becomes of a connection that is still sending when its flow stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Closing {
+    /// It is reset: the run is over.
+    Reset,
+    /// What the kernel has taken is still sent, and both ends close: only then does the host remember the path.
+    InOrder,
+}
+
+/// How long what is in the socket may take to arrive.
+const CLOSES_WITHIN: Duration = Duration::from_secs(20);
 
 /// What was sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,7 +79,7 @@ async fn send_from(t0: Nanos, options: &SendOptions) -> io::Result<SendReport> {
         transfer.connect_us = stream.as_ref().map(|_| transfer.micros_to(clock::now() - t0));
         report.opened.push(transfer);
         match stream {
-            Some(stream) => fill(stream, options.bytes, stop, &mut report).await,
+            Some(stream) => fill(stream, options.bytes, stop, options.closing, &mut report).await,
             None => Ok(Next::Stopped),
         }
     };
@@ -78,6 +93,7 @@ pub(super) async fn fill(
     mut stream: TcpStream,
     bytes: Option<u64>,
     stop: Nanos,
+    closing: Closing,
     report: &mut SendReport,
 ) -> io::Result<Next> {
     report.algorithms.see(&stream)?;
@@ -91,9 +107,25 @@ pub(super) async fn fill(
     if complete {
         return Ok(Next::GoOn);
     }
-    // Without this the kernel would go on sending what is in the socket, megabytes long after the stop.
-    stream.set_zero_linger()?;
+    match closing {
+        // Without this the kernel would go on sending what is in the socket, megabytes long after the stop.
+        Closing::Reset => stream.set_zero_linger()?,
+        Closing::InOrder => close(&mut stream).await?,
+    }
     Ok(Next::Stopped)
+}
+
+/// Ends the sending side and waits for the other end to have everything.
+async fn close(stream: &mut TcpStream) -> io::Result<()> {
+    stream.shutdown().await?;
+    let mut byte = [0];
+    match tokio::time::timeout(CLOSES_WITHIN, stream.read(&mut byte)).await {
+        Ok(read) => read.map(|_| ()),
+        Err(_) => {
+            let message = format!("expected its data to arrive within {} s of the stop", CLOSES_WITHIN.as_secs());
+            Err(io::Error::new(io::ErrorKind::TimedOut, message))
+        }
+    }
 }
 
 /// Writes until the size is reached and the other end has closed; never returns without a size.

@@ -1,7 +1,7 @@
 //! The sending end that others connect to: each connection gets what the flow's size says, or as much as TCP takes.
 
 use super::protocol::{after_go, block_on, say, sleep_until};
-use super::sender::{SendReport, fill};
+use super::sender::{Closing, SendReport, fill};
 use ccactl_link::Nanos;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -57,7 +57,7 @@ async fn serve_from(t0: Nanos, listener: &TcpListener, options: &ServeOptions) -
 
 async fn one(stream: TcpStream, bytes: Option<u64>, stop: Nanos, sum: Arc<Mutex<SendReport>>) -> io::Result<()> {
     let mut own = SendReport::default();
-    fill(stream, bytes, stop, &mut own).await?;
+    fill(stream, bytes, stop, Closing::Reset, &mut own).await?;
     sum.lock().expect("no holder panics").add(own);
     Ok(())
 }

@@ -25,8 +25,20 @@ impl Emulated {
     /// # Errors
     /// When the kernel refuses a namespace, a device, a setting or the emulator's thread.
     pub fn create(id: RunId, scenario: &Scenario, run: u32) -> Result<Emulated> {
+        Emulated::between(Hosts::create(id, scenario)?, scenario, run)
+    }
+
+    /// The same path as new, between the same hosts.
+    pub(super) fn renewed(self, scenario: &Scenario, run: u32) -> Result<Emulated> {
+        let Emulated { emulator, hosts, .. } = self;
+        // Its devices go with it, though not at once.
+        drop(emulator);
+        hosts.all().try_for_each(tun::wait_gone)?;
+        Emulated::between(hosts, scenario, run)
+    }
+
+    fn between(hosts: Hosts, scenario: &Scenario, run: u32) -> Result<Emulated> {
         let topology = Topology::of(scenario, run);
-        let hosts = Hosts::create(id, scenario)?;
         let server = Tun::create(&hosts.server, address::SERVER, topology.mtu)?;
         let device = |(i, host)| Tun::create(host, address::host(i), topology.mtu);
         let devices = hosts.hosts.iter().enumerate().map(device).collect::<Result<Vec<_>>>()?;

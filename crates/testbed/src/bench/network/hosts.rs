@@ -17,6 +17,9 @@ const TCP_MEMORY_MIN: u64 = 4096;
 const SYSCTLS: &[(&str, &str)] =
     &[("ipv4/tcp_no_metrics_save", "1"), ("ipv4/conf/all/rp_filter", "0"), ("ipv4/conf/default/rp_filter", "0")];
 
+/// Settings after a warm-up, whose purpose is that the run knows what it has learnt.
+const REMEMBER: &[(&str, &str)] = &[("ipv4/tcp_no_metrics_save", "0"), ("ipv4/tcp_no_ssthresh_metrics_save", "0")];
+
 /// Namespaces of the hosts, without devices.
 pub struct Hosts {
     /// Those of the flows first, then those of the UDP sources.
@@ -28,8 +31,12 @@ pub struct Hosts {
 impl Hosts {
     /// Makes them with their settings.
     pub fn create(id: RunId, scenario: &Scenario) -> Result<Hosts> {
-        let server = namespace(id, "rx", &scenario.host(SERVER))?;
-        let hosts = names(scenario).enumerate().map(|(i, name)| namespace(id, &format!("tx{i}"), &scenario.host(name)));
+        let namespace = |role: &str, name: &str| {
+            let remember = if scenario.warm_up.is_some() { REMEMBER } else { &[] };
+            namespace(id, role, remember, &scenario.host(name))
+        };
+        let server = namespace("rx", SERVER)?;
+        let hosts = names(scenario).enumerate().map(|(i, name)| namespace(&format!("tx{i}"), name));
         Ok(Hosts { hosts: hosts.collect::<Result<_>>()?, server })
     }
 
@@ -55,9 +62,9 @@ fn names(scenario: &Scenario) -> impl Iterator<Item = &str> {
     flows.chain(scenario.udp.iter().map(|udp| udp.name.as_str()))
 }
 
-fn namespace(id: RunId, role: &str, settings: &HostSpec) -> Result<Netns> {
+fn namespace(id: RunId, role: &str, remember: &[(&str, &str)], settings: &HostSpec) -> Result<Netns> {
     let netns = Netns::create(format!("{PREFIX}-{id}-{role}"))?;
-    for (path, value) in SYSCTLS {
+    for (path, value) in SYSCTLS.iter().chain(remember) {
         netns.sysctl(path, value)?;
     }
     netns.sysctl("ipv4/tcp_rmem", &memory(settings.rcvbuf_max))?;

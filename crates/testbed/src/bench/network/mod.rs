@@ -94,6 +94,14 @@ impl Network {
         }
     }
 
+    /// The same path as new, between the same hosts: they keep what they remember of it.
+    pub fn renewed(self, scenario: &Scenario, run: u32) -> Result<Network> {
+        match self {
+            Network::Emulated(network) => network.renewed(scenario, run).map(Network::Emulated),
+            Network::Kernel(_) => unreachable!("the plan refuses a warm-up"),
+        }
+    }
+
     /// Namespaces of the hosts.
     pub fn hosts(&self) -> &Hosts {
         match self {

@@ -1,0 +1,53 @@
+//! What goes before a run whose hosts are to know the path: each flow sends and closes in order, so that the kernel keeps what it
+//! has learnt (`tcp_update_metrics`, net/ipv4/tcp_metrics.c) and the next connection begins with it.
+
+use super::children::Places;
+use super::{Interrupt, commands};
+use crate::clock;
+use crate::error::Result;
+use crate::host::talker::Talker;
+use crate::traffic::{FIRST_PORT, ReceiveReport, SendReport};
+use ccactl_scenario::Scenario;
+use ccactl_scenario::units::Span;
+use std::path::Path;
+use std::time::Duration;
+
+/// As in a run: all flows have the command to start in time.
+const LEAD_NS: u64 = 100_000_000;
+/// How often senders and signals are looked at.
+const ATTENTION: Duration = Duration::from_millis(50);
+
+/// All flows at once from the beginning, whenever they start in the run; no swaps and no UDP.
+pub fn warm_up(
+    program: &Path,
+    scenario: &Scenario,
+    length: Span,
+    places: Places<'_>,
+    kernel_names: &[String],
+    interrupt: Interrupt<'_>,
+) -> Result<()> {
+    let receive = commands::receive(scenario, kernel_names);
+    let mut receiver =
+        Talker::start("receiver", &mut receive.command(program), &places.hosts.server, Some(places.ends))?;
+    receiver.wait_ready()?;
+    let mut senders = Vec::new();
+    for (i, (flow, cgroup)) in scenario.flows.iter().zip(places.cgroups).enumerate() {
+        let send = commands::warm_up(flow, FIRST_PORT + i as u16, length);
+        senders.push(Talker::start(&flow.name, &mut send.command(program), &places.hosts.hosts[i], Some(cgroup))?);
+    }
+    senders.iter_mut().try_for_each(Talker::wait_ready)?;
+    let t0 = clock::now() + LEAD_NS;
+    receiver.go(t0)?;
+    senders.iter_mut().try_for_each(|sender| sender.go(t0))?;
+    while clock::now() < t0 + length.ns {
+        std::thread::sleep(ATTENTION);
+        interrupt.check()?;
+        senders.iter_mut().try_for_each(Talker::check_running)?;
+    }
+    for sender in &mut senders {
+        sender.report::<SendReport>()?;
+    }
+    receiver.hang_up();
+    receiver.report::<ReceiveReport>()?;
+    Ok(())
+}
