@@ -66,10 +66,12 @@ impl Executor for Fake {
         if (self.fails)(cell) {
             return Err(Error::Panicked);
         }
-        assert!(!folder.exists(), "a cell begins without what an earlier attempt has left");
+        let there = fs::read_to_string(folder.join("result.json")).ok();
+        assert!(there.is_some() || !folder.exists(), "a cell begins without what an earlier attempt has left");
+        let made = there.map_or(0, |json| json.matches("directory").count());
         self.write(|| fs::create_dir_all(folder).unwrap())?;
         self.write(|| fs::write(folder.join("scenario.toml"), cell.scenario.to_toml()).unwrap())?;
-        for run in 1..=cell.scenario.repeat {
+        for run in made as u32 + 1..=cell.scenario.repeat {
             observe(Step::Run { run, attempt: 1 });
             let directory = folder.join(format!("run-{run}"));
             self.write(|| fs::create_dir(&directory).unwrap())?;
@@ -177,6 +179,28 @@ fn a_cell_without_a_valid_run_is_run_again_and_others_are_not() {
 }
 
 #[test]
+fn a_suite_with_more_runs_keeps_those_that_are_there() {
+    let mut cells = cells(&["a", "b"]);
+    let folder = TempDir::new().unwrap();
+    carry_out(folder.path(), &cells, 1, &Fake::new()).unwrap();
+    let kept = folder.path().join("axis=a/run-1/recording.parquet");
+    fs::write(&kept, "rows of the first run").unwrap();
+    cells.iter_mut().for_each(|cell| cell.scenario.repeat = 3);
+    let more = Fake::new();
+    carry_out(folder.path(), &cells, 1, &more).unwrap();
+    assert_eq!(more.begun(), ["axis=a", "axis=b"]);
+    assert_eq!(fs::read_to_string(&kept).unwrap(), "rows of the first run");
+    let whole = TempDir::new().unwrap();
+    carry_out(whole.path(), &cells, 1, &Fake::new()).unwrap();
+    fs::write(&kept, "rows").unwrap();
+    assert_eq!(tree(folder.path()), tree(whole.path()), "as if all had been asked for at once");
+    cells.iter_mut().for_each(|cell| cell.scenario.repeat = 2);
+    let fewer = Fake::new();
+    carry_out(folder.path(), &cells, 1, &fewer).unwrap();
+    assert!(fewer.begun().is_empty());
+}
+
+#[test]
 fn a_finished_cell_that_has_lost_its_recording_is_told_before_others_run() {
     let cells = cells(&["a", "b"]);
     let folder = TempDir::new().unwrap();
@@ -259,8 +283,9 @@ fn the_folder_of_another_scenario_is_refused_and_says_what_differs() {
     };
     let mut other = cells.clone();
     other[1].scenario.repeat = 7;
+    other[1].scenario.every = "rtt".to_owned();
     let text = refused("test", &other);
-    assert!(text.contains("`repeat = 7` in cell axis=b") && text.contains("`repeat = 1`"), "{text}");
+    assert!(text.contains("`every = \"rtt\"` in cell axis=b") && text.contains("`every = \"ack\"`"), "{text}");
     assert!(refused("other", &cells).contains("results of other"), "names of the scenarios");
     assert!(refused("test", &cells[..1]).contains("without the cell axis=b"), "fewer cells");
     let error = SuiteFolder::open(folder.path(), "test", &cells, Backend::Netem).unwrap_err().to_string();

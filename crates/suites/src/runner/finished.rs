@@ -15,6 +15,16 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub struct Finished {
     /// Runs that count.
     pub valid_runs: usize,
+    /// Runs that were tried, whether they count or not.
+    pub runs: u32,
+}
+
+impl Finished {
+    /// Whether nothing is to be done for a cell with so many runs: one in which no run counts is tried again.
+    #[must_use]
+    pub fn is_enough(&self, repeat: u32) -> bool {
+        self.valid_runs > 0 && self.runs >= repeat
+    }
 }
 
 #[derive(Deserialize)]
@@ -27,6 +37,7 @@ struct Head {
 
 #[derive(Deserialize)]
 struct Run {
+    run: u32,
     valid: bool,
     directory: String,
 }
@@ -53,7 +64,7 @@ pub fn look(folder: &Path, cell: &Cell, backend: Backend) -> Result<Option<Finis
     }
     let scenario = input::read_text(&folder.join("scenario.toml"), MAX_FILE_BYTES)
         .map_err(|error| unusable(format!("no scenario beside it ({error})")))?;
-    if scenario != cell.scenario.to_toml() {
+    if scenario != cell.scenario.to_toml_with_runs_of(&scenario) {
         return Err(unusable("one of another scenario".to_owned()));
     }
     // The page is made from them: better to say so now than after hours of other cells.
@@ -62,5 +73,6 @@ pub fn look(folder: &Path, cell: &Cell, backend: Backend) -> Result<Option<Finis
     if let Some(missing) = recordings.find(|recording| !folder.join(recording).is_file()) {
         return Err(unusable(format!("one without its recording ({} is missing)", missing.display())));
     }
-    Ok(Some(Finished { valid_runs: head.runs.iter().filter(|run| run.valid).count() }))
+    let valid_runs = head.runs.iter().filter(|run| run.valid).count();
+    Ok(Some(Finished { valid_runs, runs: head.runs.iter().map(|run| run.run).max().unwrap_or(0) }))
 }

@@ -61,13 +61,12 @@ impl SuiteFolder {
             Err(TryLockError::Error(cause)) => return Err(Error::folder(path, "lock it")(cause)),
         }
         let folder = SuiteFolder { path: path.to_owned(), backend, _lock: lock };
-        match folder.read_plan()? {
-            Some(there) => folder.check_same(&there, &plan)?,
-            None => {
-                let json = serde_json::to_vec_pretty(&plan).expect("a plan has only types that JSON knows");
-                folder.write(PLAN, &json)?;
-            }
+        if let Some(there) = folder.read_plan()? {
+            folder.check_same(&there, &plan, matrix)?;
         }
+        // Also when it is there: the number of runs may be another one.
+        let json = serde_json::to_vec_pretty(&plan).expect("a plan has only types that JSON knows");
+        folder.write(PLAN, &json)?;
         Ok(folder)
     }
 
@@ -129,7 +128,7 @@ impl SuiteFolder {
         Ok(Some(plan))
     }
 
-    fn check_same(&self, there: &Plan, wanted: &Plan) -> Result<()> {
+    fn check_same(&self, there: &Plan, wanted: &Plan, matrix: &[Cell]) -> Result<()> {
         let differs =
             |expected: String, found: String| Err(Error::OtherSuite { path: self.path.clone(), expected, found });
         if there.scenario != wanted.scenario {
@@ -143,14 +142,16 @@ impl SuiteFolder {
             let links = |plan: &Plan| format!("results of --link {}", plan.backend);
             return differs(links(wanted), links(there));
         }
-        for (id, toml) in &wanted.cells {
+        for Cell { id, scenario, .. } in matrix {
             match there.cells.get(id) {
                 None => return differs(format!("a matrix with the cell {id}"), "one without it".to_owned()),
-                Some(other) if other != toml => {
-                    let (expected, found) = first_difference(toml, other);
-                    return differs(format!("{expected} in cell {id}"), found);
+                Some(other) => {
+                    let mine = scenario.to_toml_with_runs_of(other);
+                    if mine != *other {
+                        let (expected, found) = first_difference(&mine, other);
+                        return differs(format!("{expected} in cell {id}"), found);
+                    }
                 }
-                Some(_) => {}
             }
         }
         match there.cells.keys().find(|id| !wanted.cells.contains_key(*id)) {

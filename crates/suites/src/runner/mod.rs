@@ -27,7 +27,7 @@ pub const FAILURES_IN_A_ROW: usize = 3;
 
 /// What runs a cell: the testbed, or something that tests put in its place.
 pub trait Executor: Sync {
-    /// Runs all repeats of a cell into `folder`, which does not exist yet; `result.json` is written there last.
+    /// Runs all repeats of a cell into `folder`, or those that are not in it yet; `result.json` is written there last.
     ///
     /// # Errors
     /// When the cell cannot be run, or `interrupt` is set.
@@ -91,21 +91,21 @@ pub struct Failure {
     pub error: Error,
 }
 
-/// The cells that are still to be run: those without a result that counts.
+/// The cells that are still to be run: those without a result that counts, or with fewer runs than they are to have.
 ///
 /// # Errors
 /// When a result in the folder is not one of its cell.
 pub fn pending(folder: &SuiteFolder, cells: &[Cell]) -> Result<Vec<Cell>> {
     let mut pending = Vec::new();
     for cell in cells {
-        if folder.finished(cell)?.is_none_or(|finished| finished.valid_runs == 0) {
+        if folder.finished(cell)?.is_none_or(|finished| !finished.is_enough(cell.scenario.repeat)) {
             pending.push(cell.clone());
         }
     }
     Ok(pending)
 }
 
-/// Runs `cells` in their order, `jobs` at a time. What an earlier attempt has left of them is removed first. Cells that
+/// Runs `cells` in their order, `jobs` at a time. Of what an earlier attempt has left of them only runs that count stay. Cells that
 /// fail are given back; the others run on.
 ///
 /// # Errors
@@ -172,7 +172,9 @@ impl Work<'_> {
 
     fn run_cell(&self, index: usize) -> Result<()> {
         let cell = &self.cells[index];
-        self.folder.clear(cell)?;
+        if self.folder.finished(cell)?.is_none_or(|finished| finished.valid_runs == 0) {
+            self.folder.clear(cell)?;
+        }
         let folder = self.folder.of_cell(cell);
         let mut observe = |step: Step<'_>| self.notice(Notice::Step(index, step));
         self.executor.execute(cell, &folder, self.interrupt, &mut observe)

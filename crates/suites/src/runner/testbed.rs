@@ -21,7 +21,7 @@ impl Executor for Testbed {
         interrupt: &AtomicBool,
         observe: &mut dyn FnMut(Step<'_>),
     ) -> Result<()> {
-        let output = OutputDir::prepare(folder)?;
+        let output = if folder.exists() { OutputDir::go_on(folder)? } else { OutputDir::prepare(folder)? };
         let mut show = |event: Event<'_>| match event {
             Event::Started { run, attempt } => observe(Step::Run { run, attempt }),
             Event::Running { elapsed, .. } => observe(Step::Elapsed(elapsed)),
