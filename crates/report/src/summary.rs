@@ -449,3 +449,13 @@ pub struct Estimate {
     /// Half the width of the 95 % confidence interval (Student's t); `null` for one repeat.
     pub ci95: Option<f64>,
 }
+
+impl Estimate {
+    /// Half the width of the interval around the mean in which a further repeat lies with 95 %, as far as these tell:
+    /// `t · sd · √(1 + 1/n)`, the prediction interval of normal samples. None for one repeat.
+    #[must_use]
+    pub fn single95(&self) -> Option<f64> {
+        // The confidence interval is t · sd / √n.
+        self.ci95.map(|ci95| ci95 * (self.n as f64 + 1.0).sqrt())
+    }
+}

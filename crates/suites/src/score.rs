@@ -1,8 +1,10 @@
 //! How much of the print was met, over several suites: read from what each has left in its `suite.json`.
 
 use crate::compare::Mark;
+use crate::verdict::Outcome;
 use crate::{Error, MAX_FILE_BYTES, Result};
 use ccactl_host::input;
+use ccactl_scenario::Variant;
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 use std::path::Path;
@@ -12,11 +14,12 @@ use std::path::Path;
 pub struct Score {
     /// Printed figures that the measured ones are near to.
     pub figures_met: usize,
-    /// All printed figures but those that cannot be right; what was not measured was not met.
+    /// All printed figures but those that cannot be right and, as printed, those from which a condition was inferred; what was
+    /// not measured was not met.
     pub figures: usize,
     /// Orderings that hold.
     pub orderings_hold: usize,
-    /// Orderings that figures neither support nor refute.
+    /// Orderings that the figures that there are neither support nor refute.
     pub orderings_undecided: usize,
     /// All orderings.
     pub orderings: usize,
@@ -53,16 +56,20 @@ pub fn read(path: &Path) -> Result<Scored> {
     let json = input::read(&path, MAX_FILE_BYTES).map_err(Error::folder(&path, "read it"))?;
     let Stored { scenario, variant, tables, verdicts } =
         serde_json::from_slice(&json).map_err(|error| Error::Result { path, reason: error.to_string() })?;
-    let rows = tables.into_iter().flat_map(|table| table.rows);
-    let places = rows.flat_map(|row| row.entries).flatten().filter(|place| place.printed.is_some());
+    let as_printed = variant.as_deref() == Some(Variant::AsPrinted.name());
+    let places = tables.iter().flat_map(Table::places).filter(|place| place.printed.is_some());
+    let places = places.filter(|place| !(as_printed && place.evidence_for.is_some()));
     let mut score = Score { orderings: verdicts.len(), ..Score::default() };
     for place in places.filter(|place| place.mark != Some(Mark::FaultyPrint)) {
         score.figures += 1;
         score.figures_met += usize::from(place.mark == Some(Mark::Near));
     }
-    for Verdict { passed } in verdicts {
-        score.orderings_hold += usize::from(passed == Some(true));
-        score.orderings_undecided += usize::from(passed.is_none());
+    for Verdict { outcome } in verdicts {
+        match outcome {
+            Outcome::Holds => score.orderings_hold += 1,
+            Outcome::Fails => {}
+            Outcome::Undecided | Outcome::NotMeasured => score.orderings_undecided += 1,
+        }
     }
     Ok(Scored { scenario, variant, score })
 }
@@ -79,21 +86,35 @@ struct Stored {
 
 #[derive(Deserialize)]
 struct Table {
+    columns: Vec<String>,
     rows: Vec<Row>,
+}
+
+impl Table {
+    /// Every figure once: a matrix of pairs shows each pair on both sides of its diagonal.
+    fn places(&self) -> impl Iterator<Item = &Place> {
+        let names = self.rows.iter().map(|row| row.names.first());
+        let is_matrix = self.rows.len() == self.columns.len() && names.eq(self.columns.iter().map(Some));
+        let entries = move |row: usize| self.rows[row].entries.iter().skip(if is_matrix { row } else { 0 });
+        (0..self.rows.len()).flat_map(entries).flatten()
+    }
 }
 
 #[derive(Deserialize)]
 struct Row {
+    names: Vec<String>,
     entries: Vec<Vec<Place>>,
 }
 
 #[derive(Deserialize)]
 struct Place {
     printed: Option<f64>,
+    #[serde(default)]
+    evidence_for: Option<String>,
     mark: Option<Mark>,
 }
 
 #[derive(Deserialize)]
 struct Verdict {
-    passed: Option<bool>,
+    outcome: Outcome,
 }

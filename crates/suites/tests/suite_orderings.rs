@@ -7,8 +7,9 @@ use ccactl_report::figure::paper::Width;
 use ccactl_report::figure::{grid, plot::plot};
 use ccactl_scenario::{SHIPPED, Scenario, ScenarioFile, Shipped, Variant};
 use ccactl_suites::Cell;
-use ccactl_suites::results::Results;
+use ccactl_suites::results::{Metric, Results};
 use ccactl_suites::suite::{Kind, SUITES, Suite};
+use ccactl_suites::verdict::Outcome;
 use common::{world, worlds};
 
 fn file(suite: &Suite) -> ScenarioFile {
@@ -31,7 +32,7 @@ fn every_ordering_holds_in_its_world() {
         assert!(!suite.orderings.is_empty(), "{}: a reproduction should show something", suite.name);
         for ordering in suite.orderings {
             let verdict = ordering.judge(&results);
-            assert_eq!(verdict.passed, Some(true), "{}: {}\n{:#?}", suite.name, verdict.text, verdict.evidence);
+            assert_eq!(verdict.outcome, Outcome::Holds, "{}: {}\n{:#?}", suite.name, verdict.text, verdict.evidence);
         }
     }
 }
@@ -45,7 +46,7 @@ fn every_comparison_of_every_ordering_can_fail() {
             let mut failed = vec![false; claims.list().len()];
             for_each_change(&results, &mut |changed| {
                 for (failed, claim) in failed.iter_mut().zip((ordering.claims)(changed).list()) {
-                    *failed |= claim.holds == Some(false);
+                    *failed |= claim.outcome == Outcome::Fails;
                 }
             });
             let never: Vec<_> = failed.iter().zip(claims.list()).filter(|(failed, _)| !**failed).collect();
@@ -84,9 +85,9 @@ fn an_ordering_without_its_cells_is_not_judged() {
     for suite in SUITES {
         for ordering in suite.orderings {
             let verdict = ordering.judge(&Results::default());
-            assert_eq!(verdict.passed, None, "{}: {}", suite.name, verdict.text);
+            assert_eq!(verdict.outcome, Outcome::NotMeasured, "{}: {}", suite.name, verdict.text);
             assert!(
-                verdict.evidence.iter().all(|claim| claim.holds.is_none() && claim.text.contains("not measured")),
+                verdict.evidence.iter().all(|claim| claim.outcome == Outcome::NotMeasured && claim.text.contains("not measured")),
                 "{:?}",
                 verdict.evidence
             );
@@ -100,12 +101,68 @@ fn what_speaks_against_an_ordering_decides_even_when_other_cells_are_missing() {
     let mut results = ideal(suite);
     results.cells.retain(|cell| cell.label("ratio") != Some("3"));
     let mildest = &suite.orderings[0];
-    assert_eq!(mildest.judge(&results).passed, None);
+    assert_eq!(mildest.judge(&results).outcome, Outcome::NotMeasured);
     let aca = results.cells.iter_mut().find(|cell| cell.has(&[("ratio", "6"), ("algorithm", "aca")])).unwrap();
-    world::set(&mut aca.runs[0].whole, 0, ccactl_suites::results::Metric::Throughput, 1e4);
+    world::set(&mut aca.runs[0].whole, 0, Metric::Throughput, 1e4);
     let verdict = mildest.judge(&results);
-    assert_eq!(verdict.passed, Some(false));
+    assert_eq!(verdict.outcome, Outcome::Fails);
     assert!(verdict.evidence[0].text.contains("6 aca 1000.00"), "the failure comes first: {:?}", verdict.evidence);
+}
+
+/// The world of a suite with further runs of one cell, each with another throughput of its first flow.
+fn with_runs(suite: &Suite, labels: &[(&str, &str)], throughputs: &[f64]) -> Results {
+    let mut results = ideal(suite);
+    let cell = results.cells.iter_mut().find(|cell| cell.has(labels)).unwrap();
+    let one = cell.runs[0].clone();
+    cell.runs = vec![one; throughputs.len()];
+    for (run, throughput) in cell.runs.iter_mut().zip(throughputs) {
+        world::set(&mut run.whole, 0, Metric::Throughput, *throughput);
+    }
+    results
+}
+
+#[test]
+fn an_ordering_within_the_interval_of_its_figures_is_undecided() {
+    let suite = SUITES.iter().find(|suite| suite.name == "interaction-pairs").unwrap();
+    let ordering = suite.orderings.iter().find(|ordering| ordering.text.starts_with("BBR starves Reno")).unwrap();
+    let cell = [("buffer", "0.8bdp"), ("pair", "reno+bbr")];
+    let judged = |throughputs: &[f64]| ordering.judge(&with_runs(suite, &cell, throughputs));
+    // 20 Mbit/s is the limit.
+    assert_eq!(judged(&[6.0, 7.0, 8.0]).outcome, Outcome::Holds);
+    assert_eq!(judged(&[30.0, 31.0, 32.0]).outcome, Outcome::Fails);
+    let verdict = judged(&[10.0, 18.0, 26.0]);
+    assert_eq!(verdict.outcome, Outcome::Undecided);
+    assert!(verdict.told().0[0].contains("18.00 ± 19.87 Mbit/s ≤ 20.00"), "{:?}", verdict.told());
+    assert_eq!(judged(&[19.0]).outcome, Outcome::Holds, "one run has no interval");
+}
+
+#[test]
+fn flows_of_one_cell_are_compared_run_by_run() {
+    let suite = SUITES.iter().find(|suite| suite.name == "interaction-pairs").unwrap();
+    let ordering = suite.orderings.iter().find(|ordering| ordering.text.starts_with("Veno loses to CUBIC")).unwrap();
+    let labels = [("buffer", "5bdp"), ("pair", "cubic+veno")];
+    // Both go up and down together, by much more than they are apart.
+    let mut results = with_runs(suite, &labels, &[40.0, 60.0, 80.0]);
+    let cell = results.cells.iter_mut().find(|cell| cell.has(&labels)).unwrap();
+    for (run, throughput) in cell.runs.iter_mut().zip([38.0, 59.0, 78.0]) {
+        world::set(&mut run.whole, 1, Metric::Throughput, throughput);
+    }
+    assert_eq!(ordering.judge(&results).outcome, Outcome::Holds);
+}
+
+#[test]
+fn with_five_runs_what_a_single_one_might_have_given_is_near() {
+    use ccactl_suites::compare::Mark;
+    let suite = SUITES.iter().find(|suite| suite.name == "interaction-single").unwrap();
+    let mark = |throughputs: &[f64]| {
+        let results = with_runs(suite, &[("buffer", "5bdp"), ("algorithm", "reno")], throughputs);
+        (suite.tables)(&results)[0].rows[0].entries[0].0[0].mark()
+    };
+    // Printed: 92.9.
+    assert_eq!(mark(&[80.0]), Some(Mark::Off));
+    assert_eq!(mark(&[70.0, 75.0, 80.0, 85.0]), Some(Mark::Off), "four are not enough");
+    assert_eq!(mark(&[70.0, 75.0, 80.0, 85.0, 90.0]), Some(Mark::Near));
+    assert_eq!(mark(&[79.0, 80.0, 80.0, 80.0, 81.0]), Some(Mark::Off));
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn names_stay_text_on_the_page() {
 
 fn compared(metric: Metric, measured: f64, printed: f64, fault: Option<&'static str>) -> Compared {
     let measured = Some(Estimate { n: 1, mean: measured, sd: None, ci95: None });
-    Compared { metric, measured, printed: Some(Printed { value: printed, text: "as printed", fault }) }
+    Compared { metric, measured, printed: Some(Printed { value: printed, text: "as printed", fault, evidence: None }) }
 }
 
 #[test]

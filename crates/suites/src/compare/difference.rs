@@ -25,6 +25,9 @@ pub struct Difference {
     pub relative: Option<f64>,
 }
 
+/// So many runs say how far single ones are apart; printed figures are single runs.
+pub const ENOUGH_RUNS: u64 = 5;
+
 /// What a reader is told about a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -46,13 +49,19 @@ impl Compared {
         Some(Difference { absolute, relative: (printed != 0.0).then(|| absolute / printed.abs()) })
     }
 
-    /// None where there is no difference to judge.
+    /// Near is what is within the tolerance of the metric, or what a single run might have given: inside the central 95 % of
+    /// single runs, where there are [`ENOUGH_RUNS`] to tell. None where there is no difference to judge.
     #[must_use]
     pub fn mark(&self) -> Option<Mark> {
         if self.printed?.fault.is_some() {
             return Some(Mark::FaultyPrint);
         }
         let difference = self.difference()?;
+        let measured = self.measured?;
+        let by_chance = measured.single95().filter(|_| measured.n >= ENOUGH_RUNS);
+        if by_chance.is_some_and(|half| difference.absolute.abs() <= half) {
+            return Some(Mark::Near);
+        }
         // Against a printed zero only zero is near, as far as the print's digits tell.
         let off = match difference.relative {
             Some(relative) => relative.abs() > self.metric.tolerance(),
@@ -106,6 +115,7 @@ impl Serialize for Compared {
             measured: Option<Estimate>,
             printed: Option<f64>,
             fault_of_print: Option<&'static str>,
+            evidence_for: Option<&'static str>,
             difference: Option<f64>,
             difference_share: Option<f64>,
             mark: Option<Mark>,
@@ -117,6 +127,7 @@ impl Serialize for Compared {
             measured: self.measured,
             printed: self.printed.map(|printed| printed.value),
             fault_of_print: self.printed.and_then(|printed| printed.fault),
+            evidence_for: self.printed.and_then(|printed| printed.evidence),
             difference: difference.map(|difference| difference.absolute),
             difference_share: difference.and_then(|difference| difference.relative),
             mark: self.mark(),

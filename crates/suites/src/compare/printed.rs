@@ -1,6 +1,6 @@
 //! The figures that the papers print, from the folder `published/`.
 
-use super::faults;
+use super::{evidence, faults};
 use std::sync::OnceLock;
 
 /// A printed figure.
@@ -12,6 +12,8 @@ pub struct Printed {
     pub text: &'static str,
     /// Why it cannot be right, if so.
     pub fault: Option<&'static str>,
+    /// Which condition of `[as-printed]` was inferred from it, if so: it cannot confirm that condition as well.
+    pub evidence: Option<&'static str>,
 }
 
 /// A table of `published/`.
@@ -66,7 +68,12 @@ impl Sheet {
             return None;
         }
         let value = text.parse().unwrap_or_else(|_| panic!("published/{}.csv, {column}: {text:?}", self.name));
-        Some(Printed { value, text, fault: faults::of(self.name, keys, column) })
+        Some(Printed {
+            value,
+            text,
+            fault: faults::of(self.name, keys, column),
+            evidence: evidence::of(self.name, keys, column),
+        })
     }
 
     /// How many numbers it has beside its first `keys` columns.

@@ -1,6 +1,6 @@
 //! What stands in one place of a table, for every kind of page.
 
-use crate::compare::{Compared, Entry, Mark, Table};
+use crate::compare::{Compared, ENOUGH_RUNS, Entry, Mark, Table};
 use crate::results::Metric;
 
 /// Stands for a figure that is not known.
@@ -61,7 +61,10 @@ pub fn notes(table: &Table) -> Vec<String> {
     if table.marked(Mark::Off).next().is_some() {
         let percent = |metric: Metric| metric.tolerance() * 100.0;
         let (most, throughput) = (percent(Metric::Rtt), percent(Metric::Throughput));
-        notes.push(format!("{OFF} off by more than {most:.0} % (throughput: {throughput:.0} %) of the printed figure"));
+        notes.push(format!(
+            "{OFF} off by more than {most:.0} % (throughput: {throughput:.0} %) of the printed figure and, where there are \
+             {ENOUGH_RUNS} runs, outside the central 95 % of single runs"
+        ));
     }
     for (row, column, compared) in table.marked(Mark::FaultyPrint) {
         let reason = compared.printed.and_then(|printed| printed.fault).unwrap_or_default();

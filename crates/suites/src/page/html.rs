@@ -4,7 +4,7 @@ use super::cells::{Texts, notes};
 use super::terminal::heading;
 use super::{CellReport, Report, evidence, outcome};
 use crate::compare::{Entry, Table};
-use crate::verdict::Verdict;
+use crate::verdict::{Outcome, Verdict};
 use ccactl_report::html::{still_page, text as escaped};
 
 /// Beyond the look of a report.
@@ -70,17 +70,17 @@ fn orderings(verdicts: &[Verdict]) -> String {
     let mut out =
         String::from("<section>\n<h2>Orderings</h2>\n<div class=\"scroll\"><table class=\"figures\">\n<tbody>\n");
     for verdict in verdicts {
-        let class = match verdict.passed {
-            Some(true) => "pass",
-            Some(false) => "fail",
-            None => "open",
+        let class = match verdict.outcome {
+            Outcome::Holds => "pass",
+            Outcome::Fails => "fail",
+            Outcome::Undecided | Outcome::NotMeasured => "open",
         };
         let lines: Vec<String> = evidence(verdict).iter().map(|line| escaped(line)).collect();
         out.push_str(&format!(
             "<tr><td class=\"name {class}\">{}</td><td class=\"verdict\">{}<details{}><summary>Numbers</summary>{}</details></td></tr>\n",
             outcome(verdict),
             escaped(verdict.text),
-            if verdict.passed == Some(false) { " open" } else { "" },
+            if verdict.outcome == Outcome::Fails { " open" } else { "" },
             lines.join("<br>")
         ));
     }

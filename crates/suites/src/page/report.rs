@@ -3,7 +3,7 @@
 use super::DrawnFigure;
 use crate::compare::Table;
 use crate::results::{Missed, Rejected};
-use crate::verdict::Verdict;
+use crate::verdict::{Outcome, Verdict};
 use ccactl_testbed::bench::Backend;
 use serde::Serialize;
 
@@ -63,7 +63,7 @@ impl Report {
     /// Whether an ordering was seen to fail.
     #[must_use]
     pub fn fails_an_ordering(&self) -> bool {
-        self.verdicts.iter().any(|verdict| verdict.passed == Some(false))
+        self.verdicts.iter().any(|verdict| verdict.outcome == Outcome::Fails)
     }
 
     /// Cells none of whose runs counts.
@@ -129,9 +129,10 @@ pub(super) fn evidence(verdict: &Verdict) -> Vec<String> {
 
 /// How a verdict is called.
 pub(super) fn outcome(verdict: &Verdict) -> &'static str {
-    match verdict.passed {
-        Some(true) => "pass",
-        Some(false) => "FAIL",
-        None => "not judged",
+    match verdict.outcome {
+        Outcome::Holds => "pass",
+        Outcome::Fails => "FAIL",
+        Outcome::Undecided => "undecided",
+        Outcome::NotMeasured => "not judged",
     }
 }

@@ -3,6 +3,7 @@
 use super::cells::{Texts, notes};
 use super::{Report, evidence, outcome};
 use crate::compare::{Row, Table};
+use crate::verdict::Outcome;
 use ccactl_host::table::{self, Side};
 
 /// The whole report as text.
@@ -19,7 +20,7 @@ pub fn terminal(report: &Report) -> String {
     }
     for verdict in &report.verdicts {
         out.push_str(&format!("{:<11} {}\n", outcome(verdict), verdict.text));
-        if verdict.passed != Some(true) {
+        if verdict.outcome != Outcome::Holds {
             evidence(verdict).iter().for_each(|line| out.push_str(&format!("{:<12}{line}\n", "")));
         }
     }

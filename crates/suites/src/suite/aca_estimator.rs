@@ -32,7 +32,7 @@ const FOLLOWS: (f64, f64) = (0.9 * 1448.0 / 1514.0, 1.1);
 fn tables(results: &Results) -> Vec<Table> {
     let Some(cell) = results.cell(&[]) else { return Vec::new() };
     let row = |(step, (value, text)): (&Window, (f64, &'static str))| {
-        let left = Printed { value, text, fault: None };
+        let left = Printed { value, text, fault: None, evidence: None };
         let compared = |metric: Metric, printed: Option<Printed>| {
             Entry(vec![Compared { metric, measured: cell.estimate_in(step.name, metric, 0), printed }])
         };
