@@ -53,6 +53,10 @@ CC_SWITCH(u32, count_packets, 0,
 	  "RFC 3649, section 5");
 CC_PRESET("p2", "count_packets=1", "counts like ACA-TCP, beside which P2 measures it", "Na, Park, Lee, Kim 2006");
 
+CC_SWITCH(u32, rfc_rows, 0,
+	  "a row of the table holds from its window on; 0 = up to its window, one row further, as the module",
+	  "RFC 3649, appendix B");
+
 /* reno: up to 38 packets: a = 1, b = 1/2 */
 CC_MODES(hstcp_mode, HSTCP_SLOW_START, HSTCP_RENO, HSTCP_HIGHSPEED);
 
@@ -107,6 +111,16 @@ static __always_inline u32 hstcp_find_row(u32 cwnd)
 	return below;
 }
 
+/* The row of this window. A row of the RFC begins with the window that is printed beside it. */
+static __always_inline u32 hstcp_row_of(u32 cwnd)
+{
+	u32 row = hstcp_find_row(rfc_rows ? cwnd + 1 : cwnd);
+
+	if (rfc_rows && row && hstcp_table[cc_index(row, HSTCP_ROWS)].cwnd > cwnd)
+		row--;
+	return row;
+}
+
 static __always_inline void hstcp_grow(struct sock *sk, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -119,7 +133,7 @@ static __always_inline void hstcp_grow(struct sock *sk, u32 acked)
 		tcp_slow_start(tp, acked);
 		return;
 	}
-	ca->row = hstcp_find_row(tp->snd_cwnd);
+	ca->row = hstcp_row_of(tp->snd_cwnd);
 	if (tp->snd_cwnd >= min(tp->snd_cwnd_clamp, HSTCP_MAX_CWND))
 		return;
 	tp->snd_cwnd_cnt += (ca->row + 1) * (count_packets ? acked : 1);

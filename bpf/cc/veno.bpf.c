@@ -27,7 +27,8 @@
  *   - The RTT is the smallest sample since the previous ACK that reached cong_avoid, not of a round.
  *   - The count of samples is never reset. So the test for three of them holds from the third ACK of the
  *     connection on (and again for three ACKs whenever its 16 bits have wrapped).
- * A timeout uses the same threshold as a loss; the paper halves.
+ * A timeout uses the same threshold as a loss; the paper halves. Two switches read the paper instead:
+ * timeout_halves, and rtt_of_round for the RTT of a whole round.
  *
  * Of vegas.bpf.h, which is to be read first, Veno takes the two minima and no rounds.
  */
@@ -49,10 +50,18 @@ CC_TUNABLE(u32, beta, 3, 0, 1000000, "packets", "with fewer packets queued the p
 CC_GAIN(u32, noncongestive_beta, 800, 100, 1000, "window after a loss on a path that is not congested",
 	"net/ipv4/tcp_veno.c");
 
+CC_SWITCH(u32, timeout_halves, 0, "a timeout halves, whatever is queued", "Fu, Liew 2003, algorithm 2 of P0");
+CC_SWITCH(u32, rtt_of_round, 0, "N follows from the smallest RTT of the last round, as in Vegas, not since the last ACK",
+	  "Fu, Liew 2003");
+
+CC_SWITCH(u32, count_packets, 1, "grow by the packets that an ACK covers; 0 = by one packet per ACK, as Linux 4.14",
+	  "net/ipv4/tcp_veno.c");
+CC_PRESET("p0", "count_packets=0", "Veno of Linux 4.14, which counts ACKs", "net/ipv4/tcp_veno.c of Linux 4.14");
+
 /* reno: until the state is open again, or too few samples */
 CC_MODES(veno_mode, VENO_SLOW_START, VENO_NON_CONGESTIVE, VENO_CONGESTIVE, VENO_RENO);
 
-/* All zero is a valid state: switched off. Of rtt, the end of the round is not used. */
+/* All zero is a valid state: switched off. The end of the round counts with rtt_of_round only. */
 struct veno {
 	struct vegas_rtt rtt;
 	u32 diff_halves;
@@ -96,17 +105,18 @@ static __always_inline void veno_publish(struct sock *sk)
 }
 
 /* Unlike Vegas': the count of samples stays. */
-static __always_inline void veno_enable(struct veno *veno)
+static __always_inline void veno_enable(struct veno *veno, const struct tcp_sock *tp)
 {
 	veno->rtt.enabled = 1;
+	veno->rtt.round_end_seq = tp->snd_nxt;
 	veno->rtt.min_rtt_us = VEGAS_NO_RTT;
 }
 
-static __always_inline void veno_restart(struct veno *veno)
+static __always_inline void veno_restart(struct veno *veno, const struct tcp_sock *tp)
 {
 	veno->rtt.base_rtt_us = VEGAS_NO_RTT;
 	veno->grow_next = 1;
-	veno_enable(veno);
+	veno_enable(veno, tp);
 }
 
 /* An ACK that brought no sample has the RTT VEGAS_NO_RTT and so looks congested, as in the native module. */
@@ -118,6 +128,21 @@ static __always_inline void veno_measure(struct veno *veno, u32 cwnd)
 	if (!veno->rtt_us)
 		return;
 	veno->diff_halves = cwnd * VENO_UNIT - (u32)(target_halves / veno->rtt_us);
+}
+
+/* N of this ACK, or of the round that it ends; a round without a sample keeps the verdict of the one before. */
+static __always_inline void veno_look(const struct tcp_sock *tp, struct veno *veno, u32 ack)
+{
+	if (!rtt_of_round) {
+		veno_measure(veno, tp->snd_cwnd);
+		return;
+	}
+	if (!vegas_round_over(&veno->rtt, ack))
+		return;
+	veno->rtt.round_end_seq = tp->snd_nxt;
+	if (veno->rtt.min_rtt_us != VEGAS_NO_RTT)
+		veno_measure(veno, tp->snd_cwnd);
+	veno->rtt.min_rtt_us = VEGAS_NO_RTT;
 }
 
 /* One packet in every second round. A round is full when the next ACK after it comes. */
@@ -136,11 +161,19 @@ static __always_inline void veno_grow_slowly(struct tcp_sock *tp, struct veno *v
 	}
 }
 
-static __always_inline void veno_grow(struct tcp_sock *tp, struct veno *veno, u32 acked)
+static __always_inline void veno_grow(struct tcp_sock *tp, struct veno *veno, u32 ack, u32 acked)
 {
-	veno_measure(veno, tp->snd_cwnd);
-	if (cc_slow_start(tp, &acked))
+	veno_look(tp, veno, ack);
+	if (count_packets) {
+		if (cc_slow_start(tp, &acked))
+			return;
+	} else if (tcp_in_slow_start(tp)) {
+		/* What slow start leaves of an ACK was lost. */
+		tcp_slow_start(tp, acked);
 		return;
+	} else {
+		acked = 1;
+	}
 	if (veno_is_congested(veno))
 		veno_grow_slowly(tp, veno, acked);
 	else
@@ -153,7 +186,7 @@ CC_OP(void, veno_init, struct sock *sk)
 
 	cc_take_over(sk);
 	*veno = (struct veno){0};
-	veno_restart(veno);
+	veno_restart(veno, tcp_sk(sk));
 }
 
 CC_OP(u32, veno_ssthresh, struct sock *sk)
@@ -178,10 +211,11 @@ CC_OP(void, veno_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		if (veno_is_reno(veno)) {
 			tcp_reno_cong_avoid(sk, ack, acked);
 		} else {
-			veno_grow(tp, veno, acked);
+			veno_grow(tp, veno, ack, acked);
 			tp->snd_cwnd = vegas_bounded_cwnd(tp, tp->snd_cwnd);
 		}
-		veno->rtt.min_rtt_us = VEGAS_NO_RTT;
+		if (!rtt_of_round)
+			veno->rtt.min_rtt_us = VEGAS_NO_RTT;
 	}
 	veno_publish(sk);
 }
@@ -198,7 +232,7 @@ CC_OP(void, veno_set_state, struct sock *sk, u8 new_state)
 	struct veno *veno = inet_csk_ca(sk);
 
 	if (new_state == TCP_CA_Open)
-		veno_enable(veno);
+		veno_enable(veno, tcp_sk(sk));
 	else
 		veno->rtt.enabled = 0;
 }
@@ -208,7 +242,10 @@ CC_OP(void, veno_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	struct veno *veno = inet_csk_ca(sk);
 
 	if (vegas_is_restart(event))
-		veno_restart(veno);
+		veno_restart(veno, tcp_sk(sk));
+	/* Right after ssthresh(), with the window as it was. */
+	if (event == CA_EVENT_LOSS && timeout_halves)
+		tcp_sk(sk)->snd_ssthresh = max(tcp_sk(sk)->snd_cwnd / 2, VEGAS_MIN_CWND);
 }
 
 CC_OP(u32, veno_undo_cwnd, struct sock *sk)

@@ -68,6 +68,26 @@ fn every_row_of_the_table_is_what_the_rfcs_formulas_give() {
 }
 
 #[test]
+fn a_row_of_the_rfc_holds_from_its_window_on() {
+    let rows = rows();
+    let a = |cwnd: u32| {
+        let mut socket = avoiding(cwnd);
+        socket.set_tunable("rows", 73).expect("a tunable");
+        socket.set_tunable("rfc_rows", 1).expect("a tunable");
+        socket.cong_avoid(0, 0);
+        socket.trace().expect("published").v0
+    };
+    for (index, &(w, _)) in rows.iter().enumerate() {
+        let row = index as i64 + 1;
+        assert_eq!((a(w), a(w + 1)), (row, row), "row of {w}");
+        if index > 0 {
+            assert_eq!(a(w - 1), row - 1, "below {w}");
+        }
+    }
+    assert_eq!((a(2), a(200_000)), (1, 73));
+}
+
+#[test]
 fn the_native_module_stops_a_row_earlier() {
     let (last, _) = rows()[71];
     assert_eq!(last, 89_053);

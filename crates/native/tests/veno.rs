@@ -3,7 +3,7 @@
 mod vegas_driver;
 
 use ccactl_native::path::{Flow, Link};
-use ccactl_native::{CA_LOSS, CA_OPEN, CA_RECOVERY, EVENT_TX_START, Socket};
+use ccactl_native::{CA_LOSS, CA_OPEN, CA_RECOVERY, EVENT_LOSS, EVENT_TX_START, Socket};
 use vegas_driver::{ack_within, at, established, round, round_of, rtt, set};
 
 const SLOW_START: u32 = 0;
@@ -56,6 +56,22 @@ fn with_congestion_it_grows_in_every_second_round() {
 }
 
 #[test]
+fn an_ack_counts_once_where_linux_4_14_is_read() {
+    for (rtt_us, ends) in [(10_100, [(100, 1), (100, 2)]), (20_000, [(100, 1), (100, 2)])] {
+        let mut socket = at("veno", 100, 50);
+        socket.set_tunable("count_packets", 0).expect("a tunable");
+        for end in ends {
+            round(&mut socket, rtt_us, 40);
+            assert_eq!((socket.cwnd(), socket.tp().snd_cwnd_cnt), end, "RTT {rtt_us}");
+        }
+    }
+    let mut socket = at("veno", 98, 100);
+    socket.set_tunable("count_packets", 0).expect("a tunable");
+    round(&mut socket, 10_000, 5);
+    assert_eq!((socket.cwnd(), socket.tp().snd_cwnd_cnt), (100, 0), "what slow start leaves is nobody's");
+}
+
+#[test]
 fn a_loss_without_congestion_costs_a_fifth_and_one_with_it_half() {
     for (rtt_us, ssthreshs) in [(10_000, [80, 8, 5, 2, 2]), (20_000, [50, 5, 3, 2, 2])] {
         let mut socket = at("veno", 100, 50);
@@ -70,6 +86,37 @@ fn a_loss_without_congestion_costs_a_fifth_and_one_with_it_half() {
     socket.set_tunable("noncongestive_beta", 900).expect("a tunable");
     round(&mut socket, 10_000, 1);
     assert_eq!(socket.ssthresh(), 90);
+}
+
+#[test]
+fn a_timeout_halves_where_the_paper_is_read_so() {
+    for (timeout_halves, ssthresh) in [(0, 80), (1, 50)] {
+        let mut socket = at("veno", 100, 50);
+        socket.set_tunable("timeout_halves", timeout_halves).expect("a tunable");
+        round(&mut socket, 10_000, 1);
+        // As tcp_enter_loss() does it.
+        let of_a_loss = socket.ssthresh();
+        socket.tp_mut().snd_ssthresh = of_a_loss;
+        socket.cwnd_event(EVENT_LOSS);
+        assert_eq!((of_a_loss, socket.tp().snd_ssthresh), (80, ssthresh));
+    }
+}
+
+#[test]
+fn the_rtt_of_a_round_is_its_smallest_where_the_paper_is_read_so() {
+    let mut socket = at("veno", 100, 50);
+    socket.set_tunable("rtt_of_round", 1).expect("a tunable");
+    // The first round: 10 ms; an ACK within the next one changes nothing, though its sample alone looks congested.
+    round(&mut socket, 10_000, 1);
+    assert_eq!(verdict(&socket), (0, NON_CONGESTIVE));
+    rtt(&mut socket, 40_000);
+    ack_within(&mut socket, 1);
+    assert_eq!(verdict(&socket), (0, NON_CONGESTIVE));
+    // Its smallest sample is 20 ms: 200 - 2000000 / 20000.
+    round_of(&mut socket, &[20_000], 1);
+    assert_eq!(verdict(&socket), (100, CONGESTIVE));
+    round_of(&mut socket, &[], 1);
+    assert_eq!(verdict(&socket), (100, CONGESTIVE), "a round without a sample keeps the verdict");
 }
 
 #[test]
