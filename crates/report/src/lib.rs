@@ -30,7 +30,7 @@ mod tables;
 mod walk;
 
 pub use ccactl_recording::read::{self, DropReasons, Extent, Metadata, Recording};
-pub use charts::{Charts, charts};
+pub use charts::{Charts, FlowCharts, Series, charts};
 pub use compare::{Comparison, Difference, compare};
 pub use error::Error;
 pub use open::open_all;

@@ -258,6 +258,27 @@ fn an_as_printed_run_says_what_it_assumes() {
     assert!(silent.contains("as-printed.assumed"), "{silent}");
 }
 
+#[test]
+fn as_printed_values_take_the_place_of_others_under_the_same_labels() {
+    let table = |instead: &str| format!("{MATRIX}[as-printed]\nassumed = []\ninstead = {{ {instead} }}");
+    let file = parse(&table("buffer = { \"5bdp\" = \"440p\" }, pair = { cubic = \"bic\" }")).unwrap();
+    let printed = file.variant(Variant::AsPrinted).unwrap().unwrap();
+    let ids = |file: &ScenarioFile| file.cells().iter().map(|cell| cell.id.clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&printed), ids(&file), "points keep their labels");
+    let cell = printed.cells().iter().find(|cell| cell.id == "buffer=5bdp,pair=cubic+cubic").unwrap();
+    assert_eq!(cell.scenario.flows.iter().map(|flow| flow.algorithm.as_str()).collect::<Vec<_>>(), ["bic", "bic"]);
+    assert_eq!(cell.scenario.link.buffer_bytes(), 440 * 1514);
+    assert_eq!(file.told_changes(Variant::AsPrinted), ["buffer: 440p in place of 5bdp", "pair: bic in place of cubic"]);
+    let refused = |instead: &str| parse(&table(instead)).unwrap_err().to_string();
+    let unknown = refused("pairs = { cubic = \"bic\" }");
+    assert!(
+        unknown.contains("as-printed.instead: expected an axis of the matrix (buffer, pair), found \"pairs\""),
+        "{unknown}"
+    );
+    let absent = refused("pair = { veno = \"bic\" }");
+    assert!(absent.contains("found \"veno\" that it does not have"), "{absent}");
+}
+
 fn with(changes: &[&str]) -> Result<ScenarioFile, ScenarioError> {
     let changes: Vec<Override> = changes.iter().map(|text| text.parse().unwrap()).collect();
     let quick = "[quick]\nset = { duration = \"2s\", every = \"rtt\" }";

@@ -263,7 +263,7 @@ const BAD: &[(&str, &str, usize, &str, &str)] = &[
         "base_rtt = \"2ms\"",
         10,
         "hop[0].base_rtt",
-        "unknown field, expected one of name, rate, delay, buffer, queue, ecn_threshold, loss, rate_steps, rate_trace, delay_steps, jitter, wireless, duplex, overhead_bytes, bdp_rtt, seed",
+        "unknown field, expected one of name, rate, delay, buffer, queue, ecn_threshold, loss, rate_steps, rate_trace, delay_steps, jitter, wireless, duplex, down_buffer, overhead_bytes, bdp_rtt, seed",
     ),
     ("delay = \"1ms\"", "delay = \"6s\"", 10, "hop[0].delay", "expected at most 5s, found 6s"),
     ("delay = \"1ms\"", "", 7, "hop[0].delay", "missing field"),
@@ -561,6 +561,36 @@ fn a_download_passes_links_that_have_its_direction() {
             "{error}"
         );
         assert!(error.ends_with(&format!("found {name:?} without")), "{error}");
+    }
+}
+
+#[test]
+fn the_other_direction_may_have_another_buffer() {
+    let link = set(&["link.down_buffer=2bdp"]).unwrap().link;
+    assert_eq!((link.buffer_bytes(), link.down_buffer_bytes()), (1_000_000, 500_000));
+    assert_eq!(set(&[]).unwrap().link.down_buffer_bytes(), 1_000_000);
+    let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
+    assert!(refused(&["link.down_buffer=100B"]).contains("link.down_buffer: expected room for at least one packet"));
+    let one_way = refused(&["flow[0].direction=upload", "link.duplex=false", "link.down_buffer=2bdp"]);
+    assert!(one_way.contains("link.down_buffer: expected duplex = true beside it"), "{one_way}");
+}
+
+#[test]
+fn a_warm_up_is_for_uploads_of_the_built_in_sender() {
+    let upload = "flow[0].direction=upload";
+    let scenario = set(&[upload, "warm_up=20s"]).unwrap();
+    assert_eq!((scenario.warm_up, scenario.with_warm_up()), (Some(Span::from_secs(20)), Span::from_secs(30)));
+    assert_eq!(set(&[]).unwrap().with_warm_up(), Span::from_secs(10));
+    let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
+    let download = refused(&["warm_up=20s"]);
+    assert!(
+        download.contains("warm_up: expected uploads of the built-in sender only, found the flow \"one\""),
+        "{download}"
+    );
+    assert!(refused(&[upload, "warm_up=20s", "flow[1].command=[\"iperf3\"]"]).contains("found the flow \"two\""));
+    for length in ["0s", "601s"] {
+        let error = refused(&[upload, &format!("warm_up={length}")]);
+        assert!(error.contains("warm_up: expected 1s to 600s, found"), "{error}");
     }
 }
 

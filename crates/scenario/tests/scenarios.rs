@@ -183,6 +183,21 @@ fn one_kernel_name_is_one_set_of_tunables() {
 }
 
 #[test]
+fn a_preset_of_the_document_is_for_those_that_have_it() {
+    let all = |name: &str| {
+        parse(&GOOD.replace("\"reno\"", "\"bbrv2\"").replacen("duration", &format!("preset = \"{name}\"\nduration"), 1))
+    };
+    let scenario = all("p1").unwrap();
+    assert_eq!(scenario.flows[0].set["up_sets_hi"], "1");
+    assert!(scenario.flows[1].set.is_empty(), "{:?}", scenario.flows[1]);
+    let misspelt = all("p9").unwrap_err().to_string();
+    assert!(
+        misspelt.contains("preset: expected a preset of a built-in algorithm (p0, p1, p2), found \"p9\""),
+        "{misspelt}"
+    );
+}
+
+#[test]
 fn a_preset_becomes_tunables_and_what_is_set_comes_on_top() {
     let with = |rest: &str| parse(&GOOD.replace("\"reno\"", &format!("\"f-bbrv2\"\npreset = \"p1\"{rest}")));
     let set = |rest: &str| with(rest).unwrap().flows[0].set.clone();

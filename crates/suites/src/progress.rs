@@ -42,8 +42,9 @@ impl Progress {
         let overall = bars.add(ProgressBar::new(cells.len() as u64));
         overall.set_style(style("{prefix} [{bar:30}] {pos}/{len} cells{msg}"));
         overall.set_prefix(fit_line(title).into_owned());
-        let cells =
-            cells.iter().map(|cell| (cell.id.clone(), Duration::from(cell.scenario.with_warm_up()), cell.scenario.repeat));
+        let cells = cells
+            .iter()
+            .map(|cell| (cell.id.clone(), Duration::from(cell.scenario.with_warm_up()), cell.scenario.repeat));
         Progress {
             bars,
             overall,

@@ -32,7 +32,8 @@ fn as_printed_what_a_condition_was_inferred_from_does_not_count() {
     suite["variant"] = "as-printed".into();
     std::fs::write(&path, suite.to_string()).unwrap();
     // The throughputs of the five that are not BBR, the window and the RTT of Reno, the retransmissions of Reno, ...
-    let figures = suite["tables"][0]["rows"].as_array().unwrap().iter().flat_map(|row| row["entries"].as_array().unwrap());
+    let figures =
+        suite["tables"][0]["rows"].as_array().unwrap().iter().flat_map(|row| row["entries"].as_array().unwrap());
     let figures = figures.flat_map(|entry| entry.as_array().unwrap()).filter(|figure| !figure["printed"].is_null());
     let evidence = figures.filter(|figure| !figure["evidence_for"].is_null()).count();
     assert!((1..12).contains(&evidence), "{evidence} of 12");

@@ -4,7 +4,8 @@
 mod common;
 
 use ccactl_report::figure::paper::Width;
-use ccactl_report::figure::{grid, plot::plot};
+use ccactl_report::figure::plot::{Style, plot};
+use ccactl_report::figure::{bars::bars, grid};
 use ccactl_scenario::{SHIPPED, Scenario, ScenarioFile, Shipped, Variant};
 use ccactl_suites::Cell;
 use ccactl_suites::results::{Metric, Results};
@@ -87,7 +88,10 @@ fn an_ordering_without_its_cells_is_not_judged() {
             let verdict = ordering.judge(&Results::default());
             assert_eq!(verdict.outcome, Outcome::NotMeasured, "{}: {}", suite.name, verdict.text);
             assert!(
-                verdict.evidence.iter().all(|claim| claim.outcome == Outcome::NotMeasured && claim.text.contains("not measured")),
+                verdict
+                    .evidence
+                    .iter()
+                    .all(|claim| claim.outcome == Outcome::NotMeasured && claim.text.contains("not measured")),
                 "{:?}",
                 verdict.evidence
             );
@@ -223,7 +227,12 @@ fn every_line_and_matrix_can_be_drawn_and_names_what_it_shows() {
     for suite in SUITES {
         for drawing in (suite.figures)(&ideal(suite)) {
             let (svg, names) = match &drawing.kind {
-                Kind::OverTime { .. } => continue,
+                Kind::OverTime { .. } | Kind::Across { .. } => continue,
+                Kind::Bars(drawn) => {
+                    let measured = drawn.lines.iter().filter(|line| line.style != Style::Printed);
+                    let lines = measured.map(|line| line.name.clone());
+                    (bars(drawn, Width::Single), drawn.groups.iter().cloned().chain(lines).collect())
+                }
                 Kind::Lines(lines) => {
                     (plot(lines, Width::Single), lines.lines.iter().map(|line| line.name.clone()).collect())
                 }

@@ -30,6 +30,24 @@ pub fn last_run(result: &Value) -> &Value {
 }
 
 #[test]
+fn after_a_warm_up_a_host_knows_where_slow_start_ends() {
+    let Some(host) = Host::with_root() else { return };
+    let retransmissions = |further: &[&str]| {
+        let bench = Bench::new("3s", &flow("only", "native:reno", ""));
+        let (result, _, left) = run_with(&host, &bench, &[&["--buffer", "5bdp"], further].concat());
+        assert_eq!(left, Vec::<String>::new());
+        let run = last_run(&result);
+        // The path is made anew for the run: nothing of the warm-up is counted.
+        let sent_s = run["transmitters"][0]["sent_wire_bytes"].as_f64().unwrap() * 8.0 / 20e6;
+        assert!((2.0..3.2).contains(&sent_s), "{sent_s} s of the link's time");
+        run["flows"][0]["metrics"]["retrans_pkts"].as_u64().unwrap()
+    };
+    // Slow start overshoots by a window of up to 33 + 165 packets; a host that knows ssthresh does not.
+    let (cold, warm) = (retransmissions(&[]), retransmissions(&["--set", "warm_up=4s"]));
+    assert!(cold > 60 && warm * 4 < cold, "{cold} retransmissions without a memory, {warm} with one");
+}
+
+#[test]
 fn one_native_flow_fills_the_link_and_leaves_nothing_behind() {
     let Some(host) = Host::with_root() else { return };
     let bench = Bench::new("4s", &flow("only", "native:reno", ""));

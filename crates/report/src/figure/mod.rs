@@ -1,7 +1,8 @@
 //! Still figures: one of window and RTT for a page of documentation ([`write()`]), the set for a paper ([`paper`]), and lines
-//! ([`plot`]) and matrices ([`grid`]) of numbers that do not come from one recording.
+//! ([`plot`]), bars ([`bars`]) and matrices ([`grid`]) of numbers that do not come from one recording.
 
 mod axis;
+pub mod bars;
 mod color;
 mod document;
 mod frame;

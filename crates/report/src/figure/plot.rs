@@ -85,11 +85,11 @@ pub fn plot(plot: &Plot, width: Width) -> String {
     })
 }
 
-fn look(line: &Line) -> Look {
+pub(super) fn look(line: &Line) -> Look {
     Look { color: color::parse(&line.color), number: line.number }
 }
 
-fn entry(line: &Line) -> Entry {
+pub(super) fn entry(line: &Line) -> Entry {
     let printed = line.style == Style::Printed;
     let look = look(line);
     Entry { name: line.name.clone(), look, dash: if printed { &DOTS } else { look.dash() }, marker: !printed }
@@ -140,7 +140,7 @@ fn draw(frame: &Frame<'_, '_>, line: &Line) -> Drawn {
 }
 
 /// A printed value.
-fn cross(frame: &Frame<'_, '_>, look: &Look, (x, y): (i32, i32)) -> Drawn {
+pub(super) fn cross(frame: &Frame<'_, '_>, look: &Look, (x, y): (i32, i32)) -> Drawn {
     for line in [[(x - CAP, y - CAP), (x + CAP, y + CAP)], [(x - CAP, y + CAP), (x + CAP, y - CAP)]] {
         frame.area().draw(&PathElement::new(line, look.stroke(STROKE)))?;
     }
@@ -159,7 +159,7 @@ fn stairs(frame: &Frame<'_, '_>, line: &Line) -> Vec<(i32, i32)> {
     points
 }
 
-fn interval(frame: &Frame<'_, '_>, look: &Look, point: &Point) -> Drawn {
+pub(super) fn interval(frame: &Frame<'_, '_>, look: &Look, point: &Point) -> Drawn {
     let Some(half) = point.ci95 else { return Ok(()) };
     let (x, high, low) = (frame.x(point.x), frame.y(point.y + half), frame.y(point.y - half));
     for line in [[(x, low), (x, high)], [(x - CAP, low), (x + CAP, low)], [(x - CAP, high), (x + CAP, high)]] {

@@ -10,8 +10,8 @@ mod traffic;
 pub(crate) use algorithm::{check_algorithm, check_aliases};
 pub(crate) use problem::{Check, NAME_PATTERN, check_name, ensure};
 
-use crate::{Direction, Scenario};
 use crate::units::Span;
+use crate::{Direction, Scenario};
 use problem::{Problem, check_ascending};
 use std::collections::HashSet;
 

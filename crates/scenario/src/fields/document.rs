@@ -29,7 +29,7 @@ pub(crate) const DOCUMENT: Table = Table {
             "preset",
             Kind::Text,
             "none",
-            "the preset of each flow and swap that names none and whose algorithm has one of this name",
+            "the preset of each flow and `[[swap]]` that names none and whose algorithm has one of this name",
         ),
         optional("every", Kind::Sampling, "`\"ack\"`", "sampling of the recording: `\"ack\"`, `\"rtt\"` or a time"),
         required("link", Kind::Table(&LINK), "the bottleneck"),

@@ -143,7 +143,8 @@ pub(crate) fn exchanges(
         let axis = named(axes, &name).map_err(|message| fields.error("instead", message))?;
         let exchanges: Vec<(String, Value)> = exchanges.by_key()?;
         if let Some((old, _)) = exchanges.iter().find(|(old, _)| !axis.has_value(old)) {
-            let message = format!("expected values of the axis {name:?} to replace, found {old:?} that it does not have");
+            let message =
+                format!("expected values of the axis {name:?} to replace, found {old:?} that it does not have");
             return Err(fields.error("instead", message));
         }
         all.push((name, exchanges));

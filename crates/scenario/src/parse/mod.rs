@@ -32,7 +32,11 @@ pub(crate) fn scenario(source: &Source<'_>, document: &Spanned<DeTable<'_>>) -> 
         .collect::<Result<Vec<_>, _>>()?
         .into_iter()
         .unzip();
-    let swaps = fields.optional_tables("swap")?.into_iter().map(|f| traffic::swap(f, preset.as_deref())).collect::<Result<Vec<_>, _>>()?;
+    let swaps = fields
+        .optional_tables("swap")?
+        .into_iter()
+        .map(|f| traffic::swap(f, preset.as_deref()))
+        .collect::<Result<Vec<_>, _>>()?;
     let planned = swaps::plan(&flows, swaps, tours);
     let udp = fields
         .optional_tables("udp")?

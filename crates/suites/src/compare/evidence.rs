@@ -17,7 +17,11 @@ const LOSSES: &[&str] = &["retransmits"];
 const THROUGHPUT: &[&str] = &["throughput_mbps"];
 const OF_BOTH: &[&str] = &["retransmits_1", "retransmits_2"];
 
-const fn single(row: &'static [(&'static str, &'static str)], columns: &'static [&'static str], text: &'static str) -> Remark {
+const fn single(
+    row: &'static [(&'static str, &'static str)],
+    columns: &'static [&'static str],
+    text: &'static str,
+) -> Remark {
     Remark { sheet: "p0_single_flow", row, columns, text }
 }
 

@@ -12,9 +12,7 @@ impl Remark {
     /// What is said about a figure, if anything.
     pub fn on(all: &[Remark], sheet: &str, keys: &[(&str, &str)], column: &str) -> Option<&'static str> {
         let about = |remark: &&Remark| {
-            remark.sheet == sheet
-                && remark.columns.contains(&column)
-                && remark.row.iter().all(|key| keys.contains(key))
+            remark.sheet == sheet && remark.columns.contains(&column) && remark.row.iter().all(|key| keys.contains(key))
         };
         all.iter().find(about).map(|remark| remark.text)
     }

@@ -4,14 +4,15 @@ use crate::Result;
 use crate::results::{CellResults, read};
 use ccactl_report::{Options, html};
 use ccactl_testbed::bench::{RECORDING_FILE, RunResult};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const PAGE: &str = "report.html";
 
-/// Writes it, unless it is there: a finished cell does not change any more.
+/// Writes it, unless it is there and younger than the cell's result: further runs make it anew.
 pub fn write(cell: &CellResults) -> Result<()> {
     let page = cell.folder.join(PAGE);
-    if page.exists() {
+    let modified = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
+    if modified(&page) >= modified(&cell.folder.join("result.json")) && page.exists() {
         return Ok(());
     }
     let valid = cell.runs.iter().map(|run| &run.directory);

@@ -1,6 +1,6 @@
 //! E12: what ACA-TCP and HighSpeed TCP have delivered after 500 s.
 
-use super::{Drawing, OverTime, Suite};
+use super::{Drawing, OfFlow, OverTime, Suite};
 use crate::compare::{Listed, Table};
 use crate::results::{Metric, Results};
 use crate::verdict::{Claims, Ordering};
@@ -13,8 +13,14 @@ pub const SUITE: Suite = Suite {
     windows: &[],
     tables,
     orderings: ORDERINGS,
-    figures: |results| Drawing::over_time(results, &[OverTime::Throughput, OverTime::Cwnd], |_| true),
+    figures,
 };
+
+fn figures(results: &Results) -> Vec<Drawing> {
+    let mut figures = Drawing::across(results, OfFlow::Delivered, &[], "algorithm", "figure 7");
+    figures.extend(Drawing::over_time(results, &[OverTime::Throughput, OverTime::Cwnd], |_| true));
+    figures
+}
 
 /// "About twice" of the paper, with room for the reading of a figure.
 const ABOUT_TWICE: (f64, f64) = (1.6, 2.4);

@@ -1,6 +1,6 @@
 //! E10: how ACA-TCP's estimate of the bandwidth follows a link that UDP takes more and more of.
 
-use super::{Drawing, OverTime, Suite};
+use super::{Drawing, OfFlow, OverTime, Suite};
 use crate::compare::{Compared, Entry, Printed, Row, Table};
 use crate::results::{Metric, Results, Window};
 use crate::verdict::{Claims, Ordering};
@@ -13,8 +13,14 @@ pub const SUITE: Suite = Suite {
     windows: &STEPS,
     tables,
     orderings: ORDERINGS,
-    figures: |results| Drawing::over_time(results, &[OverTime::Throughput, OverTime::Cwnd], |_| true),
+    figures,
 };
+
+fn figures(results: &Results) -> Vec<Drawing> {
+    let mut figures = Drawing::across(results, OfFlow::Bandwidth, &[], "algorithm", "figure 3");
+    figures.extend(Drawing::over_time(results, &[OverTime::Throughput, OverTime::Cwnd], |_| true));
+    figures
+}
 
 /// The second half of each step of the UDP traffic: the estimate has had time to follow.
 const STEPS: [Window; 5] = [

@@ -2,9 +2,9 @@
 
 use super::Suite;
 use super::{
-    aca_cwnd, aca_delivered, aca_estimator, aca_fairness, aca_loss, aca_rtt, aca_throughput, aqm, bufferbloat,
-    fbbrv2_rtprop, fbbrv2_single, fbbrv2_timeline, fbbrv2_vs_cubic, interaction_late_joiner, interaction_pairs,
-    interaction_rtt, interaction_single, rmem_sweep, wmem_sweep,
+    aca_cwnd, aca_delivered, aca_estimator, aca_fairness, aca_friendliness, aca_loss, aca_rtt, aca_throughput, aqm,
+    bufferbloat, fbbrv2_rtprop, fbbrv2_single, fbbrv2_timeline, fbbrv2_vs_cubic, interaction_late_joiner,
+    interaction_pairs, interaction_rtt, interaction_single, rivals, rmem_sweep, wmem_sweep,
 };
 
 /// All of them, in the order of the experiments.
@@ -24,10 +24,12 @@ pub const SUITES: &[&Suite] = &[
     &aca_fairness::SUITE,
     &aca_throughput::SUITE,
     &aca_rtt::SUITE,
+    &aca_friendliness::SUITE,
     &bufferbloat::SUITE,
     &rmem_sweep::SUITE,
     &wmem_sweep::SUITE,
     &aqm::SUITE,
+    &rivals::SUITE,
 ];
 
 /// Looks one up; scenarios of a user have the tables of [`PLAIN`](super::PLAIN).

@@ -1,6 +1,6 @@
 //! E17: two uploads and a repeated download of 320 KB over 1.5 Mbit/s, with a small and a large buffer.
 
-use super::{Drawing, OverTime, Suite, distribution};
+use super::{BarLine, Drawing, OverTime, Suite, distribution};
 use crate::compare::{Listed, Table};
 use crate::results::{Metric, Results, Window};
 use crate::verdict::{Claims, Ordering, Value};
@@ -24,7 +24,7 @@ const LARGE: &str = "10bdp";
 pub(super) const UPLOAD: usize = 0;
 pub(super) const DOWNLOAD: usize = 2;
 const ALL: [&str; 4] = ["reno", "cubic", "vegas", "bbr"];
-/// "Throughput similar": of one algorithm with either buffer.
+/// "Throughput similar", and BBR's RTT independent: of one algorithm with either buffer.
 const SIMILAR: f64 = 0.25;
 
 fn tables(results: &Results) -> Vec<Table> {
@@ -36,6 +36,7 @@ fn tables(results: &Results) -> Vec<Table> {
             (Metric::Throughput, UPLOAD),
             (Metric::Throughput, UPLOAD + 1),
             (Metric::Rtt, UPLOAD),
+            (Metric::Rtt, UPLOAD + 1),
             (Metric::Jain, 0),
             (Metric::Queue, 0),
             (Metric::Completion, DOWNLOAD),
@@ -46,7 +47,7 @@ fn tables(results: &Results) -> Vec<Table> {
 }
 
 fn figures(results: &Results) -> Vec<Drawing> {
-    let mut figures = Vec::new();
+    let mut figures = bars(results);
     for buffer in [SMALL, LARGE] {
         let plot = distribution(results, &[("buffer", buffer)], "algorithm", DOWNLOAD);
         let caption = format!("Completion times of the download, buffer of {buffer}");
@@ -60,6 +61,32 @@ fn figures(results: &Results) -> Vec<Drawing> {
     figures
 }
 
+/// Figures 2 to 5: what each algorithm has over the small and over the large buffer.
+fn bars(results: &Results) -> Vec<Drawing> {
+    let shown = [
+        ("rtt", "Mean RTT of an upload, as figure 2", Metric::Rtt, UPLOAD),
+        ("throughput", "Throughput of an upload, as figure 3", Metric::Throughput, UPLOAD),
+        ("jain", "Jain index of the uploads, as figure 4", Metric::Jain, 0),
+        ("completion", "Completion time of the download, as figure 5", Metric::Completion, DOWNLOAD),
+    ];
+    let bars = |(name, caption, metric, flow): (&str, &str, Metric, usize)| {
+        let line = |buffer: &&str| {
+            let cell = |algorithm: &&str| results.cell(&[("buffer", buffer), ("algorithm", algorithm)]);
+            let measured = ALL.iter().map(|algorithm| cell(algorithm)?.estimate(metric, flow)).collect();
+            BarLine { name: (*buffer).to_owned(), measured, printed: Vec::new() }
+        };
+        let lines: Vec<BarLine> = [SMALL, LARGE].iter().map(line).collect();
+        Drawing::bars(&format!("bars-{name}"), caption, (metric, "Algorithm"), &ALL, &lines)
+    };
+    shown.into_iter().flat_map(bars).collect()
+}
+
+/// Of both uploads.
+fn rtt(results: &Results, buffer: &str, algorithm: &str) -> Value {
+    let of = |flow| value(results, buffer, algorithm, Metric::Rtt, flow);
+    of(UPLOAD).plus(&of(UPLOAD + 1)).times(0.5)
+}
+
 fn value(results: &Results, buffer: &str, algorithm: &str, metric: Metric, flow: usize) -> Value {
     results.value(&[("buffer", buffer), ("algorithm", algorithm)], metric, flow)
 }
@@ -68,7 +95,7 @@ const ORDERINGS: &[Ordering] = &[
     Ordering {
         text: "The RTT of Reno and CUBIC rises with the large buffer, CUBIC's most",
         claims: |results| {
-            let rtt = |buffer, algorithm| value(results, buffer, algorithm, Metric::Rtt, UPLOAD);
+            let rtt = |buffer, algorithm| rtt(results, buffer, algorithm);
             let mut claims = Claims::new();
             ["reno", "cubic"].iter().for_each(|name| claims.below(&rtt(SMALL, name).times(1.5), &rtt(LARGE, name)));
             claims.below(&rtt(LARGE, "reno"), &rtt(LARGE, "cubic"));
@@ -78,12 +105,20 @@ const ORDERINGS: &[Ordering] = &[
     Ordering {
         text: "The RTT of Vegas and BBR stays low",
         claims: |results| {
-            let rtt = |algorithm| value(results, LARGE, algorithm, Metric::Rtt, UPLOAD);
+            let rtt = |algorithm| rtt(results, LARGE, algorithm);
             let mut claims = Claims::new();
             for low in ["vegas", "bbr"] {
                 claims.below(&rtt(low), &rtt("reno"));
                 claims.below(&rtt(low), &rtt("cubic"));
             }
+            claims
+        },
+    },
+    Ordering {
+        text: "The RTT of BBR does not depend on the buffer",
+        claims: |results| {
+            let mut claims = Claims::new();
+            claims.near(&rtt(results, SMALL, "bbr"), &rtt(results, LARGE, "bbr"), SIMILAR);
             claims
         },
     },

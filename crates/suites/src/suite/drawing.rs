@@ -1,7 +1,9 @@
 //! The figures of a suite, before they are drawn.
 
 use crate::results::{CellResults, Metric, Results};
+use ccactl_report::Estimate;
 use ccactl_report::figure::Grid;
+use ccactl_report::figure::bars::Bars;
 use ccactl_report::figure::plot::{Line, Plot, Point, Style};
 
 /// A figure.
@@ -25,8 +27,17 @@ pub enum Kind {
         /// What.
         what: OverTime,
     },
+    /// Something of the first flow in the first valid run of several cells over time, a line each.
+    Across {
+        /// Legend and name of each cell.
+        cells: Vec<(String, String)>,
+        /// What.
+        what: OfFlow,
+    },
     /// Lines over a parameter.
     Lines(Plot),
+    /// Bars in groups.
+    Bars(Bars),
     /// A matrix.
     Matrix(Grid),
 }
@@ -44,6 +55,27 @@ pub enum OverTime {
     Rtt,
     /// Queueing delay of the bottleneck, as the link model saw it.
     Queue,
+}
+
+/// What of one flow is drawn beside that of other cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OfFlow {
+    /// The propagation delay that the algorithm believes in.
+    MinRtt,
+    /// The bandwidth that it estimates.
+    Bandwidth,
+    /// Payload delivered since the beginning.
+    Delivered,
+}
+
+impl OfFlow {
+    fn caption(self) -> &'static str {
+        match self {
+            OfFlow::MinRtt => "Estimated RTprop over time",
+            OfFlow::Bandwidth => "Estimated bandwidth over time",
+            OfFlow::Delivered => "Delivered payload over time",
+        }
+    }
 }
 
 impl OverTime {
@@ -82,6 +114,62 @@ impl Drawing {
         cells.flat_map(|cell| what.iter().map(move |&what| one(cell, what))).collect()
     }
 
+    /// One figure with a line per value of an axis, of the cells that have these labels.
+    pub fn across(results: &Results, what: OfFlow, common: &[(&str, &str)], axis: &str, figure: &str) -> Vec<Drawing> {
+        let cells = results.cells.iter().filter(|cell| !cell.runs.is_empty() && cell.has(common));
+        let cells: Vec<(String, String)> =
+            cells.map(|cell| (cell.label(axis).unwrap_or(&cell.id).to_owned(), cell.id.clone())).collect();
+        if cells.is_empty() {
+            return Vec::new();
+        }
+        let caption = format!("{}, as {figure}", what.caption());
+        vec![Drawing { name: file_name(&figure.replace(' ', "-")), caption, kind: Kind::Across { cells, what } }]
+    }
+
+    /// Bars of a metric, unless none of them was measured.
+    #[must_use]
+    pub fn bars(
+        name: &str,
+        caption: &str,
+        (metric, x_label): (Metric, &str),
+        groups: &[&str],
+        lines: &[BarLine],
+    ) -> Vec<Drawing> {
+        if lines.iter().flat_map(|line| &line.measured).all(Option::is_none) {
+            return Vec::new();
+        }
+        let style = |style: Style, line: &BarLine, number: usize, points: Vec<Point>| Line {
+            name: if style == Style::Printed { format!("{}, printed", line.name) } else { line.name.clone() },
+            color: color(&line.name, number),
+            number,
+            style,
+            points,
+        };
+        let mut drawn: Vec<Line> = Vec::new();
+        for (number, line) in lines.iter().enumerate() {
+            let points = (0..).zip(&line.measured).filter_map(|(x, estimate)| {
+                estimate.map(|estimate| Point { x: f64::from(x), y: estimate.mean, ci95: estimate.ci95 })
+            });
+            drawn.push(style(Style::Measured, line, number, points.collect()));
+        }
+        for (number, line) in lines.iter().enumerate() {
+            let points =
+                (0..).zip(&line.printed).filter_map(|(x, y)| Some(Point { x: f64::from(x), y: (*y)?, ci95: None }));
+            let points: Vec<Point> = points.collect();
+            if !points.is_empty() {
+                drawn.push(style(Style::Printed, line, number, points));
+            }
+        }
+        let kind = Kind::Bars(Bars {
+            title: caption.to_owned(),
+            x_label: x_label.to_owned(),
+            y_label: metric.label(),
+            groups: groups.iter().map(|group| (*group).to_owned()).collect(),
+            lines: drawn,
+        });
+        vec![Drawing { name: name.to_owned(), caption: caption.to_owned(), kind }]
+    }
+
     /// Lines, unless none of them has a point.
     #[must_use]
     pub fn lines(name: &str, caption: &str, plot: Plot) -> Vec<Drawing> {
@@ -90,6 +178,17 @@ impl Drawing {
         }
         vec![Drawing { name: name.to_owned(), caption: caption.to_owned(), kind: Kind::Lines(plot) }]
     }
+}
+
+/// What the bars of one colour show, group by group.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BarLine {
+    /// Legend; the colour is that of the algorithm of this name.
+    pub name: String,
+    /// Heights.
+    pub measured: Vec<Option<Estimate>>,
+    /// What the paper prints.
+    pub printed: Vec<Option<f64>>,
 }
 
 /// A metric over an axis of the matrix: of the first flow where each has its own.

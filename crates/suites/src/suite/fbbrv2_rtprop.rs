@@ -1,6 +1,6 @@
 //! E6: what BBRv2 believes RTprop to be, beside itself and beside CUBIC.
 
-use super::{Drawing, OverTime, Suite};
+use super::{Drawing, OfFlow, OverTime, Suite};
 use crate::compare::{Listed, Table};
 use crate::results::{Metric, Results, Window};
 use crate::verdict::{Claims, Ordering};
@@ -13,8 +13,14 @@ pub const SUITE: Suite = Suite {
     windows: &[SETTLED],
     tables,
     orderings: ORDERINGS,
-    figures: |results| Drawing::over_time(results, &[OverTime::Rtt, OverTime::Queue, OverTime::Throughput], |_| true),
+    figures,
 };
+
+fn figures(results: &Results) -> Vec<Drawing> {
+    let mut figures = Drawing::across(results, OfFlow::MinRtt, &[], "beside", "figure 4");
+    figures.extend(Drawing::over_time(results, &[OverTime::Rtt, OverTime::Queue, OverTime::Throughput], |_| true));
+    figures
+}
 
 /// After start-up and several probes of the RTT.
 const SETTLED: Window = Window { name: "after the first fifth", from: 0.2, to: 1.0 };

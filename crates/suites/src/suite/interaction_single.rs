@@ -1,7 +1,7 @@
 //! E1: one flow of each algorithm over a deep and a shallow buffer.
 
 use super::names::{P0, printed};
-use super::{Drawing, OverTime, Suite};
+use super::{BarLine, Drawing, OverTime, Suite};
 use crate::compare::{Listed, Printed, Table, sheet};
 use crate::results::{CellResults, Metric, Results};
 use crate::verdict::{Claims, Ordering};
@@ -14,8 +14,31 @@ pub const SUITE: Suite = Suite {
     windows: &[],
     tables,
     orderings: ORDERINGS,
-    figures: |results| Drawing::over_time(results, &[OverTime::Cwnd, OverTime::Rtt, OverTime::Queue], |_| true),
+    figures,
 };
+
+/// The table as bars beside print, then each cell over time.
+fn figures(results: &Results) -> Vec<Drawing> {
+    let buffers = [DEEP.1, SHALLOW.1];
+    let bars = |(name, metric): (&str, Metric)| {
+        let line = |(algorithm, _): &(&str, &str)| {
+            let cells = buffers.map(|buffer| results.cell(&[("buffer", buffer), ("algorithm", algorithm)]));
+            let print = |cell: &CellResults| of_print(cell, metric, 0).filter(|p| p.fault.is_none()).map(|p| p.value);
+            BarLine {
+                name: (*algorithm).to_owned(),
+                measured: cells.iter().map(|cell| cell.as_ref()?.estimate(metric, 0)).collect(),
+                printed: cells.iter().map(|cell| print(cell.as_ref()?)).collect(),
+            }
+        };
+        let lines: Vec<BarLine> = P0.iter().map(line).collect();
+        let caption = format!("{} of a single flow, beside table 1", metric.heading());
+        Drawing::bars(&format!("single-{name}"), &caption, (metric, "Buffer"), &buffers, &lines)
+    };
+    let shown = [("cwnd", Metric::Cwnd), ("rtt", Metric::Rtt), ("retransmissions", Metric::Retransmissions)];
+    let mut figures: Vec<Drawing> = shown.into_iter().flat_map(bars).collect();
+    figures.extend(Drawing::over_time(results, &[OverTime::Cwnd, OverTime::Rtt, OverTime::Queue], |_| true));
+    figures
+}
 
 const DEEP: (&str, &str) = ("buffer", "5bdp");
 const SHALLOW: (&str, &str) = ("buffer", "0.8bdp");

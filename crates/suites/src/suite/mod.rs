@@ -4,6 +4,7 @@ mod aca_cwnd;
 mod aca_delivered;
 mod aca_estimator;
 mod aca_fairness;
+mod aca_friendliness;
 mod aca_loss;
 mod aca_rtt;
 mod aca_throughput;
@@ -21,11 +22,12 @@ mod interaction_rtt;
 mod interaction_single;
 mod names;
 mod plain;
+mod rivals;
 mod rmem_sweep;
 mod wmem_sweep;
 
 pub use all::{SUITES, by_name};
-pub use drawing::{Curve, Drawing, Kind, OverTime, distribution};
+pub use drawing::{BarLine, Curve, Drawing, Kind, OfFlow, OverTime, distribution};
 pub use plain::PLAIN;
 
 use crate::compare::Table;

@@ -50,13 +50,25 @@ pub fn of(suite: &str) -> World {
             Metric::Throughput => by_loss(place, [400.0, 395.0, 380.0, 200.0], [390.0, 350.0, 180.0, 45.0]),
             _ => ANY,
         },
-        "aca-fairness" => |place, metric| match (metric, place.label("algorithm")) {
-            (Metric::JainPerSecond, "aca") => 0.97,
-            (Metric::JainPerSecond, _) => 0.75,
+        "aca-fairness" => |place, metric| match (metric, place.label("algorithm"), place.label("loss")) {
+            (Metric::JainPerSecond, "aca", _) => 0.97,
+            (Metric::JainPerSecond, _, "1e-6") => 0.85,
+            (Metric::JainPerSecond, ..) => 0.75,
             _ => ANY,
         },
         "aca-throughput" => |place, metric| match metric {
             Metric::Delivered => by_loss(place, [7e6, 7e6, 6.5e6, 4e6], [7e6, 6.5e6, 4e6, 1e6]),
+            _ => ANY,
+        },
+        "aca-friendliness" => |place, metric| match (metric, place.label("low_window")) {
+            (Metric::Jain, "0") => 0.8,
+            (Metric::Jain, _) => 0.99,
+            _ => ANY,
+        },
+        "rivals" => |place, metric| match (metric, place.label("algorithm")) {
+            (Metric::Throughput, "vegas") => [3.0, 90.0][place.flow],
+            (Metric::Throughput, _) => [10.0, 80.0][place.flow],
+            (Metric::Jain, _) => 0.95,
             _ => ANY,
         },
         "aca-rtt" => ratio,
@@ -125,6 +137,7 @@ fn pairs(place: &Place<'_>, metric: Metric) -> f64 {
         ("new-vegas", _) => 8.0,
         ("veno", _) => 12.0,
         ("bbr", "0.8bdp") => 400.0,
+        ("cubic", "5bdp") => 45.0,
         _ => 30.0,
     };
     let (own, other) = place.of_pair();
@@ -161,11 +174,14 @@ fn late_joiner(place: &Place<'_>, metric: Metric) -> f64 {
 fn versus_cubic(place: &Place<'_>, metric: Metric) -> f64 {
     let deep = matches!(place.label("buffer"), "2bdp" | "4bdp" | "7bdp");
     match (metric, place.label("algorithm")) {
-        (Metric::Jain, "bbr") => 0.74,
+        (Metric::Jain, "bbr") => 0.72,
         (Metric::Jain, "bbrv2") if deep => 0.70,
         (Metric::Jain, "f-bbrv2") if deep => 0.92,
         (Metric::Jain, _) => 0.98,
         (Metric::Throughput, "bbrv2") => [8.0, 39.5][place.flow],
+        (Metric::Throughput, _) if matches!(place.label("buffer"), "0.5bdp" | "0.7bdp" | "1bdp" | "2bdp") => {
+            [21.0, 27.0][place.flow]
+        }
         (Metric::Throughput, _) => [18.0, 30.0][place.flow],
         _ => ANY,
     }
@@ -197,6 +213,7 @@ fn bufferbloat(place: &Place<'_>, metric: Metric) -> f64 {
         _ => 0.1,
     };
     match metric {
+        Metric::Rtt if place.label("algorithm") == "bbr" => 60.0,
         Metric::Rtt => slow * if large { 900.0 } else { 250.0 },
         Metric::Completion => slow * if large { 20.0 } else { 8.0 },
         Metric::JainPerSecond => {

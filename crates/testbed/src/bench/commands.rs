@@ -6,8 +6,8 @@ use crate::traffic::{
     Closing, End, FIRST_PORT, FetchOptions, ReceiveOptions, Schedule, SendOptions, ServeOptions, UdpSendOptions,
 };
 use ccactl_loader::pick_algorithm;
-use ccactl_scenario::{Direction, FlowSpec, LinkSpec, Repeat, Scenario, UdpSpec};
 use ccactl_scenario::units::Span;
+use ccactl_scenario::{Direction, FlowSpec, LinkSpec, Repeat, Scenario, UdpSpec};
 use std::net::SocketAddr;
 
 /// IPv4 without options, and UDP.

@@ -2,8 +2,8 @@
 
 use super::result::{BenchResult, RunResult};
 use crate::error::{Error, Result};
-use ccactl_host::output::{self, Folder, Place, Replace};
 use ccactl_host::input;
+use ccactl_host::output::{self, Folder, Place, Replace};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -89,7 +89,9 @@ pub fn wait_gone(netns: &Netns) -> Result<()> {
     while offload::devices(netns)?.iter().any(|name| name == DEVICE) {
         if Instant::now() > until {
             let still_there = io::Error::from(io::ErrorKind::ResourceBusy);
-            return Err(Error::system(format!("remove TUN device {DEVICE} of namespace {}", netns.name()))(still_there));
+            return Err(Error::system(format!("remove TUN device {DEVICE} of namespace {}", netns.name()))(
+                still_there,
+            ));
         }
         std::thread::sleep(Duration::from_millis(5));
     }
