@@ -57,7 +57,8 @@ fn score() -> (String, String) {
     }
     table += &row("**all**", of_written, Some(of_printed));
     let sentence = format!(
-        "As written {} printed figures are met and {} orderings hold, as printed {} and {}, {} undecided\n\
+        "As the scenarios are written, {} printed figures are met and {} orderings hold.\n\
+         Under the conditions that the print shows it is {} and {}, {} undecided\n\
          ([the score](docs/experiments/score.md)).\n",
         figures(of_written),
         orderings(of_written),

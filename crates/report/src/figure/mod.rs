@@ -1,5 +1,5 @@
-//! Still figures: one of window and RTT for a page of documentation ([`write()`]), the set for a paper ([`paper`]), and lines
-//! ([`plot`]), bars ([`bars`]) and matrices ([`grid`]) of numbers that do not come from one recording.
+//! Still figures: one of window and RTT for a page of documentation ([`write()`]), and the set for a paper ([`paper`]). Numbers that
+//! do not come from one recording have lines ([`plot`]), bars ([`bars`]) and matrices ([`grid`]).
 
 mod axis;
 pub mod bars;

@@ -1,5 +1,5 @@
-//! What goes before a run whose hosts are to know the path: each flow sends and closes in order, so that the kernel keeps what it
-//! has learnt (`tcp_update_metrics`, net/ipv4/tcp_metrics.c) and the next connection begins with it.
+//! What goes before a run whose hosts are to know the path. Each flow sends and closes in order: then the kernel keeps what it has
+//! learnt (`tcp_update_metrics`, net/ipv4/tcp_metrics.c), and the next connection begins with it.
 
 use super::children::Places;
 use super::{Interrupt, commands};
