@@ -51,8 +51,8 @@ CC_GAIN(u32, noncongestive_beta, 800, 100, 1000, "window after a loss on a path 
 	"net/ipv4/tcp_veno.c");
 
 CC_SWITCH(u32, timeout_halves, 0, "a timeout halves, whatever is queued", "Fu, Liew 2003, algorithm 2 of P0");
-CC_SWITCH(u32, rtt_of_round, 0, "N follows from the smallest RTT of the last round, as in Vegas, not since the last ACK",
-	  "Fu, Liew 2003");
+CC_SWITCH(u32, rtt_of_round, 0,
+	  "N follows from the smallest RTT of the last round, as in Vegas, not since the last ACK", "Fu, Liew 2003");
 
 CC_SWITCH(u32, count_packets, 1, "grow by the packets that an ACK covers; 0 = by one packet per ACK, as Linux 4.14",
 	  "net/ipv4/tcp_veno.c");

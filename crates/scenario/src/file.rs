@@ -1,10 +1,10 @@
 //! A scenario file as a whole: the experiment, the axes of its sweep and what its variants change.
 
 use crate::fields::{AS_PRINTED, DOCUMENT, QUICK};
-use crate::matrix::{self, Axis, Cell, Fault};
+use crate::matrix::{self, Axis, Cell, Exchanges, Fault};
 use crate::reader::{Fields, Source};
 use crate::{Override, OverrideError, Scenario, ScenarioError, overrides};
-use toml::{Table, Value};
+use toml::Table;
 
 /// A scenario file: the experiment, the axes of its sweep, and what its variants change.
 #[derive(Debug, Clone)]
@@ -54,7 +54,7 @@ struct Changes {
     /// Labels that stay, by axis.
     keep: Vec<(String, Vec<String>)>,
     /// By axis, what takes the place of which value.
-    instead: Vec<(String, Vec<(String, Value)>)>,
+    instead: Vec<(String, Exchanges)>,
     line: usize,
     /// Where its changes stand in the document, bytes.
     offset: usize,

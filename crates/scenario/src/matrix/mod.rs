@@ -46,6 +46,9 @@ pub struct Cell {
 /// Id of the only cell of a scenario without a matrix.
 pub const WHOLE: &str = "whole";
 
+/// Values of an axis with what takes their place.
+pub(crate) type Exchanges = Vec<(String, Value)>;
+
 /// What is wrong with a matrix: where in the document, field, and in words.
 #[derive(Debug)]
 pub(crate) struct Fault {

@@ -1,12 +1,11 @@
 //! Reads `[[matrix]]` and the tables of `[quick]`.
 
-use super::{Axis, Point, folder_name, named};
+use super::{Axis, Exchanges, Point, folder_name, named};
 use crate::check::check_name;
 use crate::fields::{CELL, MATRIX};
 use crate::reader::{Fields, Written};
 use crate::{Override, ScenarioError};
 use std::collections::HashSet;
-use toml::Value;
 
 const MAX_LABEL_BYTES: usize = 60;
 
@@ -133,15 +132,12 @@ pub(crate) fn labels(fields: &Fields<'_, '_>, name: &'static str) -> Result<Vec<
 }
 
 /// `instead`: by axis, values by those that they replace.
-pub(crate) fn exchanges(
-    fields: &Fields<'_, '_>,
-    axes: &[Axis],
-) -> Result<Vec<(String, Vec<(String, Value)>)>, ScenarioError> {
+pub(crate) fn exchanges(fields: &Fields<'_, '_>, axes: &[Axis]) -> Result<Vec<(String, Exchanges)>, ScenarioError> {
     let Some(table) = fields.optional_table("instead")? else { return Ok(Vec::new()) };
     let mut all = Vec::new();
     for (name, exchanges) in table.tables_by_key()? {
         let axis = named(axes, &name).map_err(|message| fields.error("instead", message))?;
-        let exchanges: Vec<(String, Value)> = exchanges.by_key()?;
+        let exchanges: Exchanges = exchanges.by_key()?;
         if let Some((old, _)) = exchanges.iter().find(|(old, _)| !axis.has_value(old)) {
             let message =
                 format!("expected values of the axis {name:?} to replace, found {old:?} that it does not have");
