@@ -38,6 +38,8 @@ CC_ALGORITHM(
     "Reno with slow start up to an estimate of the available bandwidth, renewed with every ACK; for unpaced senders.",
     "Na, Park, Lee, Kim 2006");
 CC_COLOR("#BB5566");
+CC_PRESET("p2", "rtt_source=1", "the smallest RTT, with which it prevents large losses, as P2 says",
+	  "Na, Park, Lee, Kim 2006");
 CC_TRACE_V0("essthresh_pkts", "window that the estimated bandwidth calls for, 0 = none yet");
 CC_TRACE_V1("ack_interval_us", "time between the last two ACKs that the estimator took");
 
