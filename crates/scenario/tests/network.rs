@@ -576,25 +576,6 @@ fn the_other_direction_may_have_another_buffer() {
 }
 
 #[test]
-fn a_warm_up_is_for_uploads_of_the_built_in_sender() {
-    let upload = "flow[0].direction=upload";
-    let scenario = set(&[upload, "warm_up=20s"]).unwrap();
-    assert_eq!((scenario.warm_up, scenario.with_warm_up()), (Some(Span::from_secs(20)), Span::from_secs(30)));
-    assert_eq!(set(&[]).unwrap().with_warm_up(), Span::from_secs(10));
-    let refused = |changes: &[&str]| set(changes).unwrap_err().to_string();
-    let download = refused(&["warm_up=20s"]);
-    assert!(
-        download.contains("warm_up: expected uploads of the built-in sender only, found the flow \"one\""),
-        "{download}"
-    );
-    assert!(refused(&[upload, "warm_up=20s", "flow[1].command=[\"iperf3\"]"]).contains("found the flow \"two\""));
-    for length in ["0s", "601s"] {
-        let error = refused(&[upload, &format!("warm_up={length}")]);
-        assert!(error.contains("warm_up: expected 1s to 600s, found"), "{error}");
-    }
-}
-
-#[test]
 fn the_bottleneck_is_on_a_path() {
     let text = GOOD.replace("path = [\"wifi\", \"link\"]", "path = [\"wifi\"]");
     let text = text.replace("algorithm = \"cubic\"", "algorithm = \"cubic\"\npath = [\"wifi\"]");

@@ -474,3 +474,19 @@ fn the_mean_rate_is_that_of_the_run() {
         "what comes later is not in it"
     );
 }
+
+#[test]
+fn a_warm_up_is_for_uploads_of_the_built_in_sender() {
+    let scenario = changed(&["warm_up=20s"]).unwrap();
+    assert_eq!((scenario.warm_up, scenario.with_warm_up()), (Some(Span::from_secs(20)), Span::from_secs(30)));
+    assert_eq!(changed(&[]).unwrap().with_warm_up(), Span::from_secs(10));
+    let refused = |changes: &[&str]| changed(changes).unwrap_err().to_string();
+    let download = refused(&["warm_up=20s", "link.duplex=true", "flow[0].direction=download"]);
+    assert!(download.contains("warm_up: expected uploads of the built-in sender only"), "{download}");
+    assert!(download.contains("found the flow \"one\""), "{download}");
+    assert!(refused(&["warm_up=20s", "flow[1].command=[\"iperf3\"]"]).contains("found the flow \"two\""));
+    for length in ["0s", "601s"] {
+        let error = refused(&[&format!("warm_up={length}")]);
+        assert!(error.contains("warm_up: expected 1s to 600s, found"), "{error}");
+    }
+}
