@@ -23,9 +23,9 @@ use std::path::Path;
 use std::time::Duration;
 
 /// How often flows, recorder and signals are looked at.
-const ATTENTION_NS: u64 = 50_000_000;
+pub(super) const ATTENTION_NS: u64 = 50_000_000;
 /// Between the command to start and the start, so that all flows have it in time.
-const LEAD_NS: u64 = 100_000_000;
+pub(super) const LEAD_NS: u64 = 100_000_000;
 
 /// Sets everything up, runs, takes everything down, evaluates.
 pub fn run(

@@ -2,6 +2,7 @@
 //! learnt (`tcp_update_metrics`, net/ipv4/tcp_metrics.c), and the next connection begins with it.
 
 use super::children::Places;
+use super::run::{ATTENTION_NS, LEAD_NS};
 use super::{Interrupt, commands};
 use crate::clock;
 use crate::error::Result;
@@ -11,11 +12,6 @@ use ccactl_scenario::Scenario;
 use ccactl_scenario::units::Span;
 use std::path::Path;
 use std::time::Duration;
-
-/// As in a run: all flows have the command to start in time.
-const LEAD_NS: u64 = 100_000_000;
-/// How often senders and signals are looked at.
-const ATTENTION: Duration = Duration::from_millis(50);
 
 /// All flows at once from the beginning, whenever they start in the run; no swaps and no UDP.
 pub fn warm_up(
@@ -40,7 +36,7 @@ pub fn warm_up(
     receiver.go(t0)?;
     senders.iter_mut().try_for_each(|sender| sender.go(t0))?;
     while clock::now() < t0 + length.ns {
-        std::thread::sleep(ATTENTION);
+        std::thread::sleep(Duration::from_nanos(ATTENTION_NS));
         interrupt.check()?;
         senders.iter_mut().try_for_each(Talker::check_running)?;
     }
