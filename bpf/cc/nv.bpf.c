@@ -74,6 +74,7 @@ CC_TUNABLE(u32, rtt_factor, 128, 0, 256, "1/256", "weight of a new RTT sample in
 	   "net/ipv4/tcp_nv.c");
 CC_TUNABLE(u32, loss_dec_factor, 819, 1, 1024, "1/1024", "window after a loss as share of the window before",
 	   "net/ipv4/tcp_nv.c");
+CC_PRESET("p0", "loss_dec_factor=512", "NV of Linux 4.14, which halves on a loss", "net/ipv4/tcp_nv.c of Linux 4.14");
 CC_TUNABLE(u32, growth_rate_neg, 8, 0, 100000, "decisions", "until growth slowed by timeouts doubles; 0 = never slowed",
 	   "net/ipv4/tcp_nv.c");
 CC_TUNABLE(u32, growth_rate_pos, 0, 0, 100000, "decisions", "until normal growth doubles; 0 = never",
