@@ -36,11 +36,12 @@
  *     queue as well.
  *   - Minutes of the history are counted from the first sample, and pass while the flow is idle.
  *
- * Read cc_fraction.bpf.h first: the unit of the window.
+ * Read cc_fraction.bpf.h first, the unit of the window, and ledbat_delay.bpf.h, the delay.
  */
 #include "cc.bpf.h"
 #include "cc_fraction.bpf.h"
 #include "cc_handover.bpf.h"
+#include "ledbat_delay.bpf.h"
 
 CC_ALGORITHM(
     "ledbatpp", "delay",
@@ -50,10 +51,8 @@ CC_COLOR("#33BBEE");
 CC_TRACE_V0("queue_us", "queueing delay: smallest of the last four RTTs less base");
 CC_TRACE_V1("gain_divisor", "1 / GAIN");
 
-#define LEDBATPP_MINUTE_US       (60 * USEC_PER_SEC) /* RFC 6817, section 4.1 */
-#define LEDBATPP_HISTORY         10                  /* BASE_HISTORY of RFC 6817, section 4.2 */
-#define LEDBATPP_GAIN_UNIT       1000U               /* tunables in thousandths */
-#define LEDBATPP_MAX_INTERVAL_US 0x7fffffffULL       /* 36 minutes: fits into 32 bits */
+#define LEDBATPP_GAIN_UNIT       1000U         /* tunables in thousandths */
+#define LEDBATPP_MAX_INTERVAL_US 0x7fffffffULL /* 36 minutes: fits into 32 bits */
 
 CC_TUNABLE(u32, target_ms, 60, 1, 10000, "ms", "TARGET: queueing delay that the flow may cause",
 	   "draft-irtf-iccrg-ledbat-plus-plus");
@@ -90,40 +89,18 @@ CC_MODES(ledbatpp_phase, LEDBATPP_START, LEDBATPP_AVOIDANCE, LEDBATPP_SLOWDOWN, 
 
 /* All zero is a valid state, as before init: no sample, first slow start. */
 struct ledbatpp {
-	u64 minute_us;                       /* start of the current minute of the history */
-	u64 deadline_us;                     /* AVOIDANCE: the next slowdown; SLOWDOWN: its end */
-	u64 slowdown_us;                     /* start of the last slowdown */
-	u32 minute_min_us[LEDBATPP_HISTORY]; /* latest minute first; 0 = none. Constant indices only. */
-	u32 recent_us[4];                    /* last RTT samples, latest first; 0 = none. Constant indices only. */
-	u32 base_us;                         /* minimum of the history, 0 = none */
-	u32 cwnd_fraction;                   /* part of the window beyond whole packets, 2^-32 packets */
-	u32 ramp_pkts;                       /* SLOWDOWN, RAMP: window before the slowdown */
-	u32 undo_ramp_pkts;                  /* and before the last loss */
-	u32 interval_us;                     /* from the last slowdown to the next, 0 = there was none */
-	u8 phase;                            /* enum ledbatpp_phase */
-	u8 left_by_loss;                     /* the first slow start ended at an ssthresh, which a loss has set */
+	u64 deadline_us;           /* AVOIDANCE: the next slowdown; SLOWDOWN: its end */
+	u64 slowdown_us;           /* start of the last slowdown */
+	struct ledbat_delay delay; /* what it judges by */
+	u32 cwnd_fraction;         /* part of the window beyond whole packets, 2^-32 packets */
+	u32 ramp_pkts;             /* SLOWDOWN, RAMP: window before the slowdown */
+	u32 undo_ramp_pkts;        /* and before the last loss */
+	u32 interval_us;           /* from the last slowdown to the next, 0 = there was none */
+	u8 phase;                  /* enum ledbatpp_phase */
+	u8 left_by_loss;           /* the first slow start ended at an ssthresh, which a loss has set */
 	u8 pad[2];
 };
 CC_PRIV_FITS(struct ledbatpp);
-
-/* The smaller of two samples of which 0 means none. */
-static __always_inline u32 ledbatpp_min(u32 a, u32 b)
-{
-	return min(a - 1, b - 1) + 1;
-}
-
-static __always_inline u32 ledbatpp_current_us(const struct ledbatpp *ca)
-{
-	return ledbatpp_min(ledbatpp_min(ca->recent_us[0], ca->recent_us[1]),
-			    ledbatpp_min(ca->recent_us[2], ca->recent_us[3]));
-}
-
-static __always_inline u32 ledbatpp_queue_us(const struct ledbatpp *ca)
-{
-	u32 current_us = ledbatpp_current_us(ca);
-
-	return current_us > ca->base_us ? current_us - ca->base_us : 0;
-}
 
 static __always_inline u32 ledbatpp_target_us(void)
 {
@@ -133,11 +110,7 @@ static __always_inline u32 ledbatpp_target_us(void)
 /* 1 / GAIN */
 static __always_inline u32 ledbatpp_gain_divisor(const struct ledbatpp *ca)
 {
-	u32 base_us = max(ca->base_us, 1U);
-	u64 ratio = ((u64)2 * ledbatpp_target_us() + base_us - 1) / base_us;
-
-	ratio = min(ratio, (u64)max_gain_divisor);
-	return max(ratio, 1ULL);
+	return ledbat_gain_divisor(&ca->delay, ledbatpp_target_us(), max_gain_divisor);
 }
 
 static __always_inline u64 ledbatpp_srtt_us(const struct sock *sk)
@@ -155,72 +128,10 @@ static __always_inline void ledbatpp_publish(struct sock *sk)
 	trace->mode = ca->phase;
 	if (ca->phase == LEDBATPP_AVOIDANCE && tcp_in_slow_start(tcp_sk(sk)))
 		trace->mode = LEDBATPP_RAMP;
-	trace->min_rtt_us = ca->base_us;
-	trace->v0 = ledbatpp_queue_us(ca);
+	trace->min_rtt_us = ca->delay.base_us;
+	trace->v0 = ledbat_queue_us(&ca->delay);
 	trace->v1 = ledbatpp_gain_divisor(ca);
 	cc_trace_done(trace);
-}
-
-/* Delay -------------------------------------------------- */
-
-static __always_inline u32 ledbatpp_history_min(const struct ledbatpp *ca)
-{
-	u32 a = ledbatpp_min(ca->minute_min_us[0], ca->minute_min_us[1]);
-	u32 b = ledbatpp_min(ca->minute_min_us[2], ca->minute_min_us[3]);
-	u32 c = ledbatpp_min(ca->minute_min_us[4], ca->minute_min_us[5]);
-	u32 d = ledbatpp_min(ca->minute_min_us[6], ca->minute_min_us[7]);
-	u32 e = ledbatpp_min(ca->minute_min_us[8], ca->minute_min_us[9]);
-
-	return ledbatpp_min(ledbatpp_min(ledbatpp_min(a, b), ledbatpp_min(c, d)), e);
-}
-
-static __always_inline void ledbatpp_shift_history(struct ledbatpp *ca)
-{
-	ca->minute_min_us[9] = ca->minute_min_us[8];
-	ca->minute_min_us[8] = ca->minute_min_us[7];
-	ca->minute_min_us[7] = ca->minute_min_us[6];
-	ca->minute_min_us[6] = ca->minute_min_us[5];
-	ca->minute_min_us[5] = ca->minute_min_us[4];
-	ca->minute_min_us[4] = ca->minute_min_us[3];
-	ca->minute_min_us[3] = ca->minute_min_us[2];
-	ca->minute_min_us[2] = ca->minute_min_us[1];
-	ca->minute_min_us[1] = ca->minute_min_us[0];
-	ca->minute_min_us[0] = 0;
-}
-
-static __always_inline void ledbatpp_forget_history(struct ledbatpp *ca, u64 now_us)
-{
-	ca->minute_min_us[0] = ca->minute_min_us[1] = ca->minute_min_us[2] = ca->minute_min_us[3] = 0;
-	ca->minute_min_us[4] = ca->minute_min_us[5] = ca->minute_min_us[6] = ca->minute_min_us[7] = 0;
-	ca->minute_min_us[8] = ca->minute_min_us[9] = 0;
-	ca->minute_us = now_us;
-}
-
-/* One minute per sample: after a pause of several the next samples catch up, without a loop. */
-static __always_inline void ledbatpp_turn_minute(struct ledbatpp *ca, u64 now_us)
-{
-	u64 age_us = now_us - ca->minute_us;
-
-	if (age_us < LEDBATPP_MINUTE_US)
-		return;
-	if (age_us >= LEDBATPP_HISTORY * LEDBATPP_MINUTE_US) {
-		ledbatpp_forget_history(ca, now_us);
-	} else {
-		ledbatpp_shift_history(ca);
-		ca->minute_us += LEDBATPP_MINUTE_US;
-	}
-}
-
-static __always_inline void ledbatpp_take_rtt(struct ledbatpp *ca, u32 rtt_us, u64 now_us)
-{
-	ca->recent_us[3] = ca->recent_us[2];
-	ca->recent_us[2] = ca->recent_us[1];
-	ca->recent_us[1] = ca->recent_us[0];
-	ca->recent_us[0] = rtt_us;
-
-	ledbatpp_turn_minute(ca, now_us);
-	ca->minute_min_us[0] = ledbatpp_min(ca->minute_min_us[0], rtt_us);
-	ca->base_us = ledbatpp_history_min(ca);
 }
 
 /* Window ------------------------------------------------- */
@@ -324,7 +235,7 @@ static __always_inline void ledbatpp_step(struct sock *sk, struct ledbatpp *ca, 
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	u64 now_us = tp->tcp_mstamp;
-	u32 queue_us = ledbatpp_queue_us(ca);
+	u32 queue_us = ledbat_queue_us(&ca->delay);
 	u64 exit_us = (u64)ledbatpp_target_us() * ss_exit_share / LEDBATPP_GAIN_UNIT;
 
 	if (!tcp_is_cwnd_limited(tp))
@@ -360,9 +271,9 @@ CC_OP(void, ledbatpp_init, struct sock *sk)
 
 	cc_take_over(sk);
 	*ca = (struct ledbatpp){
-	    .minute_us = tp->tcp_mstamp,
-	    .minute_min_us[0] = cc_inherited_min_rtt_us(tp),
-	    .base_us = cc_inherited_min_rtt_us(tp),
+	    .delay.minute_us = tp->tcp_mstamp,
+	    .delay.minute_min_us[0] = cc_inherited_min_rtt_us(tp),
+	    .delay.base_us = cc_inherited_min_rtt_us(tp),
 	};
 	if (init_cwnd && !cc_is_underway(tp))
 		tp->snd_cwnd = min(tp->snd_cwnd, init_cwnd);
@@ -380,15 +291,17 @@ CC_OP(u32, ledbatpp_ssthresh, struct sock *sk)
 
 CC_OP(void, ledbatpp_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
+	struct ledbatpp *ca = inet_csk_ca(sk);
+
 	if (sample->rtt_us >= 0)
-		ledbatpp_take_rtt(inet_csk_ca(sk), max(sample->rtt_us, 1), tcp_sk(sk)->tcp_mstamp);
+		ledbat_take_rtt(&ca->delay, max(sample->rtt_us, 1), tcp_sk(sk)->tcp_mstamp);
 }
 
 CC_OP(void, ledbatpp_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct ledbatpp *ca = inet_csk_ca(sk);
 
-	if (ca->base_us)
+	if (ca->delay.base_us)
 		ledbatpp_step(sk, ca, acked);
 	else
 		tcp_reno_cong_avoid(sk, ack, acked);
