@@ -34,6 +34,22 @@ struct cca_trace {
 	unsigned int publisher;         /* low half of the address of its struct tcp_congestion_ops */
 };
 
+/* What a socket offers because a receiving algorithm says so (map offers); times of the receiver's own measuring. */
+struct cca_offer {
+	unsigned long long cgroup_id; /* whose algorithm it is */
+	unsigned int limit_bytes;     /* largest window that may be offered */
+	unsigned int rtt_us;          /* smoothed */
+	unsigned int min_rtt_us;      /* of the connection */
+	unsigned int pad;
+};
+
+/* One live socket that a receiving algorithm was brought to, or taken from. */
+struct cca_receiver_row {
+	unsigned long long flow_id; /* socket cookie */
+	unsigned int error;         /* errno, 0 = done */
+	unsigned int pad;
+};
+
 enum cca_event {
 	CCA_EVENT_SAMPLE = 0,
 	CCA_EVENT_OPEN = 1,

@@ -16,22 +16,20 @@ fn main() {
     let libbpf_headers = write_libbpf_headers(&out);
     let compile = |source: &Path| compile_bpf(source, &bpf, &libbpf_headers, &out);
 
-    let mut algorithms: Vec<PathBuf> = fs::read_dir(bpf.join("cc"))
-        .expect("bpf/cc exists")
-        .map(|entry| entry.expect("bpf/cc is readable").path())
-        .filter(|path| path.to_string_lossy().ends_with(".bpf.c"))
-        .collect();
-    algorithms.sort();
-
-    let mut table =
-        String::from("/// Objects of `bpf/cc/`, by file stem.\npub static ALGORITHM_OBJECTS: &[(&str, &[u8])] = &[\n");
-    for source in &algorithms {
-        table += &format!("    ({:?}, include_bytes!({:?})),\n", stem(source), compile(source));
+    let algorithms = sources(&bpf.join("cc"));
+    let mut table = String::new();
+    for (constant, folder) in [("ALGORITHM_OBJECTS", "cc"), ("RECEIVER_OBJECTS", "rcv")] {
+        table +=
+            &format!("/// Objects of `bpf/{folder}/`, by file stem.\npub static {constant}: &[(&str, &[u8])] = &[\n");
+        for source in sources(&bpf.join(folder)) {
+            table += &format!("    ({:?}, include_bytes!({:?})),\n", stem(&source), compile(&source));
+        }
+        table += "];\n";
     }
-    table += "];\n";
     for (name, doc, file) in [
         ("ATTACH", "sockops policy for the new sockets of a cgroup.", "attach.bpf.c"),
         ("MIGRATE", "Moves live sockets to what their policy says.", "migrate.bpf.c"),
+        ("RECEIVE", "Brings live sockets to a receiving algorithm, and back.", "receive.bpf.c"),
         ("COLLECT", "Samples and events into the ring buffer.", "collect.bpf.c"),
         ("RING_ERROR", "Measures what BBRv2's ring says of packets.", "measure/ring_error.bpf.c"),
     ] {
@@ -62,6 +60,17 @@ fn test_macro(algorithms: &[PathBuf]) -> String {
         text += &format!("super::$check({name:?});\n            }}\n");
     }
     text + "        }\n    };\n}\n"
+}
+
+/// The `.bpf.c` files of a folder, sorted.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut sources: Vec<PathBuf> = fs::read_dir(folder)
+        .expect("the folder exists")
+        .map(|entry| entry.expect("the folder is readable").path())
+        .filter(|path| path.to_string_lossy().ends_with(".bpf.c"))
+        .collect();
+    sources.sort();
+    sources
 }
 
 /// `bpf/cc/f-bbrv2.bpf.c` → `f-bbrv2`.
@@ -106,7 +115,7 @@ fn headers_table(bpf: &Path, libbpf_headers: &Path) -> String {
     let ours = in_folder(&bpf.join("include"))
         .into_iter()
         .map(|path| (path.file_name().expect("a file").to_string_lossy().into_owned(), path));
-    let host = ["cc_host.h", "cc_host.c", "cc_host_ubsan.c"];
+    let host = ["cc_host.h", "rcv_host.h", "cc_host.c", "cc_host_ubsan.c"];
     let host = host.map(|name| (format!("host/{name}"), bpf.join("include/host").join(name)));
     let mut table =
         String::from("/// Headers by the name that `#include` has.\npub static HEADERS: &[(&str, &str)] = &[\n");

@@ -1,4 +1,4 @@
-//! Compiles every algorithm of `bpf/cc/` for the host, twice: plain, and with undefined behaviour turned into a trap. With
+//! Compiles every algorithm of `bpf/cc/` and `bpf/rcv/` for the host, twice: plain, and with undefined behaviour turned into a trap. With
 //! the feature `asan` both also have AddressSanitizer.
 
 use std::fmt::Write as _;
@@ -19,32 +19,61 @@ fn main() {
         link_asan();
     }
 
-    let mut sources: Vec<PathBuf> = fs::read_dir(bpf.join("cc"))
-        .expect("bpf/cc exists")
-        .map(|entry| entry.expect("bpf/cc is readable").path())
+    let senders = units(&bpf, "cc", "cca_unit");
+    let receivers = units(&bpf, "rcv", "rcv_unit");
+    let names: Vec<String> = sources(&bpf, "cc").iter().map(|source| stem(source)).collect();
+    let text = senders.table("RawUnit", "raw_unit")
+        + &format!("\n/// File stems under `bpf/cc/`, sorted.\npub const NAMES: &[&str] = &{names:?};\n");
+    fs::write(out.join("units.rs"), text).expect("OUT_DIR is writable");
+    let text = receivers.table("RawReceiver", "raw_receiver");
+    fs::write(out.join("receivers.rs"), text).expect("OUT_DIR is writable");
+}
+
+/// Symbols of compiled units, as Rust declares and finds them.
+#[derive(Default)]
+struct Units {
+    declarations: Vec<String>,
+    rows: String,
+}
+
+impl Units {
+    fn table(&self, raw: &str, function: &str) -> String {
+        let declarations: Vec<String> =
+            self.declarations.iter().map(|symbol| format!("    static {symbol}: {raw};\n")).collect();
+        format!(
+            "unsafe extern \"C\" {{\n{}}}\n\nfn {function}(name: &str, checked: bool) -> Option<*const {raw}> {{\n    \
+             match (name, checked) {{\n{}        _ => None,\n    }}\n}}\n",
+            declarations.concat(),
+            self.rows
+        )
+    }
+}
+
+/// Compiles what is in a folder of `bpf/`, plain and checked.
+fn units(bpf: &Path, folder: &str, prefix: &str) -> Units {
+    let mut units = Units::default();
+    for source in sources(bpf, folder) {
+        let stem = stem(&source);
+        let symbol = format!("{prefix}_{}", stem.replace('-', "_"));
+        for (symbol, checked) in [(symbol.clone(), false), (symbol + "_checked", true)] {
+            compile_unit(&source, &symbol, checked, bpf);
+            writeln!(units.rows, "        ({stem:?}, {checked}) => Some(&raw const {symbol}),")
+                .expect("writing to a String");
+            units.declarations.push(symbol);
+        }
+    }
+    units
+}
+
+/// The algorithms of a folder of `bpf/`, sorted.
+fn sources(bpf: &Path, folder: &str) -> Vec<PathBuf> {
+    let mut sources: Vec<PathBuf> = fs::read_dir(bpf.join(folder))
+        .expect("the folder exists")
+        .map(|entry| entry.expect("the folder is readable").path())
         .filter(|path| path.to_string_lossy().ends_with(".bpf.c"))
         .collect();
     sources.sort();
-
-    let mut declarations = String::new();
-    let mut rows = String::new();
-    for source in &sources {
-        let stem = stem(source);
-        let symbol = format!("cca_unit_{}", stem.replace('-', "_"));
-        for (symbol, checked) in [(symbol.clone(), false), (symbol + "_checked", true)] {
-            compile_unit(source, &symbol, checked, &bpf);
-            writeln!(declarations, "    static {symbol}: RawUnit;").expect("writing to a String");
-            writeln!(rows, "        ({stem:?}, {checked}) => Some(&raw const {symbol}),").expect("writing to a String");
-        }
-    }
-    let names: Vec<String> = sources.iter().map(|source| stem(source)).collect();
-    let text = format!(
-        "unsafe extern \"C\" {{\n{declarations}}}\n\n\
-         /// File stems under `bpf/cc/`, sorted.\npub const NAMES: &[&str] = &{names:?};\n\n\
-         fn raw_unit(name: &str, checked: bool) -> Option<*const RawUnit> {{\n    match (name, checked) {{\n{rows}        \
-         _ => None,\n    }}\n}}\n"
-    );
-    fs::write(out.join("units.rs"), text).expect("OUT_DIR is writable");
+    sources
 }
 
 fn base(bpf: &Path) -> cc::Build {

@@ -2,7 +2,7 @@
 //! callbacks, and the initial values of its tunables.
 
 use crate::layout::{self, CongestionOps, NAME_LEN};
-use crate::registry::{Algorithm, Elf, Family, Preset, TraceValue, Tunable};
+use crate::registry::{Algorithm, Elf, Family, Kind, Preset, TraceValue, Tunable};
 use object::read::elf::ElfFile64;
 use object::{Object, ObjectSection, ObjectSymbol};
 use std::mem::offset_of;
@@ -11,6 +11,8 @@ use std::mem::offset_of;
 pub const CONTRACT: u32 = 1;
 const SECTION: &str = ".ccactl";
 const OPS_SECTION: &str = ".struct_ops.link";
+/// Of the program that `RCV_WINDOW` makes.
+const RECEIVE_SECTION: &str = "sockops";
 /// `TCP_CONG_NEEDS_ECN` of include/net/tcp.h.
 const NEEDS_ECN: u32 = 2;
 
@@ -62,9 +64,13 @@ fn bad(what: impl Into<String>, found: impl Into<String>, expected: impl Into<St
 pub fn read(elf: &'static [u8]) -> Result<Algorithm> {
     let file = ElfFile64::<object::Endianness>::parse(elf).map_err(|e| AboutError::NotAnObject(e.to_string()))?;
     let about = About::of(&file)?;
-    let ops = Ops::of(&file)?;
     let [name, family, summary, reference] = about.algorithm;
     check_name(name)?;
+    let kind = if file.section_by_name(RECEIVE_SECTION).is_some() { Kind::Receive } else { Kind::Send };
+    let ops = match kind {
+        Kind::Send => Ops::of(&file)?,
+        Kind::Receive => Ops { name, hooks: vec!["window"], flags: 0 },
+    };
     let expected = || Family::ALL.map(Family::label).join(", ");
     let family = Family::ALL.into_iter().find(|known| known.label() == family);
     let tunables = about.tunables.iter().map(|line| line.tunable(&file)).collect::<Result<Vec<Tunable>>>()?;
@@ -76,6 +82,7 @@ pub fn read(elf: &'static [u8]) -> Result<Algorithm> {
         }
     }
     Ok(Algorithm {
+        kind,
         name,
         kernel_name: ops.name,
         family: family.ok_or_else(|| bad("the family", about.algorithm[1], expected()))?,

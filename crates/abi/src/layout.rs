@@ -363,6 +363,34 @@ pub struct Socket {
     pub pad: u32,
 }
 
+/// What a socket offers because a receiving algorithm says so (`struct cca_offer`).
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+pub struct Offer {
+    /// Whose algorithm it is.
+    pub cgroup_id: u64,
+    /// Largest window that may be offered.
+    pub limit_bytes: u32,
+    /// The receiver's smoothed RTT.
+    pub rtt_us: u32,
+    /// Its shortest RTT of the connection.
+    pub min_rtt_us: u32,
+    /// Explicit padding.
+    pub pad: u32,
+}
+
+/// One live socket that a receiving algorithm was brought to, or taken from (`struct cca_receiver_row`).
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+pub struct ReceiverRow {
+    /// Socket cookie.
+    pub flow_id: u64,
+    /// errno, 0 = done.
+    pub error: u32,
+    /// Explicit padding.
+    pub pad: u32,
+}
+
 /// Where a socket of a network namespace can be taken from, to get at that namespace (`struct cca_socket_holder`).
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
@@ -481,6 +509,8 @@ const _: () = {
     assert!(size_of::<MigrateConfig>() == 16);
     assert!(size_of::<Socket>() == 144);
     assert!(size_of::<SocketHolder>() == 16);
+    assert!(size_of::<Offer>() == 24);
+    assert!(size_of::<ReceiverRow>() == 16);
     assert!(size_of::<Loaded>() == 2632);
     assert!(size_of::<Past>() == 2656);
     assert!(SAMPLE_BYTES_WITHOUT_TRACE == 248);

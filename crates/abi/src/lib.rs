@@ -12,5 +12,5 @@ pub mod objects;
 pub mod registry;
 
 pub use about::AboutError;
-pub use objects::ALGORITHMS;
-pub use registry::{Algorithm, Elf, Family, Preset, TraceValue, Tunable, TunableError};
+pub use objects::{ALGORITHMS, RECEIVERS};
+pub use registry::{Algorithm, Elf, Family, Kind, Preset, TraceValue, Tunable, TunableError};

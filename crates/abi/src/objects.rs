@@ -19,6 +19,14 @@ pub static ALGORITHMS: LazyLock<Vec<Algorithm>> = LazyLock::new(|| {
     all
 });
 
+/// Every algorithm of `bpf/rcv/`, by name.
+pub static RECEIVERS: LazyLock<Vec<Algorithm>> = LazyLock::new(|| {
+    let read = |(file, elf): &(&str, &'static [u8])| {
+        about::read(elf).unwrap_or_else(|error| panic!("bpf/rcv/{file}.bpf.c, checked when it was built: {error}"))
+    };
+    RECEIVER_OBJECTS.iter().map(read).collect()
+});
+
 /// Writes [`HEADERS`] below a folder, and returns where `#include` finds them.
 ///
 /// # Errors

@@ -7,6 +7,16 @@ use std::fmt;
 use std::hash::Hasher;
 use std::sync::{Mutex, PoisonError};
 
+/// Which end of a connection an algorithm decides for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// What a socket sends (`bpf/cc/`).
+    Send,
+    /// What window a socket offers (`bpf/rcv/`).
+    Receive,
+}
+
 /// What an algorithm takes as its congestion signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -144,9 +154,11 @@ pub struct TraceValue {
 /// An algorithm. Its texts are those of its object, which stays for as long as the process lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Algorithm {
-    /// User-facing name; also the file stem under `bpf/cc/`.
+    /// Which end it decides for.
+    pub kind: Kind,
+    /// User-facing name; also the file stem under `bpf/cc/` or `bpf/rcv/`.
     pub name: &'static str,
-    /// Name registered with the kernel: at most 15 bytes, never a native one.
+    /// Name registered with the kernel: at most 15 bytes, never a native one. Of one that receives, its name.
     pub kernel_name: &'static str,
     /// Congestion signal.
     pub family: Family,
@@ -201,13 +213,24 @@ impl Algorithm {
         crate::ALGORITHMS.iter().find(|a| a.kernel_name == name)
     }
 
+    /// The receiving algorithm with this user-facing name.
+    #[must_use]
+    pub fn receiver_by_name(name: &str) -> Option<&'static Algorithm> {
+        crate::RECEIVERS.iter().find(|a| a.name == name)
+    }
+
+    /// All that ccactl has built in, of both kinds.
+    fn built_in() -> impl Iterator<Item = &'static Algorithm> {
+        crate::ALGORITHMS.iter().chain(crate::RECEIVERS.iter())
+    }
+
     /// What an object from elsewhere says about itself. It stays in memory as long as the process lives, once.
     ///
     /// # Errors
     /// [`AboutError`].
     pub fn of_object(elf: Vec<u8>) -> Result<&'static Algorithm, AboutError> {
         let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = crate::ALGORITHMS.iter().chain(read.iter().copied()).find(|known| known.object() == elf);
+        let known = Self::built_in().chain(read.iter().copied()).find(|known| known.object() == elf);
         if let Some(known) = known {
             return Ok(known);
         }
@@ -220,13 +243,13 @@ impl Algorithm {
     #[must_use]
     pub fn by_hash(hash: u64) -> Option<&'static Algorithm> {
         let read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-        crate::ALGORITHMS.iter().chain(read.iter().copied()).find(|known| known.hash() == hash)
+        Self::built_in().chain(read.iter().copied()).find(|known| known.hash() == hash)
     }
 
     /// Whether ccactl has this very object built in.
     #[must_use]
     pub fn is_built_in(&self) -> bool {
-        Self::by_name(self.name).is_some_and(|built_in| built_in.object() == self.object())
+        Self::built_in().any(|built_in| built_in.name == self.name && built_in.object() == self.object())
     }
 
     /// Names its code: stable over releases of Rust and of ccactl (SipHash-1-3 of the object).

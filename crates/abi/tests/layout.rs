@@ -7,7 +7,8 @@ use std::path::Path;
 
 use ccactl_abi::compile;
 use ccactl_abi::layout::{
-    Loaded, Mark, MigrateConfig, Past, Policy, RecordConfig, Sample, Socket, SocketHolder, Trace, TunableValue,
+    Loaded, Mark, MigrateConfig, Offer, Past, Policy, ReceiverRow, RecordConfig, Sample, Socket, SocketHolder, Trace,
+    TunableValue,
 };
 use libbpf_rs::AsRawLibbpf as _;
 use libbpf_rs::btf::types::{MemberAttr, Struct};
@@ -50,6 +51,8 @@ fn mirrors() -> Vec<Shape> {
             bw_bps bw_lo_bps bw_hi_bps v0 v1 mode min_rtt_us inflight_lo_pkts inflight_hi_pkts pacing_gain_milli
             cwnd_gain_milli updates publisher
         }
+        "cca_offer" Offer { cgroup_id limit_bytes rtt_us min_rtt_us pad }
+        "cca_receiver_row" ReceiverRow { flow_id error pad }
         "cca_sample" Sample {
             time_ns flow_id cgroup_id pacing_rate_bytes_per_s delivery_interval_us bytes_acked bytes_sent bytes_retrans
             bytes_received opened_ns progress_ns rtt_sum_us dropped_rows delivery_pkts netns cwnd_pkts ssthresh_pkts

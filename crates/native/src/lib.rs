@@ -10,6 +10,7 @@ pub mod fixed;
 pub mod layout;
 pub mod path;
 pub mod properties;
+mod receive;
 mod socket;
 mod steps;
 mod unit;
@@ -17,6 +18,7 @@ mod watch;
 
 pub use build::{BuildError, build};
 pub use layout::{AckSample, RateSample, TcpSock};
+pub use receive::{Receiver, Seen};
 pub use socket::{
     CA_CWR, CA_DISORDER, CA_LOSS, CA_OPEN, CA_RECOVERY, EVENT_COMPLETE_CWR, EVENT_CWND_RESTART, EVENT_ECN_IS_CE,
     EVENT_ECN_NO_CE, EVENT_LOSS, EVENT_TX_START, Error, START_US, Socket,

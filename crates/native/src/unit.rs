@@ -45,7 +45,7 @@ impl fmt::Display for Place {
 
 /// `struct cc_host_tunable`
 #[repr(C)]
-struct RawTunable {
+pub(crate) struct RawTunable {
     name: *const c_char,
     size: u32,
     is_signed: u32,
@@ -191,16 +191,8 @@ impl Unit {
     /// The tunables in the order of the file.
     #[must_use]
     pub fn tunables(&self) -> Vec<UnitTunable> {
-        let mut found = Vec::new();
         // SAFETY: CC_OPS points to the head of the list, which is complete before main().
-        let mut next = unsafe { *self.raw.tunables };
-        // SAFETY: list nodes are C objects with static lifetime; the last one's `next` is NULL.
-        while let Some(raw) = unsafe { next.as_ref() } {
-            found.push(UnitTunable { raw });
-            next = raw.next;
-        }
-        found.reverse();
-        found
+        unsafe { UnitTunable::list(self.raw.tunables) }
     }
 
     /// The tunable of that name.
@@ -211,6 +203,23 @@ impl Unit {
 }
 
 impl UnitTunable {
+    /// A list of the C side, whose last node is the first of the file.
+    ///
+    /// # Safety
+    /// The head of a list that is complete, and whose nodes live for ever.
+    pub(crate) unsafe fn list(head: *const *const RawTunable) -> Vec<Self> {
+        let mut found = Vec::new();
+        // SAFETY: as the caller promises.
+        let mut next = unsafe { *head };
+        // SAFETY: list nodes are C objects with static lifetime; the last one's `next` is NULL.
+        while let Some(raw) = unsafe { next.as_ref() } {
+            found.push(Self { raw });
+            next = raw.next;
+        }
+        found.reverse();
+        found
+    }
+
     /// Name of the variable.
     #[must_use]
     pub fn name(&self) -> &'static str {

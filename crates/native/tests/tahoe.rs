@@ -101,8 +101,8 @@ fn a_mark_halves_as_reno_does() {
 }
 
 fn run(algorithm: &str, milli_bdp: u64, loss_ppm: u32) -> (Stats, Vec<u32>) {
-    let link = Link { rate_bps: 20_000_000, base_rtt_us: 40_000, buffer_pkts: 0, loss_ppm }
-        .with_buffer_milli_bdp(milli_bdp);
+    let link =
+        Link { rate_bps: 20_000_000, base_rtt_us: 40_000, buffer_pkts: 0, loss_ppm }.with_buffer_milli_bdp(milli_bdp);
     let mut flow = Flow::new(established(algorithm), link, 1);
     let mut windows = Vec::new();
     flow.run_for_us(60_000_000, |flow| windows.push(flow.socket.cwnd()));

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::acks::Acks;
 use super::link::{Link, Queue};
 use crate::layout::{AckSample, RateSample};
+use crate::receive::{Receiver, Seen};
 use crate::socket::{CA_CWR, CA_LOSS, CA_OPEN, CA_RECOVERY, EVENT_COMPLETE_CWR, EVENT_LOSS, EVENT_TX_START, Socket};
 
 /// A packet is lost when one that was transmitted this many transmissions later has arrived.
@@ -14,7 +15,13 @@ const RTO_MIN_US: u64 = 200_000;
 /// `tcp_tso_rtt_log`: the TSO allowance halves for every 2^9 µs of minimum RTT.
 const TSO_RTT_LOG: u32 = 9;
 /// The receive window: 12 MB. It bounds what an algorithm with a huge window, such as Hybla's, can put on the link.
-const RECEIVE_WINDOW_PKTS: usize = 8192;
+const RECEIVE_WINDOW_PKTS: u64 = 8192;
+/// Timestamps count milliseconds.
+const TICK_US: u64 = 1000;
+/// Without scaling, as in a SYN, a window has at most 64 KiB.
+const FIRST_OFFER_PKTS: u64 = 45;
+/// `RCV_MIN_SEGMENTS` of `bpf/include/rcv_program.bpf.h`.
+const MIN_OFFER_PKTS: u64 = 2;
 /// The kernel does not pace the first packets of a connection.
 const UNPACED_PKTS: u32 = 10;
 
@@ -105,6 +112,9 @@ pub struct Flow {
     application_sends: bool,
     /// See [`Flow::mark_above`].
     mark_above_pkts: Option<usize>,
+    receiver: Option<Receiver>,
+    /// The first packet that the receiver has offered no room for; never smaller than it was.
+    receive_edge: u64,
     stats: Stats,
 }
 
@@ -129,6 +139,8 @@ impl Flow {
             usage_seq: 0,
             application_sends: true,
             mark_above_pkts: None,
+            receiver: None,
+            receive_edge: RECEIVE_WINDOW_PKTS,
             stats: Stats::default(),
         }
     }
@@ -151,11 +163,18 @@ impl Flow {
         self.application_sends = sends;
     }
 
+    /// A receiver that decides what window it offers. Its echo of a packet is the time at which that packet was sent.
+    pub fn set_receiver(&mut self, receiver: Receiver) {
+        self.receiver = Some(receiver);
+        self.receive_edge = self.una + FIRST_OFFER_PKTS;
+    }
+
     /// Before the first packet: the number of that packet. Sequence numbers are this times the MSS, so they can begin just
     /// before they wrap. The algorithm is initialised anew, as a connection has its numbers before its algorithm.
     pub fn set_first_packet(&mut self, number: u64) {
         assert_eq!(self.stats.sent_pkts, 0, "the flow has begun");
         (self.una, self.high_seq, self.usage_seq) = (number, number, number);
+        self.receive_edge = number + RECEIVE_WINDOW_PKTS;
         self.count();
         self.socket.init();
     }
@@ -195,7 +214,7 @@ impl Flow {
     }
 
     fn has_new_data(&self) -> bool {
-        self.application_sends && self.packets.len() < RECEIVE_WINDOW_PKTS
+        self.application_sends && self.una + (self.packets.len() as u64) < self.receive_edge
     }
 
     fn next_send_us(&self) -> Option<u64> {
@@ -383,6 +402,7 @@ impl Flow {
             self.una += 1;
         }
         let advanced = self.una - una_before;
+        self.offer(sent_us);
         self.count();
         if let Some(rtt_us) = rtt_us {
             self.take_rtt(rtt_us as u32);
@@ -400,6 +420,26 @@ impl Flow {
         sample.losses = losses as i32;
         self.finish_sample(&mut sample);
         self.control(&sample, advanced, losses);
+    }
+
+    /// What the ACK that has come offers; the receiver's end of the path is here, so that both ends measure one RTT.
+    fn offer(&mut self, sent_us: u64) {
+        let window_pkts = self.receiver.as_mut().and_then(|receiver| {
+            let (tp, now_us) = (self.socket.tp(), self.socket.time_us());
+            let limit = receiver.step(&Seen {
+                now_us,
+                rcv_nxt: (self.una as u32).wrapping_mul(tp.mss_cache),
+                echo: (sent_us / TICK_US) as u32,
+                clock: (now_us / TICK_US) as u32,
+                tick_us: TICK_US as u32,
+                mss: tp.mss_cache,
+                has_hole: self.packets.iter().any(|packet| packet.state == State::Sacked),
+                ..Seen::default()
+            });
+            limit.map(|bytes| u64::from(bytes / tp.mss_cache).max(MIN_OFFER_PKTS))
+        });
+        let window_pkts = window_pkts.unwrap_or(RECEIVE_WINDOW_PKTS).min(RECEIVE_WINDOW_PKTS);
+        self.receive_edge = self.receive_edge.max(self.una + window_pkts);
     }
 
     fn take_rtt(&mut self, rtt_us: u32) {
