@@ -55,6 +55,9 @@ fn is_bpffs(path: &Path) -> bool {
 pub(crate) fn remove_all(change: &Change, paths: &Paths, keep_marks: bool) -> Result<()> {
     remove_pin(&paths.policies())?;
     remove_pin(&paths.leases())?;
+    remove_pin(&paths.receivers())?;
+    remove_pin(&paths.offers())?;
+    remove_dir(&paths.receive())?;
     if !keep_marks {
         remove_pin(&paths.marks())?;
     }

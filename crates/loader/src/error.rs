@@ -1,6 +1,6 @@
 //! What can go wrong, each with the object, what was expected and what to do.
 
-use ccactl_abi::{AboutError, Algorithm, Tunable, TunableError, exit};
+use ccactl_abi::{AboutError, Algorithm, Kind, Tunable, TunableError, exit};
 use ccactl_host::lock;
 use std::io;
 use std::path::PathBuf;
@@ -29,6 +29,8 @@ pub enum NameProblem {
 pub enum Error {
     #[error("unknown algorithm '{}'{}; `ccactl list` shows all of them", name.escape_debug(), nearest_hint(nearest))]
     UnknownAlgorithm { name: String, nearest: Vec<String> },
+    #[error("{}", wrong_kind(algorithm))]
+    WrongKind { algorithm: &'static Algorithm },
     #[error("{}: {cause}", path.display())]
     NotAnAlgorithm { path: PathBuf, cause: AboutError },
     #[error("{} does not compile:\n{said}", path.display())]
@@ -111,6 +113,8 @@ pub enum Error {
     NotACgroup { path: PathBuf },
     #[error("no policy with cgroup id {id}; `ccactl status` shows all of them")]
     NoSuchPolicy { id: u64 },
+    #[error("{} has no receiving algorithm: `ccactl load --receive NAME --cgroup PATH` gives it one", path.display())]
+    NoReceiver { path: PathBuf },
     #[error("{} has no policy yet: give it one with `ccactl load ALGO --cgroup …`; `ccactl status` shows all", path.display())]
     NoPolicy { path: PathBuf },
     #[error("{} has no former policy to go back to: nothing was changed", path.display())]
@@ -155,6 +159,7 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::UnknownAlgorithm { .. }
+            | Self::WrongKind { .. }
             | Self::NotAnAlgorithm { .. }
             | Self::Compile { .. }
             | Self::UnknownNative { .. }
@@ -174,6 +179,7 @@ impl Error {
             | Self::CgroupName { .. }
             | Self::NotACgroup { .. }
             | Self::NoSuchPolicy { .. }
+            | Self::NoReceiver { .. }
             | Self::NoPolicy { .. }
             | Self::NoHistory { .. }
             | Self::CanaryRunning { .. }
@@ -237,6 +243,16 @@ fn last_lines(log: &[String]) -> String {
         return String::new();
     }
     format!("\nthe last lines of the verifier's log:\n    {}", log.join("\n    "))
+}
+
+fn wrong_kind(algorithm: &Algorithm) -> String {
+    let name = algorithm.name;
+    match algorithm.kind {
+        Kind::Send => format!("{name} decides what a socket sends, not what it offers: give it without --receive"),
+        Kind::Receive => {
+            format!("{name} decides what a socket offers, not what it sends: give it with --receive {name}")
+        }
+    }
 }
 
 fn nearest_hint(nearest: &[String]) -> String {

@@ -20,6 +20,10 @@ pub const POINTS: &[&str] = &[
     "policy-removed",
     "history-dropped",
     "collected",
+    "receiver-recorded",
+    "receiver-replacing",
+    "receiver-replaced",
+    "receiver-detached",
 ];
 
 /// Kills this process with SIGKILL when `CCACTL_FAULT` names the point, or names it with a count: `moving:3` is the

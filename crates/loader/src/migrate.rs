@@ -121,7 +121,7 @@ impl Migrator {
     }
 
     /// Those with a process or a name, and those of sockets that somebody holds open elsewhere.
-    fn namespaces(&self) -> Result<Namespaces> {
+    pub(crate) fn namespaces(&self) -> Result<Namespaces> {
         let mut namespaces = Namespaces::find(self.processes.iter().copied());
         self.clear("found")?;
         for holder in rows::<SocketHolder>(&self.attach("cca_find_namespaces")?)? {
@@ -166,7 +166,7 @@ impl Migrator {
 }
 
 /// Everything that an iterator writes.
-fn rows<T: bytemuck::AnyBitPattern>(link: &Link) -> Result<Vec<T>> {
+pub(crate) fn rows<T: bytemuck::AnyBitPattern>(link: &Link) -> Result<Vec<T>> {
     let what = "cannot walk the sockets of a network namespace";
     let mut iterator = Iter::new(link).map_err(Error::bpf(what))?;
     let mut bytes = Vec::new();

@@ -3,7 +3,7 @@
 use crate::error::{Error, NameProblem, Result};
 use crate::source;
 use ccactl_abi::layout::NAME_LEN;
-use ccactl_abi::{ALGORITHMS, Algorithm, native};
+use ccactl_abi::{ALGORITHMS, Algorithm, Kind, RECEIVERS, native};
 use std::fs;
 use std::path::Path;
 
@@ -72,12 +72,39 @@ pub fn settle_algorithm(folder: &Path, algorithm: &str) -> Result<String> {
     }
 }
 
-/// The algorithm with this name, or of this file (`.bpf.c`, `.bpf.o`).
+/// The algorithm that decides what a socket sends, by its name or of a file (`.bpf.c`, `.bpf.o`).
 ///
 /// # Errors
-/// [`Error::UnknownAlgorithm`] with the nearest names; of a file those of reading and compiling it.
+/// [`Error::UnknownAlgorithm`] with the nearest names, [`Error::WrongKind`]; of a file those of reading and compiling it.
 pub fn pick_algorithm(name: &str) -> Result<&'static Algorithm> {
-    if let Some(algorithm) = Algorithm::by_name(name) {
+    of_kind(pick_either(name)?, Kind::Send)
+}
+
+/// The algorithm that decides what window a socket offers, as [`pick_algorithm`].
+///
+/// # Errors
+/// Those of [`pick_algorithm`].
+pub fn pick_receiver(name: &str) -> Result<&'static Algorithm> {
+    let known = |error| match error {
+        Error::UnknownAlgorithm { name, .. } => {
+            let nearest = nearest(&name, RECEIVERS.iter().map(|algorithm| algorithm.name));
+            Error::UnknownAlgorithm { name, nearest }
+        }
+        other => other,
+    };
+    of_kind(pick_either(name).map_err(known)?, Kind::Receive)
+}
+
+fn of_kind(algorithm: &'static Algorithm, kind: Kind) -> Result<&'static Algorithm> {
+    if algorithm.kind == kind { Ok(algorithm) } else { Err(Error::WrongKind { algorithm }) }
+}
+
+/// An algorithm of either kind.
+///
+/// # Errors
+/// Those of [`pick_algorithm`], but [`Error::WrongKind`].
+pub fn pick_either(name: &str) -> Result<&'static Algorithm> {
+    if let Some(algorithm) = Algorithm::by_name(name).or_else(|| Algorithm::receiver_by_name(name)) {
         return Ok(algorithm);
     }
     if source::is_file(name) {

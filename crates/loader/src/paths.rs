@@ -54,6 +54,22 @@ impl Paths {
         self.bpffs.join("leases")
     }
 
+    pub(crate) fn receivers(&self) -> PathBuf {
+        self.bpffs.join("receivers")
+    }
+
+    pub(crate) fn offers(&self) -> PathBuf {
+        self.bpffs.join("offers")
+    }
+
+    pub(crate) fn receive(&self) -> PathBuf {
+        self.bpffs.join("receive")
+    }
+
+    pub(crate) fn receive_of(&self, id: u64) -> PathBuf {
+        self.receive().join(id.to_string())
+    }
+
     pub(crate) fn trace_map(&self) -> PathBuf {
         self.bpffs.join(TRACE_MAP)
     }

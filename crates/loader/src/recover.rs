@@ -13,6 +13,7 @@ use crate::netns::Namespaces;
 use crate::paths::Paths;
 use crate::policy::{self, Policies};
 use crate::policy_state::{Policy, Stage};
+use crate::receive;
 use crate::struct_ops;
 use ccactl_abi::layout::{SOCKET_MARKED, Socket, name_str};
 use ccactl_host::lock::FolderLock;
@@ -46,6 +47,7 @@ impl Loader {
     /// - a canary that nobody watches any more is reverted.
     pub(crate) fn recover(&self, except: Except) -> Result<()> {
         policy::restore_pins(&self.paths)?;
+        self.recover_receivers()?;
         let policies = Policies::all(&self.paths)?;
         let ids: Vec<u64> = policies.iter().map(|(id, _)| *id).collect();
         for ((id, policy), (_, life)) in policies.iter().zip(self.mount.lives(&ids)) {
@@ -111,7 +113,8 @@ impl Loader {
         let named: HashSet<&str> = policies.iter().flat_map(|(_, policy)| policy.names()).collect();
         let mut unnamed = bpffs::names(&self.paths.algorithms())?;
         unnamed.retain(|name| !named.contains(name.as_str()));
-        if unnamed.is_empty() && !policies.is_empty() {
+        let has_receivers = !bpffs::names(&self.paths.receive())?.is_empty();
+        if unnamed.is_empty() && (!policies.is_empty() || has_receivers) {
             return Ok(());
         }
         if !Namespaces::is_host_seen() {
@@ -127,7 +130,7 @@ impl Loader {
                 struct_ops::remove(&self.paths, &name)?;
             }
         }
-        if !policies.is_empty() || !bpffs::names(&self.paths.algorithms())?.is_empty() {
+        if !policies.is_empty() || has_receivers || !bpffs::names(&self.paths.algorithms())?.is_empty() {
             return Ok(());
         }
         // The kernel cannot forget that we have set a socket's algorithm. As long as there is such a socket its mark
@@ -180,6 +183,7 @@ fn retain_objects(paths: &Paths) -> Result<()> {
     for name in bpffs::names(&paths.algorithms())? {
         needed.extend(struct_ops::records(paths, &name)?.map(|loaded| loaded.object_hash));
     }
+    needed.extend(receive::objects(paths)?);
     for folder in bpffs::names(&paths.cgroups())? {
         let Ok(id) = folder.parse() else { continue };
         let Some(history) = History::open(paths, id)? else { continue };

@@ -89,6 +89,18 @@ impl Loadable {
         Ok(Self { algorithm, kernel_name, tunables: Vec::new() })
     }
 
+    /// A receiving algorithm with tunables as `(name, value)` and those of a preset that are not among them.
+    ///
+    /// # Errors
+    /// Unknown algorithm, one that sends, unknown tunable or preset, bad value.
+    pub fn receiver(name: &str, set: &[(String, String)], preset: Option<&str>) -> Result<Self> {
+        let algorithm = names::pick_receiver(name)?;
+        let mut loadable = Self { algorithm, kernel_name: algorithm.name.to_owned(), tunables: Vec::new() };
+        set.iter().try_for_each(|(name, value)| loadable.set(name, value))?;
+        preset.map_or(Ok(()), |preset| loadable.fill(preset))?;
+        Ok(loadable)
+    }
+
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
         let algorithm = self.algorithm;
         let tunable = algorithm.tunable(name).ok_or_else(|| Error::UnknownTunable {

@@ -205,7 +205,7 @@ impl Loader {
 }
 
 /// All tunables of a row, those that were not set at load with their defaults.
-fn settings(row: &'static Algorithm, loaded: Option<&Loaded>) -> Vec<TunableSetting> {
+pub(crate) fn settings(row: &'static Algorithm, loaded: Option<&Loaded>) -> Vec<TunableSetting> {
     let set = loaded.map(|loaded| struct_ops::tunables(row, loaded)).unwrap_or_default();
     let value_of = |tunable: &Tunable| {
         set.iter().find(|(other, _)| other.name == tunable.name).map_or(tunable.default_raw, |(_, raw)| *raw)

@@ -33,7 +33,8 @@ pub(crate) fn keep(paths: &Paths, algorithm: &Algorithm) -> Result<()> {
 
 /// What was loaded: the very code, or what has its name now when it was that of another release of ccactl.
 pub(crate) fn algorithm_of(paths: &Paths, loaded: &Loaded) -> Option<&'static Algorithm> {
-    let built_in = Algorithm::by_name(name_str(&loaded.algorithm));
+    let name = name_str(&loaded.algorithm);
+    let built_in = Algorithm::by_name(name).or_else(|| Algorithm::receiver_by_name(name));
     if let Some(algorithm) = built_in.filter(|algorithm| algorithm.hash() == loaded.object_hash) {
         return Some(algorithm);
     }

@@ -47,7 +47,7 @@ pub(crate) fn read(paths: &Paths, kernel_name: &str) -> Result<Option<Loaded>> {
     Ok(replacing.filter(|new| Some(new.struct_ops_map_id) == table_id).or(record))
 }
 
-fn read_record(path: &Path) -> Result<Option<Loaded>> {
+pub(crate) fn read_record(path: &Path) -> Result<Option<Loaded>> {
     if !path.exists() {
         return Ok(None);
     }
@@ -183,7 +183,7 @@ fn record(wanted: &Loadable, struct_ops_map_id: u32) -> Loaded {
     loaded
 }
 
-fn pin_record(loaded: &Loaded, path: &Path) -> Result<()> {
+pub(crate) fn pin_record(loaded: &Loaded, path: &Path) -> Result<()> {
     let what = || format!("cannot pin {}", path.display());
     let opts = libbpf_sys::bpf_map_create_opts {
         sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,

@@ -2,7 +2,7 @@
 
 use super::output;
 use crate::error::Result;
-use ccactl_abi::{ALGORITHMS, Algorithm, Family, Tunable};
+use ccactl_abi::{ALGORITHMS, Algorithm, Family, Kind, RECEIVERS, Tunable};
 use ccactl_host::outln;
 use serde::Serialize;
 use serde_json::Value;
@@ -17,6 +17,8 @@ pub struct Args {
 
 #[derive(Serialize)]
 struct Row {
+    /// `send`: what a socket sends; `receive`: what window it offers.
+    kind: Kind,
     name: &'static str,
     kernel_name: &'static str,
     family: Family,
@@ -54,6 +56,7 @@ impl From<&Tunable> for TunableRow {
 impl From<&Algorithm> for Row {
     fn from(algorithm: &Algorithm) -> Self {
         Self {
+            kind: algorithm.kind,
             name: algorithm.name,
             kernel_name: algorithm.kernel_name,
             family: algorithm.family,
@@ -66,7 +69,7 @@ impl From<&Algorithm> for Row {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     if args.json {
-        output::json(&ALGORITHMS.iter().map(Row::from).collect::<Vec<_>>())?;
+        output::json(&ALGORITHMS.iter().chain(RECEIVERS.iter()).map(Row::from).collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
     }
     let rows: Vec<[String; 5]> = ALGORITHMS
@@ -82,7 +85,16 @@ pub fn run(args: Args) -> Result<ExitCode> {
         })
         .collect();
     output::table(["NAME", "KERNEL NAME", "FAMILY", "TUNABLES", "REFERENCE"], &rows)?;
-    outln!("\n{} algorithms; `ccactl show NAME` explains one and its tunables", rows.len());
+    outln!();
+    let receiving: Vec<[String; 4]> = RECEIVERS
+        .iter()
+        .map(|a| [a.name.to_owned(), family_name(a.family), tunable_names(a), a.reference.to_owned()])
+        .collect();
+    output::table(["RECEIVE", "FAMILY", "TUNABLES", "REFERENCE"], &receiving)?;
+    let (sending, receiving) = (rows.len(), receiving.len());
+    outln!(
+        "\n{sending} algorithms, and {receiving} for what a socket offers (load --receive); `ccactl show NAME` explains one"
+    );
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,19 +1,23 @@
 //! `ccactl load`
 
-use super::output;
 use super::settings::Settings;
+use super::{output, receive};
 use crate::error::Result;
 use ccactl_host::outln;
-use ccactl_loader::{Change, LoadRequest, Loader};
+use ccactl_loader::{Change, LoadRequest, Loader, ReceiveRequest};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
+#[command(group(clap::ArgGroup::new("chosen").required(true)))]
 pub struct Args {
     /// Algorithm: a name of `ccactl list`, or native:NAME for the kernel's own
-    #[arg(value_name = "ALGO")]
-    algorithm: String,
+    #[arg(value_name = "ALGO", group = "chosen")]
+    algorithm: Option<String>,
+    /// Decide what window the cgroup's sockets offer, beside what they send: a receiving algorithm of `ccactl list`
+    #[arg(long, value_name = "NAME", group = "chosen", conflicts_with_all = ["enforce", "replace", "as_name"])]
+    receive: Option<String>,
     /// cgroup, relative to the cgroup2 mount (/bench) or absolute
     #[arg(long, value_name = "PATH")]
     cgroup: PathBuf,
@@ -45,8 +49,13 @@ struct Row {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
+    if let Some(name) = &args.receive {
+        let wanted = args.settings.receiver(name)?;
+        let request = ReceiveRequest { wanted, cgroup: args.cgroup, create: args.create, only_swap: false };
+        return receive::load(&Loader::open()?, &request, args.json);
+    }
     let request = LoadRequest {
-        choice: args.settings.choice(&args.algorithm)?,
+        choice: args.settings.choice(args.algorithm.as_deref().expect("one of the two is given"))?,
         cgroup: args.cgroup,
         create: args.create,
         enforce: args.enforce,

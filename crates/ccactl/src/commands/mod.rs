@@ -20,6 +20,7 @@ pub mod load;
 pub mod new;
 pub mod output;
 pub mod probe;
+pub mod receive;
 pub mod record;
 pub mod recover;
 pub mod report;

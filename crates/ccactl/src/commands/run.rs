@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode};
 #[derive(clap::Args)]
 pub struct Args {
     /// Algorithm: a name of `ccactl list`, or native:NAME for the kernel's own
-    #[arg(value_name = "ALGO")]
+    #[arg(value_name = "ALGO", group = "chosen")]
     algorithm: String,
     #[command(flatten)]
     settings: Settings,

@@ -2,18 +2,18 @@
 
 use super::output;
 use crate::error::Result;
-use ccactl_loader::Choice;
+use ccactl_loader::{Choice, Loadable};
 
 #[derive(clap::Args)]
 pub struct Settings {
     /// Begin with a named set of tunables; `ccactl show ALGO` lists them, and --set comes on top
-    #[arg(long, value_name = "NAME", requires = "algorithm")]
+    #[arg(long, value_name = "NAME", requires = "chosen")]
     preset: Option<String>,
     /// Set a tunable; `ccactl show ALGO` lists them
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = output::name_value, requires = "algorithm")]
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = output::name_value, requires = "chosen")]
     set: Vec<(String, String)>,
     /// Register under another kernel name, so that several versions stand side by side
-    #[arg(long = "as", value_name = "NAME", requires = "algorithm")]
+    #[arg(long = "as", value_name = "NAME", requires = "chosen")]
     as_name: Option<String>,
 }
 
@@ -25,5 +25,13 @@ impl Settings {
     pub fn choice(&self, algorithm: &str) -> Result<Choice> {
         let choice = Choice::parse(algorithm, &self.set, self.as_name.as_deref())?;
         Ok(choice.preset(self.preset.as_deref())?)
+    }
+
+    /// The same for a receiving algorithm.
+    ///
+    /// # Errors
+    /// As [`Loadable::receiver`].
+    pub fn receiver(&self, algorithm: &str) -> Result<Loadable> {
+        Ok(Loadable::receiver(algorithm, &self.set, self.preset.as_deref())?)
     }
 }

@@ -5,7 +5,7 @@ use super::output;
 use crate::error::Result;
 use ccactl_abi::{Algorithm, Family, Preset, TraceValue};
 use ccactl_host::outln;
-use ccactl_loader::pick_algorithm;
+use ccactl_loader::pick_either;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -45,7 +45,7 @@ struct PresetRow {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    let algorithm = pick_algorithm(&args.algorithm)?;
+    let algorithm = pick_either(&args.algorithm)?;
     if args.json {
         output::json(&page(algorithm))?;
     } else {

@@ -1,10 +1,11 @@
 //! `ccactl status`
 
 use super::output;
+use super::receive::{self, StatusRow};
 use crate::error::Result;
 use ccactl_host::lock::Holder;
 use ccactl_host::outln;
-use ccactl_loader::{Census, Loader, PolicyCensus, PolicyStatus, State};
+use ccactl_loader::{Census, Loader, PolicyCensus, PolicyStatus, State, TunableSetting};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -62,20 +63,34 @@ struct SocketsRow {
     by_algorithm: BTreeMap<String, u64>,
 }
 
+/// A receiving algorithm has `receive` in the place of `algorithm`.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Entry<'a> {
+    Policy(&'a Row),
+    Receiver(&'a StatusRow),
+}
+
 pub fn run(args: Args) -> Result<ExitCode> {
     let loader = Loader::open()?;
     let busy = loader.busy()?;
     let policies = loader.status()?;
     let census = loader.census()?;
     let rows: Vec<Row> = policies.iter().map(|status| row(&loader, status, &census)).collect();
+    let receivers = loader.receivers()?;
+    let receiving = receive::status_rows(&loader, &receivers);
     if args.json {
-        output::json(&rows)?;
+        let all = rows.iter().map(Entry::Policy).chain(receiving.iter().map(Entry::Receiver));
+        output::json(&all.collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
     }
-    if rows.is_empty() {
-        outln!("no cgroup has a policy");
-    } else {
+    if !rows.is_empty() {
         print(&rows, &policies)?;
+    } else if receiving.is_empty() {
+        outln!("no cgroup has a policy");
+    }
+    if !receiving.is_empty() {
+        receive::print_status(&receiving, &receivers)?;
     }
     for row in &rows {
         for remark in remarks(row, busy.as_ref()) {
@@ -109,7 +124,7 @@ fn print(rows: &[Row], policies: &[PolicyStatus]) -> Result<()> {
                 row.attached_since.clone(),
                 row.state.to_owned(),
                 format!("{}/{}", row.sockets.as_policy, row.sockets.total),
-                tunables_set(policy),
+                tunables_set(&policy.tunables),
             ]
         })
         .collect();
@@ -122,9 +137,8 @@ fn name_of(row: &Row) -> String {
 }
 
 /// The tunables that differ from their defaults; some algorithms have dozens, and `--json` has them all.
-fn tunables_set(policy: &PolicyStatus) -> String {
-    let set: Vec<String> = policy
-        .tunables
+pub fn tunables_set(tunables: &[TunableSetting]) -> String {
+    let set: Vec<String> = tunables
         .iter()
         .filter(|setting| setting.raw != setting.tunable.default_raw)
         .map(|setting| format!("{}={}", setting.tunable.name, setting.tunable.display(setting.raw)))

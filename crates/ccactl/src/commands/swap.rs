@@ -2,9 +2,9 @@
 
 use super::settings::Settings;
 use super::sockets_view::{self, SwapRow};
-use super::{canary, output};
+use super::{canary, output, receive};
 use crate::error::Result;
-use ccactl_loader::{LoadRequest, Loader, SwapRequest, SwapScope};
+use ccactl_loader::{LoadRequest, Loader, ReceiveRequest, SwapRequest, SwapScope};
 use ccactl_observe::rollout::canary::CanaryRequest;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,8 +13,16 @@ use std::process::ExitCode;
 pub struct Args {
     /// Algorithm: a name of `ccactl list`, or native:NAME for the kernel's own; with --existing it may be left out: what
     /// the policy has
-    #[arg(value_name = "ALGO", required_unless_present = "existing")]
+    #[arg(value_name = "ALGO", group = "chosen", required_unless_present_any = ["existing", "receive"])]
     algorithm: Option<String>,
+    /// Put a receiving algorithm in the place of the one that the cgroup has
+    #[arg(
+        long,
+        value_name = "NAME",
+        group = "chosen",
+        conflicts_with_all = ["existing", "new_only", "dry_run", "enforce", "replace", "as_name", "canary"]
+    )]
+    receive: Option<String>,
     /// cgroup with a policy, relative to the cgroup2 mount (/bench) or absolute
     #[arg(long, value_name = "PATH")]
     cgroup: PathBuf,
@@ -44,6 +52,11 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let json = args.json;
+    if let Some(name) = &args.receive {
+        let wanted = args.settings.receiver(name)?;
+        let request = ReceiveRequest { wanted, cgroup: args.cgroup, create: false, only_swap: true };
+        return receive::load(&Loader::open()?, &request, json);
+    }
     let (request, guarded, loader) = match &args.algorithm {
         // What can be wrong with it is said before anything of the host is looked at.
         Some(algorithm) => {

@@ -1,7 +1,7 @@
 //! `ccactl unload`
 
-use super::output;
 use super::sockets_view::{self, UnloadRow};
+use super::{output, receive};
 use crate::error::{Context, Result};
 use ccactl_host::outln;
 use ccactl_loader::{Loader, UnloadOptions, UnloadOutcome};
@@ -18,9 +18,12 @@ pub struct Args {
     /// cgroup id as in `ccactl status`, for a cgroup that was removed
     #[arg(long, value_name = "ID", group = "target")]
     id: Option<u64>,
-    /// Every policy
+    /// Every policy, and every receiving algorithm
     #[arg(long, group = "target")]
     all: bool,
+    /// Take the receiving algorithm away, not the policy
+    #[arg(long, requires = "cgroup", conflicts_with = "restore_native")]
+    receive: bool,
     /// Give live sockets this algorithm of the kernel's own instead of what they had before
     #[arg(long, value_name = "NAME")]
     restore_native: Option<String>,
@@ -34,23 +37,35 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let loader = Loader::open()?;
+    if let Some(path) = args.cgroup.as_ref().filter(|_| args.receive) {
+        let outcome = loader.unload_receive(path)?;
+        remove_cgroup(&loader, &args)?;
+        return receive::print_unloaded(&loader, outcome.as_slice(), args.json);
+    }
     let options = UnloadOptions { restore_native: args.restore_native.clone() };
     let removed = match (&args.cgroup, args.id) {
         (Some(path), _) => loader.unload_with(path, &options)?.into_iter().collect(),
         (None, Some(id)) => vec![loader.unload_id_with(id, &options)?],
         (None, None) => loader.unload_all_with(&options)?,
     };
-    if let Some(path) = args.cgroup.as_ref().filter(|_| args.remove_cgroup) {
-        let path = loader.mount().resolve(path)?;
-        fs::remove_dir(&path).with_context(|| format!("cannot remove the cgroup {}", path.display()))?;
-    }
+    let receivers = if args.all { loader.unload_all_receive()? } else { Vec::new() };
+    remove_cgroup(&loader, &args)?;
     let is_complete = removed.iter().all(UnloadOutcome::is_complete);
     if args.json {
         output::json(&removed.iter().map(|outcome| UnloadRow::of(&loader, outcome)).collect::<Vec<_>>())?;
-    } else {
+    } else if receivers.is_empty() || !removed.is_empty() {
         print(&loader, &removed)?;
     }
+    if !args.json && !receivers.is_empty() {
+        receive::print_unloaded(&loader, &receivers, false)?;
+    }
     Ok(sockets_view::exit(is_complete))
+}
+
+fn remove_cgroup(loader: &Loader, args: &Args) -> Result<()> {
+    let Some(path) = args.cgroup.as_ref().filter(|_| args.remove_cgroup) else { return Ok(()) };
+    let path = loader.mount().resolve(path)?;
+    fs::remove_dir(&path).with_context(|| format!("cannot remove the cgroup {}", path.display()))
 }
 
 fn print(loader: &Loader, removed: &[UnloadOutcome]) -> Result<()> {

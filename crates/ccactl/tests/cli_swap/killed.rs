@@ -74,8 +74,9 @@ fn a_kill_at_every_point_of_every_operation_is_made_good_by_the_next_call() {
             }
         }
     }
-    // That one has a test of its own.
+    // These have tests of their own.
     passed.insert("canary-moved");
+    passed.extend(RECEIVER_POINTS);
     assert_eq!(passed, POINTS.iter().copied().collect(), "each point is passed by an operation");
     drop(live);
     eventually("nothing is left", || {
@@ -146,6 +147,56 @@ fn assert_settled(host: &Host, live: &Live, next: &str, context: &str) {
         assert_eq!(real, [(name, live.sockets())].into(), "{context}");
         assert_eq!(row["sockets"]["as_policy"].as_u64(), Some(live.sockets()), "{context}");
     }
+}
+
+const RECEIVER_POINTS: [&str; 4] =
+    ["receiver-recorded", "receiver-replacing", "receiver-replaced", "receiver-detached"];
+
+#[test]
+fn a_kill_while_a_receiving_algorithm_comes_changes_or_goes_is_made_good_by_the_next_call() {
+    let Some(host) = Host::with_root() else { return };
+    let cgroup = host.cgroup();
+    host.ok(&host.load_args("reno", &cgroup));
+    let load = ["load", "--receive", "drwa", "--cgroup", &cgroup];
+    let swap = ["swap", "--receive", "fixed-clamp", "--set", "bytes=100000", "--cgroup", &cgroup];
+    let unload = ["unload", "--receive", "--cgroup", &cgroup];
+    let receiver = |host: &Host| {
+        let status = host.json(&["status", "--json"]);
+        status.as_array().unwrap().iter().find(|row| !row["receive"].is_null()).cloned()
+    };
+    let mut live = Live::open(&host, 3);
+    for (args, point, told) in [
+        (&load[..], "receiver-recorded", ("drwa", "detached")),
+        (&swap, "receiver-replacing", ("drwa", "active")),
+        (&swap, "receiver-replaced", ("fixed-clamp", "active")),
+        (&unload, "receiver-detached", ("drwa", "detached")),
+    ] {
+        for next in ["again", "unload"] {
+            let context = format!("{args:?} killed at '{point}', then {next}");
+            host.ok(&unload);
+            if point != "receiver-recorded" {
+                host.ok(&load);
+            }
+            let args = args.iter().map(ToString::to_string).collect();
+            let operation = Operation { name: "receive", args, passes: &[] };
+            kill(&host, &operation, point, &context);
+            let row = receiver(&host).unwrap_or_else(|| panic!("{context}: nothing is told"));
+            assert_eq!((row["receive"].as_str(), row["state"].as_str()), (Some(told.0), Some(told.1)), "{context}");
+            live.move_bytes();
+            if next == "again" && operation.args[0] != "unload" {
+                host.ok(&operation.args.iter().map(String::as_str).collect::<Vec<_>>());
+                assert_eq!(receiver(&host).expect("it is there")["state"], "active", "{context}");
+            }
+            host.ok(&unload);
+            assert_eq!(receiver(&host), None, "{context}");
+            live.move_bytes();
+        }
+    }
+    drop(live);
+    eventually("nothing is left", || {
+        host.ok(&["unload", "--all"]);
+        !host.bpffs().exists()
+    });
 }
 
 /// A canary that nobody watches any more is told by `status`, and whatever comes next ends it.

@@ -102,6 +102,11 @@ impl Host {
         name
     }
 
+    /// Makes a cgroup.
+    pub fn make(&self, name: &str) {
+        fs::create_dir(self.directory(name)).unwrap();
+    }
+
     /// Does something as a process of a cgroup.
     pub fn inside<T>(&self, cgroup: &str, action: impl FnOnce() -> T) -> T {
         let back = Return(&self.home);
@@ -135,6 +140,9 @@ impl Host {
 impl Drop for Host {
     fn drop(&mut self) {
         enter(&self.home);
+        if let Err(error) = self.loader.unload_all_receive() {
+            eprintln!("clean-up: {error}");
+        }
         if let Err(error) = self.loader.unload_all() {
             eprintln!("clean-up: {error}");
         }

@@ -135,3 +135,22 @@ pub fn tcp_info(socket: &impl AsFd) -> libc::tcp_info {
     assert_eq!(ret, 0, "TCP_INFO: {}", std::io::Error::last_os_error());
     info
 }
+
+/// The window that the peer of a socket offers it, bytes (`tcpi_snd_wnd`, Linux 6.2+).
+pub fn offered_to(socket: &impl AsFd) -> u32 {
+    const SND_WND: usize = 228;
+    let mut info = [0_u8; 256];
+    let mut length = info.len() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes to `info`.
+    let ret = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            info.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    assert!(ret == 0 && length as usize >= SND_WND + 4, "TCP_INFO: {}", std::io::Error::last_os_error());
+    u32::from_ne_bytes(info[SND_WND..SND_WND + 4].try_into().unwrap())
+}
