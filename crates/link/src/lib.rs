@@ -11,6 +11,8 @@
 //! but cannot change the rate. Times and bytes are integers; probabilities and averages of the disciplines are floats, as in
 //! their sources. After [`Link::reserve`] nothing allocates, and the same arrivals with the same seed give the same result.
 //!
+//! Beside the link there is [`snoop`], an agent ahead of a lossy one.
+//!
 //! `docs/link-model.md` has the sources and parameters of the disciplines.
 
 mod buffer;
@@ -21,6 +23,7 @@ mod list;
 mod packet;
 pub mod queue;
 mod rate;
+pub mod snoop;
 mod trace;
 pub mod wire;
 

@@ -10,12 +10,17 @@ use crate::rate::Schedule;
 use crate::wire::{Wire, Wireless};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use std::collections::VecDeque;
 
 /// A link: one transmitter with a queue in front of it and a wire behind it.
 pub struct Link<P> {
     schedule: Schedule,
     queue: Box<dyn Queue<P>>,
     buffer: Buffer<P>,
+    /// Ahead of the queue, beside the buffer.
+    urgent: VecDeque<Waiting<P>>,
+    /// Theirs, with that of the one in transmission.
+    urgent_bytes: u64,
     mark_above: Option<Capacity>,
     transmitter: Transmitter<P>,
     wireless: Option<(Wireless, StdRng)>,
@@ -38,6 +43,7 @@ struct Transmission<P> {
     end: Nanos,
     back_to_back: bool,
     received: bool,
+    urgent: bool,
 }
 
 /// Random decisions that do not disturb one another: each has a generator of its own.
@@ -70,6 +76,8 @@ impl<P> Link<P> {
             schedule: Schedule::new(config.rate),
             queue: config.queue.queue(&mut queue_rng),
             buffer: Buffer::new(config.capacity, queue_rng),
+            urgent: VecDeque::new(),
+            urgent_bytes: 0,
             mark_above: config.mark_above,
             transmitter: Transmitter::Idle,
             wireless: config.wire.wireless.map(|wireless| (wireless, rng(seed, Stream::Wireless))),
@@ -81,6 +89,11 @@ impl<P> Link<P> {
     /// Makes room for `packets` so that no later call allocates: those waiting, and those dropped that were not popped yet.
     pub fn reserve(&mut self, packets: usize) {
         self.buffer.reserve(packets);
+    }
+
+    /// The same for `packets` of [`Link::enqueue_first`].
+    pub fn reserve_first(&mut self, packets: usize) {
+        self.urgent.reserve(packets.saturating_sub(self.urgent.len()));
     }
 
     /// The time from which on rate plan, trace and steps of the delay count; 0 unless told. To be called before the first packet.
@@ -98,6 +111,18 @@ impl<P> Link<P> {
         let marked = above && item.ecn_capable;
         self.buffer.rate_bps = self.schedule.rate_bps(now);
         self.queue.enqueue(now, Waiting { item, since: now, marked }, &mut self.buffer);
+        if !matches!(self.transmitter, Transmitter::Sending(_)) {
+            self.send_next(now, false);
+        }
+    }
+
+    /// Offers a packet that leaves before all that waits, behind others of its kind; what is in transmission is not interrupted. It has
+    /// a room of its own: neither buffer nor discipline see it, and it is not dropped. As for [`Link::enqueue`], the caller pops first.
+    pub fn enqueue_first(&mut self, now: Nanos, item: Item<P>) {
+        debug_assert!(self.next_event().is_none_or(|at| at > now), "pop what has happened first");
+        debug_assert!(item.size_bytes > 0, "a packet has a size");
+        self.urgent_bytes += u64::from(item.size_bytes);
+        self.urgent.push_back(Waiting { item, since: now, marked: false });
         if !matches!(self.transmitter, Transmitter::Sending(_)) {
             self.send_next(now, false);
         }
@@ -137,18 +162,22 @@ impl<P> Link<P> {
     /// Bytes waiting or in transmission.
     #[must_use]
     pub fn queued_bytes(&self) -> u64 {
-        self.buffer.occupied_bytes()
+        self.buffer.occupied_bytes() + self.urgent_bytes
     }
 
     /// Packets waiting or in transmission.
     #[must_use]
     pub fn queued_packets(&self) -> usize {
-        self.buffer.occupied_packets() as usize
+        let urgent = matches!(&self.transmitter, Transmitter::Sending(transmission) if transmission.urgent);
+        self.buffer.occupied_packets() as usize + self.urgent.len() + usize::from(urgent)
     }
 
     /// The last bit has left: the wire takes over, and the next packet begins to leave.
     fn complete(&mut self, sent: Transmission<P>) -> Departure<P> {
-        let Transmission { packet, start, end, back_to_back, received } = sent;
+        let Transmission { packet, start, end, back_to_back, received, urgent } = sent;
+        if urgent {
+            self.urgent_bytes -= u64::from(packet.item.size_bytes);
+        }
         self.buffer.set_transmitting(0);
         self.last_departure = Some(end);
         let carried = self.wire.carry(end);
@@ -168,14 +197,18 @@ impl<P> Link<P> {
     /// The transmitter is free at `now`: `after_work` when it was busy or something waited until then.
     fn send_next(&mut self, now: Nanos, after_work: bool) {
         let start = self.schedule.earliest_start(now, !after_work);
-        if start > now && self.buffer.waiting_packets() > 0 {
+        if start > now && self.waits() {
             self.transmitter = Transmitter::Until(start);
+            return;
+        }
+        if let Some(packet) = self.urgent.pop_front() {
+            self.transmitter = Transmitter::Sending(self.transmit(packet, now, true));
             return;
         }
         // With nothing waiting the discipline learns that the link is idle from now on.
         self.buffer.rate_bps = self.schedule.rate_bps(now);
         self.transmitter = match self.queue.dequeue(now, &mut self.buffer) {
-            Next::Packet(packet) => Transmitter::Sending(self.transmit(packet, now)),
+            Next::Packet(packet) => Transmitter::Sending(self.transmit(packet, now, false)),
             Next::Later(at) => {
                 self.last_departure = None;
                 Transmitter::Until(at)
@@ -184,15 +217,21 @@ impl<P> Link<P> {
         };
     }
 
-    fn transmit(&mut self, packet: Waiting<P>, start: Nanos) -> Transmission<P> {
+    fn waits(&self) -> bool {
+        self.buffer.waiting_packets() > 0 || !self.urgent.is_empty()
+    }
+
+    fn transmit(&mut self, packet: Waiting<P>, start: Nanos, urgent: bool) -> Transmission<P> {
         let bytes = packet.item.size_bytes;
-        self.buffer.set_transmitting(u64::from(bytes));
+        if !urgent {
+            self.buffer.set_transmitting(u64::from(bytes));
+        }
         let (end, received) = match &mut self.wireless {
             None => (self.schedule.finish(start, bytes), true),
             Some((wireless, rng)) => wireless.transmit(&mut self.schedule, start, bytes, rng),
         };
         // The wire was busy right before it; between the opportunities of a trace it is busy while something waits.
         let back_to_back = self.last_departure.is_some_and(|last| last >= packet.since);
-        Transmission { packet, start, end, back_to_back, received }
+        Transmission { packet, start, end, back_to_back, received, urgent }
     }
 }

@@ -74,6 +74,70 @@ impl<T> Arena<T> {
         self.nodes.get(list.first as usize)?.value.as_ref()
     }
 
+    /// The first node of a list, for a walk.
+    pub fn first(&self, list: &List) -> Option<u32> {
+        Self::some(list.first)
+    }
+
+    /// The last one.
+    pub fn last(&self, list: &List) -> Option<u32> {
+        Self::some(list.last)
+    }
+
+    /// The node behind one.
+    pub fn next(&self, node: u32) -> Option<u32> {
+        Self::some(self.nodes[node as usize].next)
+    }
+
+    /// The node ahead of one.
+    pub fn previous(&self, node: u32) -> Option<u32> {
+        Self::some(self.nodes[node as usize].previous)
+    }
+
+    /// The value of a node that is in a list.
+    pub fn value(&self, node: u32) -> &T {
+        self.nodes[node as usize].value.as_ref().expect("nodes of lists have values")
+    }
+
+    /// The same, to be changed.
+    pub fn value_mut(&mut self, node: u32) -> &mut T {
+        self.nodes[node as usize].value.as_mut().expect("nodes of lists have values")
+    }
+
+    /// Puts a value behind a node of the list, or ahead of all others.
+    pub fn insert_after(&mut self, list: &mut List, previous: Option<u32>, value: T) {
+        let (previous, next) = match previous {
+            Some(previous) => (previous, self.nodes[previous as usize].next),
+            None => (NONE, list.first),
+        };
+        let node = self.take_node(Node { value: Some(value), previous, next });
+        self.join(list, previous, node);
+        self.join(list, node, next);
+    }
+
+    /// Takes a node out of its list.
+    pub fn remove(&mut self, list: &mut List, node: u32) -> Option<T> {
+        let Node { previous, next, .. } = self.nodes[node as usize];
+        self.join(list, previous, next);
+        self.free_node(node)
+    }
+
+    /// Makes two nodes neighbours; none is the end of the list.
+    fn join(&mut self, list: &mut List, previous: u32, next: u32) {
+        match previous {
+            NONE => list.first = next,
+            previous => self.nodes[previous as usize].next = next,
+        }
+        match next {
+            NONE => list.last = previous,
+            next => self.nodes[next as usize].previous = previous,
+        }
+    }
+
+    fn some(node: u32) -> Option<u32> {
+        (node != NONE).then_some(node)
+    }
+
     fn take_node(&mut self, node: Node<T>) -> u32 {
         match self.free {
             NONE => {
@@ -101,6 +165,35 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::VecDeque;
+
+    #[test]
+    fn a_list_can_be_walked_and_changed_in_its_middle() {
+        let (mut arena, mut list) = (Arena::new(), List::default());
+        let walk = |arena: &Arena<u32>, list: &List| {
+            let nodes = std::iter::successors(arena.first(list), |node| arena.next(*node));
+            let there: Vec<u32> = nodes.map(|node| *arena.value(node)).collect();
+            let nodes = std::iter::successors(arena.last(list), |node| arena.previous(*node));
+            let mut back: Vec<u32> = nodes.map(|node| *arena.value(node)).collect();
+            back.reverse();
+            assert_eq!(there, back);
+            there
+        };
+        arena.insert_after(&mut list, None, 2);
+        arena.insert_after(&mut list, None, 0);
+        let (first, last) = (arena.first(&list), arena.last(&list));
+        arena.insert_after(&mut list, first, 1);
+        arena.insert_after(&mut list, last, 3);
+        assert_eq!(walk(&arena, &list), [0, 1, 2, 3]);
+        let second = first.and_then(|first| arena.next(first)).unwrap();
+        assert_eq!(arena.remove(&mut list, second), Some(1));
+        let (first, last) = (first.unwrap(), arena.last(&list).unwrap());
+        assert_eq!((arena.remove(&mut list, last), arena.remove(&mut list, first)), (Some(3), Some(0)));
+        let only = arena.first(&list).unwrap();
+        *arena.value_mut(only) += 5;
+        assert_eq!(walk(&arena, &list), [7]);
+        assert_eq!(arena.remove(&mut list, only), Some(7));
+        assert_eq!(walk(&arena, &list), []);
+    }
 
     #[derive(Debug, Clone, Copy)]
     enum Step {

@@ -2,6 +2,7 @@
 
 mod common;
 
+use ccactl_link::snoop::{Action, Sack, Segment, Snoop};
 use ccactl_link::{
     Capacity, DelayLine, Discipline, Distribution, GilbertElliott, Item, Jitter, Link, LinkConfig, Loss, Output,
     RatePlan, WireConfig, Wireless,
@@ -79,4 +80,27 @@ fn nothing_allocates_after_reserve() {
         assert!(arrived > 1000, "{queue:?} let {arrived} packets through");
         assert_eq!(allocations, 0, "{queue:?}");
     }
+}
+
+#[test]
+fn a_snoop_agent_allocates_nothing_once_it_is_there() {
+    let mut snoop: Snoop<u32> = Snoop::new(30_000_000);
+    let before = ALLOCATIONS.get();
+    let mut repeats = 0;
+    for id in 0..40_000_u32 {
+        // 20 segments of one of 4000 connections after the other; every third is missing until its end.
+        let (connection, seq, now) = (u64::from(id / 20), id % 20 * 1000, u64::from(id) * MS);
+        let segment = Segment { seq, payload_bytes: 1000, ..Segment::default() };
+        snoop.data(now, connection, &segment, id, 1040);
+        let mut sack = Sack::default();
+        (1..4).for_each(|n| sack.push(n * 3000, n * 3000 + 2000));
+        snoop.ack(now, connection, &Segment { ack: Some(0), sack, ..Segment::default() }, id);
+        if id % 50 == 0 {
+            snoop.wake(now);
+        }
+        repeats += std::iter::from_fn(|| snoop.pop()).filter(|action| matches!(action, Action::Retransmit(_))).count();
+    }
+    let allocations = ALLOCATIONS.get() - before;
+    assert!(repeats > 1000, "{repeats} segments were sent again");
+    assert_eq!(allocations, 0);
 }

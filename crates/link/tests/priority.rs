@@ -2,8 +2,8 @@
 
 mod common;
 
-use ccactl_link::{Capacity, Discipline, Item, LinkConfig, Nanos};
-use common::{Arrival, ENDLESS, MS, drive, item};
+use ccactl_link::{Capacity, Discipline, Item, Link, LinkConfig, Nanos};
+use common::{Arrival, ENDLESS, MS, Outcome, disciplines, drive, item};
 use proptest::prelude::*;
 
 fn ack(id: usize) -> Item<usize> {
@@ -56,4 +56,27 @@ fn drop_head_keeps_the_newest() {
     // With no one to make room it is refused itself.
     let out = drive(config(Capacity::Packets(1)), &at_once[..2]);
     assert_eq!((out.sent(), out.dropped()), (vec![0], vec![1]));
+}
+
+#[test]
+fn what_is_urgent_passes_every_queue_and_needs_none_of_its_room() {
+    for queue in disciplines() {
+        let mut link =
+            Link::new(LinkConfig { queue: queue.clone(), ..LinkConfig::drop_tail(8_000_000, Capacity::Packets(3)) });
+        (0..3).for_each(|id| link.enqueue(0, item(id, 1000)));
+        link.enqueue_first(MS / 2, item(8, 1000));
+        link.enqueue_first(MS / 2, item(9, 1000));
+        assert_eq!((link.queued_packets(), link.queued_bytes()), (5, 5000), "{queue:?}");
+        let mut out = Outcome::default();
+        while let Some(at) = link.next_event() {
+            out.pop_all(&mut link, at);
+        }
+        let urgent: Vec<usize> = out.sent().into_iter().skip(1).take(2).collect();
+        assert_eq!((out.sent()[0], urgent), (0, vec![8, 9]), "{queue:?}");
+        assert_eq!(out.departures[1].sojourn, MS / 2);
+        assert_eq!((link.queued_packets(), link.queued_bytes()), (0, 0), "{queue:?}");
+        // On an idle link it leaves at once.
+        link.enqueue_first(100 * MS, item(7, 1000));
+        assert_eq!(link.next_event(), Some(101 * MS), "{queue:?}");
+    }
 }

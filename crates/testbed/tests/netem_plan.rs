@@ -200,6 +200,7 @@ fn what_the_kernel_cannot_do_is_refused_by_field() {
         (&["link.rate_steps=[{ at = \"500ms\", rate = \"10Mbit/s\" }]"], "link.rate_steps", "found steps"),
         (&["link.base_rtt_steps=[{ at = \"500ms\", base_rtt = \"10ms\" }]"], "link.base_rtt_steps", "found steps"),
         (&["link.wireless={ error = 0.1 }"], "link.wireless", "repeats no transmission"),
+        (&["link.snoop=1bdp", "link.loss=0.01"], "link.snoop", "no such agent"),
         (&["link.overhead_bytes=38"], "link.overhead_bytes", "14, what the kernel counts, found 38"),
         (
             &["link.jitter={ max = \"2ms\", distribution = \"normal\", mean = \"1ms\", std_dev = \"1ms\" }"],

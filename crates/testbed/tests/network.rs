@@ -13,7 +13,7 @@ const S: Nanos = 1000 * MS;
 fn transmitter(rate_bps: u64, delay: Nanos, buffer_packets: u64) -> Transmitter {
     let mut config = LinkConfig::drop_tail(rate_bps, Capacity::Packets(buffer_packets));
     config.wire.delay = vec![(0, delay)];
-    Transmitter { config, overhead_bytes: 0, is_bottleneck: false }
+    Transmitter { config, overhead_bytes: 0, snoop_bytes: None, is_bottleneck: false }
 }
 
 fn route(stages: &[Stage]) -> Route {
@@ -25,7 +25,7 @@ fn delay(ns: Nanos) -> Stage {
 }
 
 fn packet(number: u32, path: u32, way: Way, bytes: u32) -> Transit<u32> {
-    Transit { packet: number, path, way, bytes, flow: path, is_ack: false, ecn_capable: false }
+    Transit { packet: number, path, way, bytes, flow: path, is_ack: false, ecn_capable: false, tcp: None }
 }
 
 /// Everything that happens by `until`: packet and the time at which it was due; none for one that is gone.
@@ -35,6 +35,7 @@ fn drain(network: &mut Network<u32>, until: Nanos) -> Vec<(u32, Option<Nanos>)> 
         .map(|event| match event {
             Event::Arrived { transit, due, .. } => (transit.packet, Some(due)),
             Event::Gone(packet) => (packet, None),
+            Event::Kept(_) | Event::Stripped(_) => unreachable!("there is no agent"),
         })
         .collect()
 }

@@ -11,12 +11,15 @@ const MAX_RTT: Span = Span::from_secs(10);
 const MAX_HOPS: usize = 64;
 const MIN_RATE: Rate = Rate { bps: 1000 };
 const MAX_BUFFER_BYTES: u64 = 1 << 30;
+/// Packets of a cache have memory that is locked: 100 MB for this one, as a small packet has the room of a full one.
+const MAX_SNOOP_BYTES: u64 = 16 << 20;
 
 pub(super) fn check_link(path: &str, link: &LinkSpec) -> Check {
     let at = |field: &str| format!("{path}.{field}");
     check_rates(path, link)?;
     check_delays(path, link)?;
     check_losses(path, link)?;
+    check_snoop(at("snoop"), link)?;
     check_queue(&at("queue"), &link.queue)?;
     check_buffer(at("buffer"), link, link.buffer, link.buffer_bytes())?;
     if let Some(buffer) = link.down_buffer {
@@ -41,6 +44,19 @@ fn check_buffer(field: String, link: &LinkSpec, buffer: Buffer, bytes: u64) -> C
         format!("expected room for at least one packet of {frame} bytes, found {bytes} bytes")
     })?;
     ensure(bytes <= MAX_BUFFER_BYTES, field, || format!("expected at most 1 GiB, found {bytes} bytes"))
+}
+
+/// An agent repairs losses of the wire, and nothing else.
+fn check_snoop(field: String, link: &LinkSpec) -> Check {
+    let Some(bytes) = link.snoop_bytes() else { return Ok(()) };
+    ensure(link.is_lossy(), field.clone(), || {
+        "expected loss or wireless beside it: a Snoop agent has nothing to repair on a wire that loses nothing"
+            .to_owned()
+    })?;
+    let frame = link.frame_bytes();
+    ensure((frame..=MAX_SNOOP_BYTES).contains(&bytes), field, || {
+        format!("expected room for a packet of {frame} bytes at least and 16 MiB at most, found {bytes} bytes")
+    })
 }
 
 fn check_rates(path: &str, link: &LinkSpec) -> Check {

@@ -64,6 +64,13 @@ const WIRELESS_FIELD: Field = optional(
     "none",
     "retransmission below IP, in order; it occupies the transmitter",
 );
+const SNOOP: Field = optional(
+    "snoop",
+    Kind::Size,
+    "none",
+    "cache of a Snoop agent where packets enter the link, in the forms of `buffer`; only beside `loss` or `wireless`. The mobile is the \
+     receiver of the data: the flow's host in a download, the server in an upload",
+);
 const DUPLEX: Field = optional(
     "duplex",
     Kind::Flag,
@@ -109,6 +116,7 @@ pub(crate) const LINK: Table = Table {
         ),
         JITTER_FIELD,
         WIRELESS_FIELD,
+        SNOOP,
         DUPLEX,
         DOWN_BUFFER,
         OVERHEAD_BYTES,
@@ -139,6 +147,7 @@ pub(crate) const HOP: Table = Table {
         ),
         JITTER_FIELD,
         WIRELESS_FIELD,
+        SNOOP,
         DUPLEX,
         DOWN_BUFFER,
         OVERHEAD_BYTES,

@@ -80,6 +80,7 @@ fn link(fields: &Fields<'_, '_>, base: Base) -> Result<LinkSpec, ScenarioError> 
         base_rtt_steps: base.base_rtt_steps,
         jitter: jitter(fields)?,
         wireless: fields.optional_table("wireless")?.map(wireless).transpose()?,
+        snoop: fields.optional("snoop")?,
         duplex: fields.or("duplex", false)?,
         down_buffer: fields.optional("down_buffer")?,
         overhead_bytes,

@@ -44,6 +44,9 @@ pub struct LinkSpec {
     /// Retransmission below IP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wireless: Option<WirelessSpec>,
+    /// Cache of a Snoop agent ahead of the link, in either direction; there is none when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snoop: Option<Buffer>,
     /// Whether there is a transmitter of the same kind in the other direction.
     pub duplex: bool,
     /// Room for waiting packets in the other direction of a duplex link; as in `buffer` when absent.
@@ -234,6 +237,18 @@ impl LinkSpec {
     #[must_use]
     pub fn ecn_threshold_bytes(&self) -> Option<u64> {
         self.mark_above().map(|threshold| self.in_bytes(threshold))
+    }
+
+    /// The cache of the Snoop agent in bytes; packets count as full ones.
+    #[must_use]
+    pub fn snoop_bytes(&self) -> Option<u64> {
+        self.snoop.map(|cache| self.in_bytes(self.queue_size(cache)))
+    }
+
+    /// Whether its wire can lose a packet, or repeats what would be lost.
+    #[must_use]
+    pub fn is_lossy(&self) -> bool {
+        self.wireless.is_some() || self.loss != LossSpec::Random(0.0)
     }
 
     fn in_bytes(&self, size: Capacity) -> u64 {

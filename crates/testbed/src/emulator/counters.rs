@@ -1,6 +1,7 @@
 //! What the emulator counts.
 
 use super::histogram::{Histogram, QueueingDelay};
+use ccactl_link::snoop::SnoopCounters;
 use ccactl_link::{DropReason, LossReason, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -129,6 +130,36 @@ pub struct QueueFigures {
     pub queue_mean_bytes: f64,
     /// Time that packets waited: what the sender's RTT says of it, without the sender.
     pub queueing: QueueingDelay,
+}
+
+/// What a Snoop agent has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SnoopFigures {
+    /// Segments that it kept.
+    pub cached_packets: u64,
+    /// Segments that it sent again; those of `timeouts` are among them.
+    pub retransmitted_packets: u64,
+    /// Segments that it sent again though no ACK asked for it.
+    pub timeouts: u64,
+    /// ACKs that it did not let go on to the sender.
+    pub suppressed_acks: u64,
+    /// ACKs that went on to the sender without their blocks of selective acknowledgement.
+    pub stripped_acks: u64,
+    /// Segments that the mobile had already, and that the agent answered in its place.
+    pub answered_packets: u64,
+}
+
+impl From<SnoopCounters> for SnoopFigures {
+    fn from(counters: SnoopCounters) -> Self {
+        SnoopFigures {
+            cached_packets: counters.cached_packets,
+            retransmitted_packets: counters.retransmitted_packets,
+            timeouts: counters.timeouts,
+            suppressed_acks: counters.suppressed_acks,
+            stripped_acks: counters.stripped_acks,
+            answered_packets: counters.answered_packets,
+        }
+    }
 }
 
 /// What a transmitter has done, with the delays of its queue.

@@ -51,7 +51,7 @@ fn mark_v6(packet: &mut [u8]) -> bool {
 }
 
 /// RFC 1624 equation 3: HC' = ~(~HC + ~m + m').
-fn updated_checksum(sum: u16, old: u16, new: u16) -> u16 {
+pub(super) fn updated_checksum(sum: u16, old: u16, new: u16) -> u16 {
     let mut total = u32::from(!sum) + u32::from(!old) + u32::from(new);
     total = (total & 0xffff) + (total >> 16);
     total = (total & 0xffff) + (total >> 16);

@@ -10,6 +10,7 @@ use super::network::{Event, Network, Transit};
 use super::pool::{Packet, Pool};
 use super::rate_meter::Pace;
 use super::route::Way;
+use super::tcp;
 use crate::clock;
 use crate::host::tun::Tun;
 use ccactl_link::Nanos;
@@ -164,6 +165,7 @@ impl Engine {
             flow: header.flow,
             is_ack: header.is_pure_ack,
             ecn_capable: header.ecn_capable,
+            tcp: self.network.reads_tcp().then(|| tcp::read(self.pool.bytes(packet), way)).flatten(),
         })
     }
 
@@ -172,6 +174,8 @@ impl Engine {
         while let Some(event) = self.network.step(now) {
             match event {
                 Event::Gone(packet) => self.pool.release(packet),
+                Event::Kept(packet) => self.pool.hold(packet),
+                Event::Stripped(packet) => tcp::strip_sack(self.pool.bytes_mut(packet)),
                 Event::Arrived { transit, due, marked, back_to_back } => {
                     if marked {
                         ecn::mark(self.pool.bytes_mut(transit.packet));

@@ -17,9 +17,10 @@ pub mod rate_meter;
 mod realtime;
 pub mod route;
 mod series;
+mod tcp;
 mod topology;
 
-pub use counters::{FlowCounters, LinkCounters, QueueFigures, Troubles};
+pub use counters::{FlowCounters, LinkCounters, QueueFigures, SnoopFigures, Troubles};
 pub use engine::Devices;
 pub use histogram::{Lateness, QueueingDelay};
 pub use network::{FlowTally, LinkReport};

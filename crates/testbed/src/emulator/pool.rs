@@ -13,6 +13,8 @@ pub struct Pool {
     memory: Vec<u8>,
     slot_bytes: usize,
     free: Vec<u32>,
+    /// How often each is held.
+    holders: Vec<u32>,
 }
 
 impl Pool {
@@ -21,7 +23,7 @@ impl Pool {
         // A value other than zero: zeroed memory would only be mapped when a packet first needs it.
         let memory = vec![0xa5; slots * slot_bytes];
         let free = (0..u32::try_from(slots).expect("far fewer slots than 2^32")).rev().collect();
-        Pool { memory, slot_bytes, free }
+        Pool { memory, slot_bytes, free, holders: vec![0; slots] }
     }
 
     /// Takes a free slot and lets `fill` write a packet into it. The slot stays free when `fill` gives nothing.
@@ -37,6 +39,7 @@ impl Pool {
         Some(result.map(|length| {
             length.map(|bytes| {
                 self.free.pop();
+                self.holders[slot as usize] = 1;
                 Packet { slot, bytes: bytes as u32 }
             })
         }))
@@ -54,9 +57,18 @@ impl Pool {
         &mut self.memory[start..start + packet.bytes as usize]
     }
 
-    /// Gives the slot of a packet back.
+    /// Holds a packet once more: it has to be released once more too.
+    pub fn hold(&mut self, packet: Packet) {
+        self.holders[packet.slot as usize] += 1;
+    }
+
+    /// Gives the slot of a packet back, once for each time that it is held.
     pub fn release(&mut self, packet: Packet) {
-        self.free.push(packet.slot);
+        let holders = &mut self.holders[packet.slot as usize];
+        *holders -= 1;
+        if *holders == 0 {
+            self.free.push(packet.slot);
+        }
     }
 }
 
@@ -77,5 +89,17 @@ mod tests {
         pool.release(packet);
         assert!(matches!(pool.fill(|_| Ok::<_, ()>(None)), Some(Ok(None))));
         assert!(pool.fill(fill).is_some(), "nothing was taken for a packet that did not come");
+    }
+
+    #[test]
+    fn a_slot_is_free_when_nobody_holds_it() {
+        let mut pool = Pool::new(1, 4);
+        let fill = |_: &mut [u8]| Ok::<_, ()>(Some(2));
+        let packet = pool.fill(fill).unwrap().unwrap().unwrap();
+        pool.hold(packet);
+        pool.release(packet);
+        assert!(pool.fill(fill).is_none());
+        pool.release(packet);
+        assert!(pool.fill(fill).is_some());
     }
 }

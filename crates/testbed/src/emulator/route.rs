@@ -24,6 +24,8 @@ pub struct Route {
 pub enum Stage {
     /// A transmitter with its queue and wire, by its index in the network.
     Transmitter(usize),
+    /// The Snoop agent ahead of the transmitter with that index, which sees here what comes back from its hop.
+    Snoop(usize),
     /// Propagation alone: no queue, no rate.
     Delay(Delay),
 }

@@ -3,6 +3,7 @@
 use super::network::{Path, Transmitter};
 use super::route::{Delay, Route, Stage, Way};
 use ccactl_link::Nanos;
+use ccactl_link::snoop::Snoop;
 use ccactl_scenario::{Direction, FlowSpec, LINK, LinkSpec, Scenario};
 
 /// Slots beyond those that queues and wires need: small packets, and packets on the way back.
@@ -89,7 +90,29 @@ impl Hop<'_> {
         let bits = u128::from(highest_bps(self.spec)) * u128::from(longest) / 1_000_000_000;
         let on_the_wire = (bits / 8) as u64 / self.spec.frame_bytes();
         let down_bytes = if self.down.is_some() { self.spec.down_buffer_bytes() } else { 0 };
-        2 * on_the_wire + (self.spec.buffer_bytes() + down_bytes) / self.spec.frame_bytes()
+        2 * on_the_wire + (self.spec.buffer_bytes() + down_bytes) / self.spec.frame_bytes() + self.snoop_packets()
+    }
+
+    /// What the agents of both directions keep at most.
+    fn snoop_packets(&self) -> u64 {
+        let agents = 1 + u64::from(self.down.is_some());
+        self.spec.snoop_bytes().map_or(0, |bytes| agents * Snoop::<()>::most_packets(bytes))
+    }
+
+    /// Where the agent ahead of a transmitter of this hop sees what comes back.
+    fn snoop(&self, transmitter: Option<usize>) -> Option<Stage> {
+        transmitter.filter(|_| self.spec.snoop.is_some()).map(Stage::Snoop)
+    }
+
+    /// From the flow's host on: through the hop, then past the agent of the other direction.
+    fn up_stages(&self) -> impl Iterator<Item = Stage> + use<> {
+        [Some(Stage::Transmitter(self.up)), self.snoop(self.down)].into_iter().flatten()
+    }
+
+    /// The same from the server on.
+    fn down_stages(&self) -> impl Iterator<Item = Stage> + use<> {
+        let hop = self.down.map_or_else(|| Stage::Delay(Delay::new(self.spec.one_way())), Stage::Transmitter);
+        [Some(hop), self.snoop(Some(self.up))].into_iter().flatten()
     }
 }
 
@@ -99,7 +122,8 @@ fn transmitter(name: &str, spec: &LinkSpec, way: Way, run: u32) -> Transmitter {
         config.seed ^= DOWN_SEED_BIT;
         config.capacity = spec.down_capacity();
     }
-    Transmitter { config, overhead_bytes: spec.overhead_bytes, is_bottleneck: name == LINK }
+    let (overhead_bytes, snoop_bytes) = (spec.overhead_bytes, spec.snoop_bytes());
+    Transmitter { config, overhead_bytes, snoop_bytes, is_bottleneck: name == LINK }
 }
 
 fn highest_bps(spec: &LinkSpec) -> u64 {
@@ -120,11 +144,8 @@ fn data_of(flow: &FlowSpec) -> Way {
 /// `names` are in the order from the host to the server; half of `extra_rtt` lies at the end of each way.
 fn path(hops: &[Hop<'_>], names: &[String], (data, class): (Way, u8), extra_rtt: Nanos) -> Path {
     let extra = (extra_rtt > 0).then(|| Stage::Delay(Delay::new(vec![(0, extra_rtt / 2)])));
-    let up = names.iter().map(|name| Stage::Transmitter(Hop::named(hops, name).up));
-    let down = names.iter().rev().map(|name| {
-        let hop = Hop::named(hops, name);
-        hop.down.map_or_else(|| Stage::Delay(Delay::new(hop.spec.one_way())), Stage::Transmitter)
-    });
+    let up = names.iter().flat_map(|name| Hop::named(hops, name).up_stages());
+    let down = names.iter().rev().flat_map(|name| Hop::named(hops, name).down_stages());
     Path {
         up: Route { stages: up.chain(extra.clone()).collect() },
         down: Route { stages: down.chain(extra).collect() },

@@ -1,6 +1,6 @@
 //! What the network of a run did.
 
-use crate::emulator::{EmulatorReport, LinkCounters, LinkReport, QueueFigures, Way};
+use crate::emulator::{EmulatorReport, LinkCounters, LinkReport, QueueFigures, SnoopFigures, Way};
 use serde::{Deserialize, Serialize};
 
 /// One transmitter of the scenario.
@@ -18,6 +18,9 @@ pub struct TransmitterResult {
     pub queue: Option<QueueFigures>,
     /// Rate on the wire that its plan gave while something waited, in bit/s; none when nothing ever waited, or nobody saw it.
     pub planned_rate_bps: Option<f64>,
+    /// The Snoop agent ahead of it; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snoop: Option<SnoopFigures>,
 }
 
 /// What a network did.
@@ -45,6 +48,7 @@ impl Carried {
             counters: of_it.counters,
             queue: Some(of_it.queue),
             planned_rate_bps: of_it.planned_rate_bps,
+            snoop: of_it.snoop,
         };
         let transmitters = names.into_iter().zip(&report.links).map(transmitter).collect();
         Carried { transmitters, device_drops, carried_bps, emulator: Some(report) }

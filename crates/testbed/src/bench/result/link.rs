@@ -124,6 +124,7 @@ mod tests {
             counters: LinkCounters::default(),
             queue,
             planned_rate_bps: None,
+            snoop: None,
         };
         let text = serde_json::to_value(&of).unwrap();
         assert_eq!(serde_json::from_value::<TransmitterResult>(text.clone()).unwrap(), of);

@@ -4,23 +4,28 @@
 //! ```text
 //!   inject ──▶ stage ──▶ stage ──▶ … ──▶ step: Arrived        a stage is a transmitter (link model) or a delay
 //!                └──────────────────────▶ step: Gone          dropped by a queue or lost on a wire
+//!              agent ────────────────────▶ step: Kept          a Snoop agent ahead of a transmitter, see `snoop`
 //! ```
 //!
 //! Everything happens at its own time: a packet enters its second link when it was due there, however late the caller asks.
 
 mod parts;
 mod report;
+mod snoop;
 
 pub use parts::{Path, Transmitter};
 pub use report::{FlowTally, LinkReport};
+pub use snoop::Tcp;
 
 use super::counters::{LinkTally, PathCounters};
 use super::histogram::Histogram;
 use super::rate_meter::{BusySince, PlannedRate};
 use super::route::{Route, Stage, Way};
 use super::series::{Sent, Series};
+use ccactl_link::snoop::Snoop;
 use ccactl_link::{DelayLine, Departure, DropReason, Item, Link, Nanos, Output};
 use parts::{least_way, transmitters_of};
+use std::collections::VecDeque;
 
 /// A packet on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +44,8 @@ pub struct Transit<P> {
     pub is_ack: bool,
     /// See [`Item::ecn_capable`].
     pub ecn_capable: bool,
+    /// What Snoop agents see of it; none where it is no TCP, or [`Network::reads_tcp`] says that nobody looks.
+    pub tcp: Option<Tcp>,
 }
 
 /// What [`Network::step`] gives.
@@ -55,8 +62,12 @@ pub enum Event<P> {
         /// Whether the bottleneck was busy since the packet that arrived before it; none when it did not pass the bottleneck.
         back_to_back: Option<bool>,
     },
-    /// A packet was dropped or lost.
+    /// A packet was dropped or lost, or an agent keeps it no longer. It is not needed any more, unless it was kept more often.
     Gone(P),
+    /// An agent keeps a packet, which will be [`Event::Arrived`] or [`Event::Gone`] once more.
+    Kept(P),
+    /// An ACK is to go on without its blocks of selective acknowledgement.
+    Stripped(P),
 }
 
 /// A packet inside the network.
@@ -73,6 +84,8 @@ struct Moving<P> {
 
 struct Node<P> {
     link: Link<Moving<P>>,
+    /// Ahead of the link.
+    snoop: Option<Snoop<Moving<P>>>,
     overhead_bytes: u32,
     /// Only of a bottleneck.
     busy: Option<BusySince>,
@@ -104,6 +117,19 @@ pub struct Network<P> {
     /// Bytes that the bottleneck's wire adds.
     overhead_bytes: u32,
     series: Series,
+    /// What agents have done and the caller does not know yet.
+    events: VecDeque<Event<P>>,
+}
+
+/// What happens next.
+#[derive(Clone, Copy)]
+enum Change {
+    /// At the transmitter with that index.
+    Transmitter(usize),
+    /// A packet comes to its next stage.
+    Arrival,
+    /// The timer of the agent ahead of the transmitter with that index ends.
+    Timer(usize),
 }
 
 impl<P: Copy> Network<P> {
@@ -117,8 +143,12 @@ impl<P: Copy> Network<P> {
         let node = |(transmitter, least_way): (Transmitter, Nanos)| {
             let mut link = Link::new(transmitter.config);
             link.reserve(packets);
+            if transmitter.snoop_bytes.is_some() {
+                link.reserve_first(packets);
+            }
             Node {
                 link,
+                snoop: transmitter.snoop_bytes.map(Snoop::new),
                 overhead_bytes: transmitter.overhead_bytes,
                 busy: transmitter.is_bottleneck.then(BusySince::default),
                 planned: PlannedRate::default(),
@@ -127,6 +157,9 @@ impl<P: Copy> Network<P> {
             }
         };
         let data = paths.iter().map(|path| path.data).collect();
+        let has_agent = transmitters.iter().any(|transmitter| transmitter.snoop_bytes.is_some());
+        // One call of an agent gives back at most all that it keeps, and does little besides.
+        let events = VecDeque::with_capacity(if has_agent { 2 * packets } else { 0 });
         let lane = |(route, class): (Route, u8)| {
             let bottleneck = transmitters_of(&route).find(|i| is_bottleneck[*i]);
             let (counters, sojourn) = (PathCounters::default(), Histogram::new());
@@ -141,6 +174,7 @@ impl<P: Copy> Network<P> {
             origin: 0,
             overhead_bytes,
             series,
+            events,
         }
     }
 
@@ -160,14 +194,18 @@ impl<P: Copy> Network<P> {
     /// The next thing that the caller has to know of and that has happened by `now`, in the order of time.
     pub fn step(&mut self, now: Nanos) -> Option<Event<P>> {
         loop {
-            let Some((at, node)) = self.next_change().filter(|(at, _)| *at <= now) else {
+            if let Some(event) = self.events.pop_front() {
+                return Some(event);
+            }
+            let Some((at, change)) = self.next_change().filter(|(at, _)| *at <= now) else {
                 self.close_intervals(now);
                 return None;
             };
             self.close_intervals(at);
-            let event = match node {
-                Some(node) => self.leave(node, at),
-                None => self.arrive(),
+            let event = match change {
+                Change::Transmitter(node) => self.leave(node, at),
+                Change::Arrival => self.arrive(),
+                Change::Timer(node) => self.wake(node, at),
             };
             if event.is_some() {
                 return event;
@@ -180,18 +218,26 @@ impl<P: Copy> Network<P> {
     #[must_use]
     pub fn next_due(&self) -> Option<Nanos> {
         let queued = self.nodes.iter().filter_map(|node| Some(node.link.next_event()? + node.least_way)).min();
-        self.on_the_way.next_due().into_iter().chain(queued).min()
+        let timers =
+            self.nodes.iter().filter_map(|node| Some(node.snoop.as_ref()?.next_timer()? + node.least_way)).min();
+        self.on_the_way.next_due().into_iter().chain(queued).chain(timers).min()
     }
 
-    /// Time and place of the next change: a transmitter, or none when a packet comes to its next stage. A transmitter goes first,
-    /// as a packet that arrives must find what has left to be gone.
-    fn next_change(&self) -> Option<(Nanos, Option<usize>)> {
-        let mut next = self.on_the_way.next_due().map(|at| (at, None));
+    /// Time and place of the next change. A transmitter goes first, as a packet that arrives must find what has left to be gone; a timer
+    /// goes last, as what arrives may stop it.
+    fn next_change(&self) -> Option<(Nanos, Change)> {
+        let mut next = self.on_the_way.next_due().map(|at| (at, Change::Arrival));
         for (i, node) in self.nodes.iter().enumerate() {
             if let Some(at) = node.link.next_event()
-                && next.is_none_or(|(before, who)| at < before || at == before && who.is_none())
+                && next
+                    .is_none_or(|(before, who)| at < before || at == before && !matches!(who, Change::Transmitter(_)))
             {
-                next = Some((at, Some(i)));
+                next = Some((at, Change::Transmitter(i)));
+            }
+            if let Some(at) = node.snoop.as_ref().and_then(Snoop::next_timer)
+                && next.is_none_or(|(before, _)| at < before)
+            {
+                next = Some((at, Change::Timer(i)));
             }
         }
         next
@@ -229,37 +275,58 @@ impl<P: Copy> Network<P> {
                 Stage::Delay(delay) => due = delay.pass(due, origin),
                 Stage::Transmitter(node) if due == at => {
                     let node = *node;
-                    return self.queue(at, node, moving);
+                    return self.offer(at, node, moving);
+                }
+                Stage::Snoop(node) if due == at => {
+                    let node = *node;
+                    moving.next_stage += 1;
+                    return self.look_at_ack(at, node, moving);
                 }
                 // It is not there yet.
-                Stage::Transmitter(_) => break,
+                Stage::Transmitter(_) | Stage::Snoop(_) => break,
             }
             moving.next_stage += 1;
         }
         self.on_the_way.push(due, moving);
     }
 
-    fn queue(&mut self, now: Nanos, index: usize, mut moving: Moving<P>) {
+    fn queue(&mut self, now: Nanos, index: usize, moving: Moving<P>) {
+        let item = self.item(index, moving);
+        let node = &mut self.nodes[index];
+        node.link.enqueue(now, item);
+        node.tally.arrived(node.link.queued_bytes());
+    }
+
+    /// The same ahead of all that waits.
+    fn queue_first(&mut self, now: Nanos, index: usize, moving: Moving<P>) {
+        let item = self.item(index, moving);
+        let node = &mut self.nodes[index];
+        node.link.enqueue_first(now, item);
+        node.tally.arrived(node.link.queued_bytes());
+    }
+
+    /// A packet as a transmitter takes it.
+    fn item(&self, index: usize, mut moving: Moving<P>) -> Item<Moving<P>> {
         moving.next_stage += 1;
         let transit = moving.transit;
-        let node = &mut self.nodes[index];
-        let item = Item {
+        Item {
             packet: moving,
-            size_bytes: transit.bytes + node.overhead_bytes,
+            size_bytes: transit.bytes + self.nodes[index].overhead_bytes,
             flow: transit.flow,
             class: self.lanes[lane_index(&transit)].class,
             is_ack: transit.is_ack,
             ecn_capable: transit.ecn_capable,
-        };
-        node.link.enqueue(now, item);
-        node.tally.arrived(node.link.queued_bytes());
+        }
     }
 
     /// What a transmitter has next, if anything: a packet goes on, or is gone.
     fn leave(&mut self, index: usize, now: Nanos) -> Option<Event<P>> {
         match self.nodes[index].link.pop(now)? {
             Output::Sent(departure) => self.sent(index, departure),
-            Output::Dropped { packet, reason, .. } => Some(self.dropped(index, packet, reason)),
+            Output::Dropped { packet, reason, .. } => {
+                self.refused(now, index, &packet);
+                Some(self.dropped(index, packet, reason))
+            }
         }
     }
 

@@ -10,6 +10,8 @@ pub struct Transmitter {
     pub config: LinkConfig,
     /// Bytes that its wire adds to a packet.
     pub overhead_bytes: u32,
+    /// Cache of the Snoop agent ahead of it, if there is one.
+    pub snoop_bytes: Option<u64>,
     /// Whether it is the bottleneck, whose rate is measured.
     pub is_bottleneck: bool,
 }
@@ -31,7 +33,7 @@ pub struct Path {
 pub(super) fn transmitters_of(route: &Route) -> impl Iterator<Item = usize> {
     route.stages.iter().filter_map(|stage| match stage {
         Stage::Transmitter(index) => Some(*index),
-        Stage::Delay(_) => None,
+        Stage::Delay(_) | Stage::Snoop(_) => None,
     })
 }
 
@@ -41,6 +43,7 @@ pub(super) fn least_way(index: usize, transmitters: &[Transmitter], paths: &[Pat
     let propagation = |stage: &Stage| match stage {
         Stage::Transmitter(i) => transmitters[*i].config.wire.delay.iter().map(|step| step.1).min().unwrap_or(0),
         Stage::Delay(delay) => delay.min(),
+        Stage::Snoop(_) => 0,
     };
     let routes = paths.iter().flat_map(|path| [&path.up, &path.down]);
     let rest = |route: &Route| {

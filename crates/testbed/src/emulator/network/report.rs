@@ -1,7 +1,7 @@
 //! What a network tells at the end.
 
 use super::{Lane, Network, Node};
-use crate::emulator::counters::{FlowCounters, LinkCounters, QueueFigures};
+use crate::emulator::counters::{FlowCounters, LinkCounters, QueueFigures, SnoopFigures};
 use crate::emulator::histogram::QueueingDelay;
 use crate::emulator::route::Way;
 use crate::emulator::series::Interval;
@@ -24,6 +24,8 @@ pub struct LinkReport {
     pub queue: QueueFigures,
     /// Rate on the wire that its plan gave while something waited, in bit/s; none when nothing ever waited.
     pub planned_rate_bps: Option<f64>,
+    /// The Snoop agent ahead of it, if there is one.
+    pub snoop: Option<SnoopFigures>,
 }
 
 impl<P: Copy> Network<P> {
@@ -54,6 +56,7 @@ impl<P: Copy> Network<P> {
             counters: LinkCounters { queued_packets: node.link.queued_packets() as u64, ..node.tally.counters },
             queue: node.tally.queue(),
             planned_rate_bps: node.planned.bps(),
+            snoop: node.snoop.as_ref().map(|snoop| snoop.counters().into()),
         };
         self.nodes.iter().map(report).collect()
     }
