@@ -166,7 +166,8 @@ proptest! {
     fn disciplines_without_early_drops_drop_for_want_of_room_alone(config in config(), arrivals in arrivals()) {
         let early = !matches!(
             config.queue,
-            Discipline::DropTail | Discipline::DropHead | Discipline::Sfq(_) | Discipline::Drr(_) | Discipline::Classes(_)
+            Discipline::DropTail | Discipline::DropHead | Discipline::Sfq(_) | Discipline::Drr(_) | Discipline::Wfq(_)
+                | Discipline::Classes(_)
                 | Discipline::AckFirst
         );
         let out = drive(LinkConfig { capacity: common::ENDLESS, ..config.clone() }, &arrivals);

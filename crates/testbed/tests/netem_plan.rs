@@ -173,6 +173,7 @@ fn what_the_kernel_cannot_do_is_refused_by_field() {
         (&["link.queue=red"], "link.queue", "not gentle"),
         (&["link.queue=sfq"], "link.queue", "127 packets"),
         (&["link.queue=drr"], "link.queue", "found drr"),
+        (&["link.queue=wfq"], "link.queue", "found wfq"),
         (&["link.queue=classes"], "link.queue", "found classes"),
         (&["link.queue=ack-first"], "link.queue", "found ack-first"),
         (

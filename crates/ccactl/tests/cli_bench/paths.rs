@@ -155,6 +155,7 @@ fn every_queue_discipline_carries_tcp_and_accounts_for_every_packet() {
         "fq-codel",
         "sfq",
         "drr",
+        "wfq",
         "classes",
         "ack-first",
     ];

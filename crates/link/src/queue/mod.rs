@@ -13,6 +13,8 @@ mod pie;
 mod red;
 mod rem;
 mod sfq;
+mod sharing;
+mod wfq;
 mod work;
 
 pub use classes::{Class, Classes};
@@ -24,6 +26,7 @@ pub use pie::Pie;
 pub use red::Red;
 pub use rem::Rem;
 pub use sfq::Sfq;
+pub use wfq::Wfq;
 
 use early::Judged;
 use rand::rngs::StdRng;
@@ -53,6 +56,8 @@ pub enum Discipline {
     Sfq(Sfq),
     /// Deficit round robin, with weights.
     Drr(Drr),
+    /// Weighted fair queueing.
+    Wfq(Wfq),
     /// Shares of classes, with borrowing.
     Classes(Classes),
     /// Pure ACKs before everything else.
@@ -72,6 +77,7 @@ impl Discipline {
             Discipline::FqCoDel(config) => Box::new(fq_codel::FqCoDelQueue::new(config, rng)),
             Discipline::Sfq(config) => Box::new(sfq::SfqQueue::new(config, rng)),
             Discipline::Drr(config) => Box::new(drr::DrrQueue::new(config)),
+            Discipline::Wfq(config) => Box::new(wfq::WfqQueue::new(config)),
             Discipline::Classes(config) => Box::new(classes::ClassesQueue::new(config)),
             Discipline::AckFirst => Box::new(ack_first::AckFirst::default()),
         }

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "every test file uses its part")]
 
-use ccactl_link::queue::{Class, Classes, CoDel, Drr, ExponentialRed, FqCoDel, Pie, Red, Rem, Sfq};
+use ccactl_link::queue::{Class, Classes, CoDel, Drr, ExponentialRed, FqCoDel, Pie, Red, Rem, Sfq, Wfq};
 use ccactl_link::{Capacity, Departure, Discipline, DropReason, Item, Link, LinkConfig, Nanos, Output};
 
 /// Nanoseconds of a millisecond.
@@ -154,6 +154,7 @@ pub fn disciplines() -> Vec<Discipline> {
         Discipline::FqCoDel(FqCoDel { codel, queues: 3, quantum_bytes: 300 }),
         Discipline::Sfq(Sfq { queues: 3, perturbation: Some(3 * MS) }),
         Discipline::Drr(Drr { queues: 4, quantum_bytes: 300, weights: vec![1, 5] }),
+        Discipline::Wfq(Wfq { queues: 3, weights: vec![1, 5] }),
         Discipline::Classes(Classes { classes: vec![class(300, true), class(600, true)], burst_bytes: 3000 }),
         Discipline::Classes(Classes { classes: vec![class(300, false), class(600, true)], burst_bytes: 3000 }),
         Discipline::AckFirst,

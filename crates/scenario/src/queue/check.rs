@@ -3,7 +3,7 @@
 use crate::check::{Check, ensure};
 use crate::units::Buffer;
 use ccactl_link::Capacity;
-use ccactl_link::queue::Discipline;
+use ccactl_link::queue::{Discipline, Drr, Wfq};
 
 const WHOLE_PERMILLE: u32 = 1000;
 
@@ -51,9 +51,9 @@ pub(crate) fn check_queue(path: &str, discipline: &Discipline) -> Check {
         Discipline::FqCoDel(fq) => span("target", fq.codel.target).and_then(|()| span("interval", fq.codel.interval)),
         Discipline::Pie(pie) => span("update_interval", pie.update_interval),
         Discipline::Sfq(_) => Ok(()),
-        Discipline::Drr(drr) => ensure(!drr.weights.contains(&0), at("weights"), || {
-            format!("expected weights from 1, found {:?}", drr.weights)
-        }),
+        Discipline::Drr(Drr { weights, .. }) | Discipline::Wfq(Wfq { weights, .. }) => {
+            ensure(!weights.contains(&0), at("weights"), || format!("expected weights from 1, found {weights:?}"))
+        }
         Discipline::Classes(classes) => {
             let sum: u32 = classes.classes.iter().map(|class| class.share_permille).sum();
             ensure((1..=WHOLE_PERMILLE).contains(&sum), at("classes"), || {

@@ -8,7 +8,7 @@ pub(crate) use check::check_queue;
 pub(crate) use parameter::{Sizes, queue, serialize};
 
 use crate::fields::{ANY, Field, Kind, Table, optional, required};
-use ccactl_link::queue::{Classes, CoDel, Discipline, Drr, ExponentialRed, FqCoDel, Pie, Red, Rem, Sfq};
+use ccactl_link::queue::{Classes, CoDel, Discipline, Drr, ExponentialRed, FqCoDel, Pie, Red, Rem, Sfq, Wfq};
 use parameter::Parameter;
 
 /// A discipline of the link model.
@@ -73,6 +73,10 @@ const ECN: Field = ecn("false");
 const CODEL_TARGET: Field = of(Kind::Span, "5ms", "TARGET, standing delay that is tolerated");
 const CODEL_INTERVAL: Field = of(Kind::Span, "100ms", "INTERVAL, about a worst-case RTT");
 const CODEL_MTU: Field = of(PACKET, FULL_PACKET, "MAXPACKET, bytes that may always wait");
+
+const FLOW_QUEUES: Field = of(QUEUES, "1024", "flow n uses queue n modulo this");
+const WEIGHTS: Field =
+    of(Kind::Counts, "none", "weights by `class` of flow or UDP source; classes beyond the last have 1");
 
 const fn ecn(default: &'static str) -> Field {
     of(Kind::Flag, default, "ECN-capable packets are marked where others are dropped (RFC 3168)")
@@ -182,12 +186,21 @@ pub(crate) const DISCIPLINES: &[Row] = &[
     ),
     row!(
         "drr",
-        "Deficit round robin by flow, with weights by class as weighted fair queueing (Shreedhar, Varghese 1995).",
+        "Deficit round robin by flow, with weights by class (Shreedhar, Varghese 1995).",
         |frame_bytes| Discipline::Drr(Drr { quantum_bytes: frame_bytes, ..Drr::default() }),
         Discipline::Drr(drr), drr => {
-            queues: of(QUEUES, "1024", "flow n uses queue n modulo this"),
+            queues: FLOW_QUEUES,
             quantum_bytes: of(PACKET, FULL_PACKET, "bytes that a queue of weight 1 may send per turn"),
-            weights: of(Kind::Counts, "none", "weights by `class` of flow or UDP source; classes beyond the last have 1"),
+            weights: WEIGHTS,
+        }
+    ),
+    row!(
+        "wfq",
+        "Weighted fair queueing by flow, with weights by class (Demers, Keshav, Shenker 1989; Parekh, Gallager 1993).",
+        |_| Discipline::Wfq(Wfq::default()),
+        Discipline::Wfq(wfq), wfq => {
+            queues: FLOW_QUEUES,
+            weights: WEIGHTS,
         }
     ),
     row!(

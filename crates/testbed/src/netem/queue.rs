@@ -43,6 +43,7 @@ pub(crate) fn queue(link: &LinkSpec, lacks: &mut Lacks) -> Need {
             without(lacks, "sfq: that of Linux serves quanta of bytes and holds 127 packets of a flow at most")
         }
         Discipline::Drr(_) => without(lacks, "drr: that of Linux has no queue per flow of its own"),
+        Discipline::Wfq(_) => without(lacks, "wfq"),
         Discipline::ExponentialRed(_) => without(lacks, "exponential-red"),
         Discipline::Rem(_) => without(lacks, "rem"),
         Discipline::Classes(_) => without(lacks, "classes"),
