@@ -168,7 +168,7 @@ proptest! {
             config.queue,
             Discipline::DropTail | Discipline::DropHead | Discipline::Sfq(_) | Discipline::Drr(_) | Discipline::Wfq(_)
                 | Discipline::Classes(_)
-                | Discipline::AckFirst
+                | Discipline::AckFirst | Discipline::Cba(_)
         );
         let out = drive(LinkConfig { capacity: common::ENDLESS, ..config.clone() }, &arrivals);
         prop_assert!(out.dropped.iter().all(|d| d.2 == DropReason::Early));

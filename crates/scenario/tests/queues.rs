@@ -1,7 +1,7 @@
 //! Queue disciplines: what they mean to the link model, and what cannot be.
 
 use ccactl_link::Capacity;
-use ccactl_link::queue::{Class, Classes, CoDel, Discipline, Drr, FqCoDel, Red, Rem, Sfq, Wfq};
+use ccactl_link::queue::{Cba, Class, Classes, CoDel, Discipline, Drr, FqCoDel, Red, Rem, Sfq, Wfq};
 use ccactl_scenario::{Scenario, ScenarioError};
 
 const MS: u64 = 1_000_000;
@@ -38,6 +38,7 @@ fn a_discipline_by_name_has_the_values_of_its_source() {
         ("wfq", Discipline::Wfq(Wfq::default())),
         ("classes", Discipline::Classes(Classes::default())),
         ("ack-first", Discipline::AckFirst),
+        ("cba", Discipline::Cba(Cba::default())),
     ];
     for (name, discipline) in defaults {
         assert_eq!(queue(name), discipline, "{name}");
@@ -56,7 +57,7 @@ fn the_reference_prints_the_defaults_that_hold() {
         rows.map(cells).map(|cells| (cells[2].trim_matches('`').to_owned(), cells[4].clone())).collect()
     };
     let mut compared = 0;
-    for name in ["red", "exponential-red", "rem", "codel", "pie", "fq-codel", "sfq", "drr", "wfq"] {
+    for name in ["red", "exponential-red", "rem", "codel", "pie", "fq-codel", "sfq", "drr", "wfq", "cba"] {
         for (parameter, default) in printed(name) {
             // Words such as "a full packet" stand for what depends on the link.
             let words = default.contains(' ') || default == "none";
@@ -73,7 +74,7 @@ fn the_reference_prints_the_defaults_that_hold() {
             compared += 1;
         }
     }
-    assert_eq!(compared, 39, "parameters with a default in figures");
+    assert_eq!(compared, 40, "parameters with a default in figures");
 }
 
 #[test]
@@ -91,6 +92,8 @@ fn parameters_of_a_discipline_reach_the_link_model() {
     assert_eq!((red.min_threshold, red.max_threshold), (Capacity::Bytes(125_000), Capacity::Bytes(300_000)));
     let Discipline::Drr(drr) = queue("{ discipline = \"drr\", weights = [1, 3] }") else { panic!("not DRR") };
     assert_eq!(drr.weights, [1, 3]);
+    let cba = queue("{ discipline = \"cba\", ack_share_permille = 250 }");
+    assert_eq!(cba, Discipline::Cba(Cba { ack_share_permille: 250 }));
     let wfq = queue("{ discipline = \"wfq\", queues = 8, weights = [1, 3] }");
     assert_eq!(wfq, Discipline::Wfq(Wfq { queues: 8, weights: vec![1, 3] }));
     let shares =
@@ -118,7 +121,7 @@ const BAD: &[(&str, &str, &str)] = &[
     (
         "\"fifo\"",
         "link.queue",
-        "expected a queue discipline (drop-tail, drop-head, red, exponential-red, rem, codel, pie, fq-codel, sfq, drr, wfq, classes, ack-first), found \"fifo\"",
+        "expected a queue discipline (drop-tail, drop-head, red, exponential-red, rem, codel, pie, fq-codel, sfq, drr, wfq, classes, ack-first, cba), found \"fifo\"",
     ),
     ("{ target = \"5ms\" }", "link.queue.discipline", "missing field"),
     (
@@ -150,6 +153,11 @@ const BAD: &[(&str, &str, &str)] = &[
         "expected at least one class, and shares of 1000 thousandths at most together, found 1200",
     ),
     ("{ discipline = \"wfq\", weights = [0] }", "link.queue.weights", "expected weights from 1, found [0]"),
+    (
+        "{ discipline = \"cba\", ack_share_permille = 1000 }",
+        "link.queue.ack_share_permille",
+        "expected 1 to 999, found 1000",
+    ),
 ];
 
 #[test]

@@ -1,6 +1,7 @@
 //! Queue disciplines: who waits, who leaves next, who is dropped or marked. One file each.
 
 mod ack_first;
+mod cba;
 mod classes;
 mod codel;
 mod drop_tail;
@@ -17,6 +18,7 @@ mod sharing;
 mod wfq;
 mod work;
 
+pub use cba::Cba;
 pub use classes::{Class, Classes};
 pub use codel::CoDel;
 pub use drr::Drr;
@@ -62,6 +64,8 @@ pub enum Discipline {
     Classes(Classes),
     /// Pure ACKs before everything else.
     AckFirst,
+    /// A share for pure ACKs and one for the rest.
+    Cba(Cba),
 }
 
 impl Discipline {
@@ -80,6 +84,7 @@ impl Discipline {
             Discipline::Wfq(config) => Box::new(wfq::WfqQueue::new(config)),
             Discipline::Classes(config) => Box::new(classes::ClassesQueue::new(config)),
             Discipline::AckFirst => Box::new(ack_first::AckFirst::default()),
+            Discipline::Cba(config) => Box::new(cba::CbaQueue::new(config)),
         }
     }
 }

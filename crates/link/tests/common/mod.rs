@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "every test file uses its part")]
 
-use ccactl_link::queue::{Class, Classes, CoDel, Drr, ExponentialRed, FqCoDel, Pie, Red, Rem, Sfq, Wfq};
+use ccactl_link::queue::{Cba, Class, Classes, CoDel, Drr, ExponentialRed, FqCoDel, Pie, Red, Rem, Sfq, Wfq};
 use ccactl_link::{Capacity, Departure, Discipline, DropReason, Item, Link, LinkConfig, Nanos, Output};
 
 /// Nanoseconds of a millisecond.
@@ -158,5 +158,6 @@ pub fn disciplines() -> Vec<Discipline> {
         Discipline::Classes(Classes { classes: vec![class(300, true), class(600, true)], burst_bytes: 3000 }),
         Discipline::Classes(Classes { classes: vec![class(300, false), class(600, true)], burst_bytes: 3000 }),
         Discipline::AckFirst,
+        Discipline::Cba(Cba { ack_share_permille: 200 }),
     ]
 }

@@ -12,7 +12,11 @@ pub(crate) fn check_queue(path: &str, discipline: &Discipline) -> Check {
     let at = |field: &str| format!("{path}.{field}");
     let span = |field: &str, ns: u64| ensure(ns > 0, at(field), || "expected more than 0s, found 0s".to_owned());
     match discipline {
-        Discipline::DropTail | Discipline::DropHead | Discipline::AckFirst => Ok(()),
+        Discipline::DropTail
+        | Discipline::DropHead
+        | Discipline::Sfq(_)
+        | Discipline::AckFirst
+        | Discipline::Cba(_) => Ok(()),
         Discipline::Red(red) => {
             let ascend = match (red.min_threshold, red.max_threshold) {
                 (Capacity::Packets(min), Capacity::Packets(max)) | (Capacity::Bytes(min), Capacity::Bytes(max)) => {
@@ -50,7 +54,6 @@ pub(crate) fn check_queue(path: &str, discipline: &Discipline) -> Check {
         Discipline::CoDel(codel) => span("target", codel.target).and_then(|()| span("interval", codel.interval)),
         Discipline::FqCoDel(fq) => span("target", fq.codel.target).and_then(|()| span("interval", fq.codel.interval)),
         Discipline::Pie(pie) => span("update_interval", pie.update_interval),
-        Discipline::Sfq(_) => Ok(()),
         Discipline::Drr(Drr { weights, .. }) | Discipline::Wfq(Wfq { weights, .. }) => {
             ensure(!weights.contains(&0), at("weights"), || format!("expected weights from 1, found {weights:?}"))
         }

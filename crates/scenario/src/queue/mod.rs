@@ -8,7 +8,7 @@ pub(crate) use check::check_queue;
 pub(crate) use parameter::{Sizes, queue, serialize};
 
 use crate::fields::{ANY, Field, Kind, Table, optional, required};
-use ccactl_link::queue::{Classes, CoDel, Discipline, Drr, ExponentialRed, FqCoDel, Pie, Red, Rem, Sfq, Wfq};
+use ccactl_link::queue::{Cba, Classes, CoDel, Discipline, Drr, ExponentialRed, FqCoDel, Pie, Red, Rem, Sfq, Wfq};
 use parameter::Parameter;
 
 /// A discipline of the link model.
@@ -217,7 +217,18 @@ pub(crate) const DISCIPLINES: &[Row] = &[
             burst_bytes: of(PACKET, "two full packets", "bytes that a class may send at once after a pause"),
         }
     ),
-    row!("ack-first", "Pure ACKs before everything else.", |_| Discipline::AckFirst),
+    row!(
+        "ack-first", "Pure ACKs before everything else (Kalampoukas, Varma, Ramakrishnan 1998).",
+        |_| Discipline::AckFirst
+    ),
+    row!(
+        "cba", "A share for pure ACKs and one for the rest (Kalampoukas, Varma, Ramakrishnan 1998).",
+        |_| Discipline::Cba(Cba::default()),
+        Discipline::Cba(cba), cba => {
+            ack_share_permille:
+                of(Kind::Count(1, 999), "500", "thousandths of the link's rate that pure ACKs have; the rest is the data's"),
+        }
+    ),
 ];
 
 /// `classes = [{ … }]`

@@ -48,6 +48,7 @@ pub(crate) fn queue(link: &LinkSpec, lacks: &mut Lacks) -> Need {
         Discipline::Rem(_) => without(lacks, "rem"),
         Discipline::Classes(_) => without(lacks, "classes"),
         Discipline::AckFirst => without(lacks, "ack-first"),
+        Discipline::Cba(_) => without(lacks, "cba"),
     };
     Need { kind, field: "link.queue", words }
 }
