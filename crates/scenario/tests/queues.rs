@@ -1,7 +1,9 @@
 //! Queue disciplines: what they mean to the link model, and what cannot be.
 
 use ccactl_link::Capacity;
-use ccactl_link::queue::{Cba, Class, Classes, CoDel, Discipline, Drr, FqCoDel, Red, Rem, Sfq, Wfq};
+use ccactl_link::queue::{
+    Cba, Cbq, CbqClass, CbqGroup, Class, Classes, CoDel, Discipline, Drr, FqCoDel, Red, Rem, Sfq, Wfq,
+};
 use ccactl_scenario::{Scenario, ScenarioError};
 
 const MS: u64 = 1_000_000;
@@ -37,6 +39,7 @@ fn a_discipline_by_name_has_the_values_of_its_source() {
         ("drr", Discipline::Drr(Drr::default())),
         ("wfq", Discipline::Wfq(Wfq::default())),
         ("classes", Discipline::Classes(Classes::default())),
+        ("cbq", Discipline::Cbq(Cbq::default())),
         ("ack-first", Discipline::AckFirst),
         ("cba", Discipline::Cba(Cba::default())),
     ];
@@ -57,7 +60,7 @@ fn the_reference_prints_the_defaults_that_hold() {
         rows.map(cells).map(|cells| (cells[2].trim_matches('`').to_owned(), cells[4].clone())).collect()
     };
     let mut compared = 0;
-    for name in ["red", "exponential-red", "rem", "codel", "pie", "fq-codel", "sfq", "drr", "wfq", "cba"] {
+    for name in ["red", "exponential-red", "rem", "codel", "pie", "fq-codel", "sfq", "drr", "wfq", "cbq", "cba"] {
         for (parameter, default) in printed(name) {
             // Words such as "a full packet" stand for what depends on the link.
             let words = default.contains(' ') || default == "none";
@@ -74,7 +77,13 @@ fn the_reference_prints_the_defaults_that_hold() {
             compared += 1;
         }
     }
-    assert_eq!(compared, 40, "parameters with a default in figures");
+    assert_eq!(compared, 42, "parameters with a default in figures");
+    for (table, field) in
+        [("`classes` of `classes`", "| `borrow` |"), ("`classes` of `cbq`", "| `priority` | 0 to 7 | 0 |")]
+    {
+        let (_, after) = reference.split_once(&format!("#### {table}\n")).expect(table);
+        assert!(after.split("####").next().unwrap().contains(field), "{table} has {field}");
+    }
 }
 
 #[test]
@@ -110,6 +119,28 @@ fn parameters_of_a_discipline_reach_the_link_model() {
 }
 
 #[test]
+fn a_tree_of_cbq_reaches_the_link_model() {
+    let groups = "groups = [{ share_permille = 700 }, { group = 0, share_permille = 300, borrow = false }]";
+    let classes =
+        "classes = [{ group = 1, share_permille = 300, priority = 2 }, { share_permille = 300, borrow = false }]";
+    let written = format!("{{ discipline = \"cbq\", {groups}, {classes}, weight = 0.125, burst_packets = 4 }}");
+    let expected = Cbq {
+        groups: vec![
+            CbqGroup { group: None, share_permille: 700, borrow: true },
+            CbqGroup { group: Some(0), share_permille: 300, borrow: false },
+        ],
+        classes: vec![
+            CbqClass { group: Some(1), share_permille: 300, borrow: true, priority: 2 },
+            CbqClass { group: None, share_permille: 300, borrow: false, priority: 0 },
+        ],
+        weight: 0.125,
+        burst_packets: 4,
+        ..Cbq::default()
+    };
+    assert_eq!(queue(&written), Discipline::Cbq(expected));
+}
+
+#[test]
 fn a_full_packet_is_that_of_the_link() {
     let scenario = with("mtu = 1000\noverhead_bytes = 0\nqueue = \"fq-codel\"").unwrap();
     let Discipline::FqCoDel(fq) = &scenario.link.queue else { panic!("not FQ-CoDel") };
@@ -121,7 +152,7 @@ const BAD: &[(&str, &str, &str)] = &[
     (
         "\"fifo\"",
         "link.queue",
-        "expected a queue discipline (drop-tail, drop-head, red, exponential-red, rem, codel, pie, fq-codel, sfq, drr, wfq, classes, ack-first, cba), found \"fifo\"",
+        "expected a queue discipline (drop-tail, drop-head, red, exponential-red, rem, codel, pie, fq-codel, sfq, drr, wfq, classes, cbq, ack-first, cba), found \"fifo\"",
     ),
     ("{ target = \"5ms\" }", "link.queue.discipline", "missing field"),
     (
@@ -158,6 +189,27 @@ const BAD: &[(&str, &str, &str)] = &[
         "link.queue.ack_share_permille",
         "expected 1 to 999, found 1000",
     ),
+    (
+        "{ discipline = \"cbq\", classes = [{ share_permille = 600 }, { share_permille = 600 }] }",
+        "link.queue.classes",
+        "expected shares of 1000 thousandths at most together, found 1200",
+    ),
+    (
+        "{ discipline = \"cbq\", groups = [{ share_permille = 600 }], classes = [{ group = 1, share_permille = 600 }] }",
+        "link.queue.classes",
+        "expected a group below 1, the number of groups, found 1",
+    ),
+    (
+        "{ discipline = \"cbq\", groups = [{ group = 0, share_permille = 600 }] }",
+        "link.queue.groups",
+        "expected a group to come after the one that it is in, found group 0",
+    ),
+    (
+        "{ discipline = \"cbq\", classes = [{ share_permille = 600, priority = 8 }] }",
+        "link.queue.classes[0].priority",
+        "expected 0 to 7, found 8",
+    ),
+    ("{ discipline = \"cbq\", weight = 1 }", "link.queue.weight", "expected more than 0 and less than 1, found 1"),
 ];
 
 #[test]

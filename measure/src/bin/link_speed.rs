@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release --manifest-path measure/Cargo.toml --bin link_speed`
 
-use ccactl_link::queue::{Cba, Classes, CoDel, Drr, ExponentialRed, FqCoDel, Pie, Red, Rem, Sfq, Wfq};
+use ccactl_link::queue::{Cba, Cbq, Classes, CoDel, Drr, ExponentialRed, FqCoDel, Pie, Red, Rem, Sfq, Wfq};
 use ccactl_link::{Capacity, DelayLine, Discipline, Item, Link, LinkConfig, Output, WireConfig};
 use std::time::Instant;
 
@@ -28,6 +28,7 @@ fn main() {
         ("DRR", Discipline::Drr(Drr::default())),
         ("WFQ", Discipline::Wfq(Wfq::default())),
         ("classes", Discipline::Classes(Classes::default())),
+        ("CBQ", Discipline::Cbq(Cbq::default())),
         ("ACK first", Discipline::AckFirst),
         ("CBA", Discipline::Cba(Cba::default())),
     ];

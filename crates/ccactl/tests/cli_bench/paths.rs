@@ -157,6 +157,7 @@ fn every_queue_discipline_carries_tcp_and_accounts_for_every_packet() {
         "drr",
         "wfq",
         "classes",
+        "cbq",
         "ack-first",
         "cba",
     ];

@@ -2,6 +2,7 @@
 
 mod ack_first;
 mod cba;
+mod cbq;
 mod classes;
 mod codel;
 mod drop_tail;
@@ -19,6 +20,7 @@ mod wfq;
 mod work;
 
 pub use cba::Cba;
+pub use cbq::{Cbq, CbqClass, CbqGroup, PRIORITIES};
 pub use classes::{Class, Classes};
 pub use codel::CoDel;
 pub use drr::Drr;
@@ -62,6 +64,8 @@ pub enum Discipline {
     Wfq(Wfq),
     /// Shares of classes, with borrowing.
     Classes(Classes),
+    /// Class-based queueing: a tree of shares, with borrowing between levels and priorities.
+    Cbq(Cbq),
     /// Pure ACKs before everything else.
     AckFirst,
     /// A share for pure ACKs and one for the rest.
@@ -83,6 +87,7 @@ impl Discipline {
             Discipline::Drr(config) => Box::new(drr::DrrQueue::new(config)),
             Discipline::Wfq(config) => Box::new(wfq::WfqQueue::new(config)),
             Discipline::Classes(config) => Box::new(classes::ClassesQueue::new(config)),
+            Discipline::Cbq(config) => Box::new(cbq::CbqQueue::new(config)),
             Discipline::AckFirst => Box::new(ack_first::AckFirst::default()),
             Discipline::Cba(config) => Box::new(cba::CbaQueue::new(config)),
         }

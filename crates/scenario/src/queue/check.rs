@@ -57,6 +57,13 @@ pub(crate) fn check_queue(path: &str, discipline: &Discipline) -> Check {
         Discipline::Drr(Drr { weights, .. }) | Discipline::Wfq(Wfq { weights, .. }) => {
             ensure(!weights.contains(&0), at("weights"), || format!("expected weights from 1, found {weights:?}"))
         }
+        Discipline::Cbq(cbq) => {
+            let weight = cbq.weight;
+            ensure(weight > 0.0 && weight < 1.0, at("weight"), || {
+                format!("expected more than 0 and less than 1, found {weight}")
+            })?;
+            cbq.fault().map_or(Ok(()), |(field, fault)| ensure(false, at(field), || fault))
+        }
         Discipline::Classes(classes) => {
             let sum: u32 = classes.classes.iter().map(|class| class.share_permille).sum();
             ensure((1..=WHOLE_PERMILLE).contains(&sum), at("classes"), || {

@@ -47,6 +47,8 @@ pub(crate) fn queue(link: &LinkSpec, lacks: &mut Lacks) -> Need {
         Discipline::ExponentialRed(_) => without(lacks, "exponential-red"),
         Discipline::Rem(_) => without(lacks, "rem"),
         Discipline::Classes(_) => without(lacks, "classes"),
+        // Commit 051d44209842 took it out.
+        Discipline::Cbq(_) => without(lacks, "cbq, which current kernels have not any more"),
         Discipline::AckFirst => without(lacks, "ack-first"),
         Discipline::Cba(_) => without(lacks, "cba"),
     };
