@@ -110,7 +110,7 @@ impl<P> Link<P> {
         let above = self.mark_above.is_some_and(|threshold| self.buffer.is_above(threshold));
         let marked = above && item.ecn_capable;
         self.buffer.rate_bps = self.schedule.rate_bps(now);
-        self.queue.enqueue(now, Waiting { item, since: now, marked }, &mut self.buffer);
+        self.queue.enqueue(now, Waiting { item, since: now, marked, finish: 0 }, &mut self.buffer);
         if !matches!(self.transmitter, Transmitter::Sending(_)) {
             self.send_next(now, false);
         }

@@ -81,6 +81,8 @@ pub(crate) struct Waiting<P> {
     /// When it came.
     pub since: Nanos,
     pub marked: bool,
+    /// When generalised processor sharing is done with it, in virtual time; for the disciplines that follow that.
+    pub finish: u128,
 }
 
 impl<P> Waiting<P> {

@@ -6,7 +6,7 @@ use crate::trace::{OPPORTUNITY_BYTES, Trace};
 use std::sync::Arc;
 
 /// A rate in bit/s times nanoseconds gives units of which a byte has this many.
-const UNITS_PER_BYTE: u128 = 8 * 1_000_000_000;
+pub(crate) const UNITS_PER_BYTE: u128 = 8 * 1_000_000_000;
 
 /// A rate plan in time.
 pub(crate) enum Schedule {

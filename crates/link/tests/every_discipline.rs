@@ -96,7 +96,13 @@ fn all_ids(out: &Outcome) -> Vec<usize> {
 }
 
 fn lets_the_link_idle(queue: &Discipline) -> bool {
-    matches!(queue, Discipline::Classes(Classes { classes, .. }) if classes.iter().any(|class| !class.borrow))
+    match queue {
+        Discipline::Classes(Classes { classes, .. }) => classes.iter().any(|class| !class.borrow),
+        Discipline::Cbq(cbq) => {
+            cbq.groups.iter().any(|group| !group.borrow) || cbq.classes.iter().any(|class| !class.borrow)
+        }
+        _ => false,
+    }
 }
 
 proptest! {
@@ -166,8 +172,9 @@ proptest! {
     fn disciplines_without_early_drops_drop_for_want_of_room_alone(config in config(), arrivals in arrivals()) {
         let early = !matches!(
             config.queue,
-            Discipline::DropTail | Discipline::DropHead | Discipline::Sfq(_) | Discipline::Drr(_) | Discipline::Classes(_)
-                | Discipline::AckFirst
+            Discipline::DropTail | Discipline::DropHead | Discipline::Sfq(_) | Discipline::Drr(_) | Discipline::Wfq(_)
+                | Discipline::Classes(_)
+                | Discipline::AckFirst | Discipline::Cbq(_) | Discipline::Cba(_)
         );
         let out = drive(LinkConfig { capacity: common::ENDLESS, ..config.clone() }, &arrivals);
         prop_assert!(out.dropped.iter().all(|d| d.2 == DropReason::Early));

@@ -1,9 +1,11 @@
-//! Disciplines that are not fair by intention: ACKs first, and the oldest packet first to be dropped.
+//! Disciplines that are not fair by intention: ACKs first, shares of ACKs and data, and the oldest packet first to be
+//! dropped.
 
 mod common;
 
+use ccactl_link::queue::Cba;
 use ccactl_link::{Capacity, Discipline, Item, Link, LinkConfig, Nanos};
-use common::{Arrival, ENDLESS, MS, Outcome, disciplines, drive, item};
+use common::{Arrival, ENDLESS, MS, Outcome, S, disciplines, drive, item};
 use proptest::prelude::*;
 
 fn ack(id: usize) -> Item<usize> {
@@ -39,6 +41,71 @@ proptest! {
             prop_assert!(!begun.iter().any(|begun| *begun > from && *begun < to), "data began between {from} and {to}");
         }
     }
+}
+
+/// ACKs of 40 bytes and data of 1000, each with a gap, for four seconds.
+fn two_ways(ack_gap: Nanos, data_gap: Nanos) -> Vec<Arrival> {
+    let every = |gap: Nanos, is_ack: bool| (0..4 * S).step_by(gap as usize).map(move |at| (at, is_ack));
+    let mut all: Vec<(Nanos, bool)> = every(ack_gap, true).chain(every(data_gap, false)).collect();
+    all.sort_by_key(|packet| packet.0);
+    let arrival = |(id, (at, is_ack))| (at, if is_ack { ack(id) } else { item(id, 1000) });
+    all.into_iter().enumerate().map(arrival).collect()
+}
+
+/// On 8 Mbit/s with room for 20 ms.
+fn run(queue: Discipline, arrivals: &[Arrival]) -> Outcome {
+    drive(LinkConfig { queue, ..LinkConfig::drop_tail(8_000_000, Capacity::Bytes(20_000)) }, arrivals)
+}
+
+/// Shares of ACKs and data in the link between 1 and 4 s.
+fn ack_and_data(out: &Outcome, arrivals: &[Arrival]) -> [f64; 2] {
+    [true, false].map(|is_ack| out.sent_bytes(arrivals, S, 4 * S, |item| item.is_ack == is_ack) as f64 / 3e6)
+}
+
+fn cba(ack_share_permille: u32) -> Discipline {
+    Discipline::Cba(Cba { ack_share_permille })
+}
+
+#[track_caller]
+fn assert_near(got: [f64; 2], expected: [f64; 2]) {
+    assert!(
+        got.iter().zip(expected).all(|(got, expected)| (got - expected).abs() < 0.002),
+        "{got:?}, not {expected:?}"
+    );
+}
+
+#[test]
+fn acks_beyond_the_rate_starve_data_unless_each_has_a_share() {
+    // ACKs for the whole of the link, and twice as much data as it carries.
+    let arrivals = two_ways(40_000, MS / 2);
+    assert_near(ack_and_data(&run(Discipline::AckFirst, &arrivals), &arrivals), [1.0, 0.0]);
+    for share in [100, 300, 999] {
+        let acks = f64::from(share) / 1000.0;
+        assert_near(ack_and_data(&run(cba(share), &arrivals), &arrivals), [acks, 1.0 - acks]);
+    }
+}
+
+#[test]
+fn what_acks_do_not_use_of_their_share_is_the_datas_and_the_other_way_round() {
+    // ACKs for a tenth of the link.
+    let arrivals = two_ways(400_000, MS / 2);
+    assert_near(ack_and_data(&run(cba(500), &arrivals), &arrivals), [0.1, 0.9]);
+    // Data for a tenth.
+    let arrivals = two_ways(40_000, 10 * MS);
+    assert_near(ack_and_data(&run(cba(200), &arrivals), &arrivals), [0.9, 0.1]);
+}
+
+#[test]
+fn acks_within_their_share_are_never_dropped_and_wait_for_one_packet_of_data() {
+    let arrivals = two_ways(400_000, MS / 2);
+    let out = run(cba(200), &arrivals);
+    assert!(out.dropped.len() > 1000 && out.dropped().iter().all(|packet| !arrivals[*packet].1.is_ack));
+    let waits = out.departures.iter().filter(|d| arrivals[d.packet].1.is_ack).map(|d| d.sojourn + d.transmission);
+    // The bound of WFQ: an ACK at 20 % of the link takes 0.2 ms, and the largest packet 1 ms.
+    assert!(waits.max() <= Some(200_000 + MS));
+    // First in, first out would be 20 ms.
+    let tail = run(Discipline::DropTail, &arrivals);
+    assert!(tail.departures.iter().filter(|d| arrivals[d.packet].1.is_ack).any(|d| d.sojourn > 15 * MS));
 }
 
 #[test]

@@ -205,7 +205,7 @@ fn compared(name: &str, set: &[(&str, i64)], link: Link, without: &Download) -> 
 #[test]
 fn each_keeps_the_rate_with_a_quarter_of_the_queue() {
     // The slowdowns of rLEDBAT cost up to a tenth.
-    let all = [("drwa", &[("lambda", 1800)][..], 0.95), ("rledbat", &[], 0.9), ("fixed-clamp", &[], 0.95)];
+    let all = [("drwa", &[("lambda", 1800)][..], 0.95), ("rledbat", &[], 0.9), ("fixed-clamp", &[("bdp", 1800)], 0.95)];
     for link in bloated() {
         let without = download("cubic", None, link);
         for (name, set, share) in all {

@@ -3,7 +3,7 @@
 use crate::fields::{ANY, DOCUMENT, Field, Kind, Table};
 use crate::queue::DISCIPLINES;
 
-/// One table per table of the document, then the queue disciplines.
+/// One table per table of the document, then the queue disciplines and the tables that their parameters are made of.
 #[must_use]
 pub fn reference() -> String {
     let mut seen = Vec::new();
@@ -19,6 +19,12 @@ pub fn reference() -> String {
         // The first field is the name of the discipline itself.
         for field in &row.table.fields[1..] {
             out += &format!("| `{}` {}\n", row.name, cells(field));
+        }
+    }
+    let fields = DISCIPLINES.iter().flat_map(|row| row.table.fields);
+    for field in fields {
+        if let Kind::Tables(inner) = field.kind {
+            out += &format!("\n#### {}\n\n{}", inner.title, rows(inner));
         }
     }
     out

@@ -1,6 +1,5 @@
 //! Links, hops, paths, hosts and transfers: what they mean to the link model, and what cannot be.
 
-use ccactl_link::queue::{Class, Classes, CoDel, Discipline, Drr, FqCoDel, Red, Rem, Sfq};
 use ccactl_link::{Capacity, Distribution, GilbertElliott, Jitter, Loss, RatePlan, Wireless};
 use ccactl_scenario::units::Span;
 use ccactl_scenario::{Direction, Override, Repeat, Scenario, ScenarioError};
@@ -126,102 +125,6 @@ fn a_link_that_changes_reaches_the_link_model() {
     assert_eq!((hop.wire.loss, hop.seed == config.seed), (Loss::Bernoulli(0.01), false));
     let again = Scenario::parse("resolved.toml", &scenario.to_toml()).unwrap();
     assert_eq!(again, scenario, "the resolved form is the same scenario");
-}
-
-/// Of the link with this value of `queue`.
-fn queue(value: &str) -> Discipline {
-    let scenario = set(&[&format!("link.queue={value}")]).unwrap_or_else(|error| panic!("{error}"));
-    let again = Scenario::parse("resolved.toml", &scenario.to_toml()).unwrap();
-    assert_eq!(again.link.queue, scenario.link.queue, "{value} survives being written out");
-    scenario.link.config(1).queue
-}
-
-#[test]
-fn a_discipline_by_name_has_the_values_of_its_source() {
-    let defaults = [
-        ("drop-tail", Discipline::DropTail),
-        ("drop-head", Discipline::DropHead),
-        ("red", Discipline::Red(Red::default())),
-        ("exponential-red", Discipline::ExponentialRed(Default::default())),
-        ("rem", Discipline::Rem(Rem::default())),
-        ("codel", Discipline::CoDel(CoDel::default())),
-        ("pie", Discipline::Pie(Default::default())),
-        ("fq-codel", Discipline::FqCoDel(FqCoDel::default())),
-        ("sfq", Discipline::Sfq(Sfq::default())),
-        ("drr", Discipline::Drr(Drr::default())),
-        ("classes", Discipline::Classes(Classes::default())),
-        ("ack-first", Discipline::AckFirst),
-    ];
-    for (name, discipline) in defaults {
-        assert_eq!(queue(name), discipline, "{name}");
-        assert_eq!(queue(&format!("{{ discipline = \"{name}\" }}")), discipline, "{name} as a table");
-    }
-    assert_eq!(parse(GOOD).unwrap().link.queue, Discipline::DropTail);
-}
-
-#[test]
-fn the_reference_prints_the_defaults_that_hold() {
-    let reference = ccactl_scenario::reference();
-    let printed = |discipline: &str| -> Vec<(String, String)> {
-        let start = format!("| `{discipline}` | `");
-        let rows = reference.lines().filter(|line| line.starts_with(&start));
-        let cells = |row: &str| row.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
-        rows.map(cells).map(|cells| (cells[2].trim_matches('`').to_owned(), cells[4].clone())).collect()
-    };
-    let mut compared = 0;
-    for name in ["red", "exponential-red", "rem", "codel", "pie", "fq-codel", "sfq", "drr"] {
-        for (parameter, default) in printed(name) {
-            // Words such as "a full packet" stand for what depends on the link.
-            let words = default.contains(' ') || default == "none";
-            if words {
-                continue;
-            }
-            let value = if default.parse::<f64>().is_ok() || default.parse::<bool>().is_ok() {
-                default
-            } else {
-                format!("\"{default}\"")
-            };
-            let written = format!("{{ discipline = \"{name}\", {parameter} = {value} }}");
-            assert_eq!(queue(&written), queue(name), "{written}");
-            compared += 1;
-        }
-    }
-    assert_eq!(compared, 38, "parameters with a default in figures");
-}
-
-#[test]
-fn parameters_of_a_discipline_reach_the_link_model() {
-    let codel = CoDel { target: 10 * MS, interval: 50 * MS, mtu_bytes: 1014, ecn: true };
-    assert_eq!(
-        queue("{ discipline = \"codel\", target = \"10ms\", interval = \"50ms\", mtu_bytes = 1014, ecn = true }"),
-        Discipline::CoDel(codel)
-    );
-    let Discipline::Red(red) =
-        queue("{ discipline = \"red\", min_threshold = \"0.5bdp\", max_threshold = { bytes = 300000 } }")
-    else {
-        panic!("not RED")
-    };
-    assert_eq!((red.min_threshold, red.max_threshold), (Capacity::Bytes(125_000), Capacity::Bytes(300_000)));
-    let Discipline::Drr(drr) = queue("{ discipline = \"drr\", weights = [1, 3] }") else { panic!("not DRR") };
-    assert_eq!(drr.weights, [1, 3]);
-    let shares =
-        "{ discipline = \"classes\", classes = [{ share_permille = 700, borrow = false }, { share_permille = 300 }] }";
-    let Discipline::Classes(classes) = queue(shares) else { panic!("not classes") };
-    assert_eq!(
-        classes.classes,
-        [Class { share_permille: 700, borrow: false }, Class { share_permille: 300, borrow: true }]
-    );
-    assert_eq!(
-        queue("{ discipline = \"sfq\", perturbation = \"0s\" }"),
-        Discipline::Sfq(Sfq { perturbation: None, ..Sfq::default() })
-    );
-}
-
-#[test]
-fn a_full_packet_is_that_of_the_link() {
-    let scenario = set(&["link.mtu=1000", "link.overhead_bytes=0", "link.queue=fq-codel"]).unwrap();
-    let Discipline::FqCoDel(fq) = &scenario.link.queue else { panic!("not FQ-CoDel") };
-    assert_eq!((fq.codel.mtu_bytes, fq.quantum_bytes), (1000, 1000));
 }
 
 /// A line of [`GOOD`], what to put in its place, the line and field of the complaint, and all of its text.
@@ -417,77 +320,6 @@ const BAD: &[(&str, &str, usize, &str, &str)] = &[
         6,
         "link.wireless.retries",
         "expected 0 to 255, found 256",
-    ),
-    // Queues.
-    (
-        "buffer = { bdp = 4 }",
-        "buffer = { bdp = 4 }\nqueue = \"fifo\"",
-        6,
-        "link.queue",
-        "expected a queue discipline (drop-tail, drop-head, red, exponential-red, rem, codel, pie, fq-codel, sfq, drr, classes, ack-first), found \"fifo\"",
-    ),
-    (
-        "buffer = { bdp = 4 }",
-        "buffer = { bdp = 4 }\nqueue = { target = \"5ms\" }",
-        6,
-        "link.queue.discipline",
-        "missing field",
-    ),
-    (
-        "buffer = { bdp = 4 }",
-        "buffer = { bdp = 4 }\nqueue = { discipline = \"codel\", targt = \"5ms\" }",
-        6,
-        "link.queue.targt",
-        "unknown field, expected one of discipline, target, interval, mtu_bytes, ecn",
-    ),
-    (
-        "buffer = { bdp = 4 }",
-        "buffer = { bdp = 4 }\nqueue = { discipline = \"codel\", target = \"0s\" }",
-        6,
-        "link.queue.target",
-        "expected more than 0s, found 0s",
-    ),
-    (
-        "buffer = { bdp = 4 }",
-        "buffer = { bdp = 4 }\nqueue = { discipline = \"red\", min_threshold = \"15p\" }",
-        6,
-        "link.queue.max_threshold",
-        "expected more than min_threshold (15p), found 15p",
-    ),
-    (
-        "buffer = { bdp = 4 }",
-        "buffer = { bdp = 4 }\nqueue = { discipline = \"red\", min_threshold = \"1bdp\" }",
-        6,
-        "link.queue.max_threshold",
-        "expected both thresholds in packets or neither (one BDP counts in bytes)",
-    ),
-    (
-        "buffer = { bdp = 4 }",
-        "buffer = { bdp = 4 }\nqueue = { discipline = \"exponential-red\", virtual_capacity = 0 }",
-        6,
-        "link.queue.virtual_capacity",
-        "expected more than 0, found 0",
-    ),
-    (
-        "buffer = { bdp = 4 }",
-        "buffer = { bdp = 4 }\nqueue = { discipline = \"rem\", phi = 1 }",
-        6,
-        "link.queue.phi",
-        "expected more than 1, found 1",
-    ),
-    (
-        "buffer = { bdp = 4 }",
-        "buffer = { bdp = 4 }\nqueue = { discipline = \"drr\", weights = [1, 0] }",
-        6,
-        "link.queue.weights",
-        "expected weights from 1, found [1, 0]",
-    ),
-    (
-        "buffer = { bdp = 4 }",
-        "buffer = { bdp = 4 }\nqueue = { discipline = \"classes\", classes = [{ share_permille = 600 }, { share_permille = 600 }] }",
-        6,
-        "link.queue.classes",
-        "expected at least one class, and shares of 1000 thousandths at most together, found 1200",
     ),
     // Hosts.
     (

@@ -13,7 +13,7 @@ const CELLS: &[(&str, usize, Option<usize>)] = &[
     ("aca-loss", 8, Some(4)),
     ("aca-rtt", 9, Some(9)),
     ("aca-throughput", 8, Some(4)),
-    ("aqm", 48, Some(24)),
+    ("aqm", 60, Some(30)),
     ("bbr-vs-cubic", 1, None),
     ("bbrv2-vs-cubic", 1, None),
     ("bufferbloat", 8, Some(8)),

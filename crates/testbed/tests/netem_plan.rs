@@ -173,8 +173,11 @@ fn what_the_kernel_cannot_do_is_refused_by_field() {
         (&["link.queue=red"], "link.queue", "not gentle"),
         (&["link.queue=sfq"], "link.queue", "127 packets"),
         (&["link.queue=drr"], "link.queue", "found drr"),
+        (&["link.queue=wfq"], "link.queue", "found wfq"),
         (&["link.queue=classes"], "link.queue", "found classes"),
+        (&["link.queue=cbq"], "link.queue", "found cbq, which current"),
         (&["link.queue=ack-first"], "link.queue", "found ack-first"),
+        (&["link.queue=cba"], "link.queue", "found cba"),
         (
             &["link.queue=codel"],
             "link.buffer",

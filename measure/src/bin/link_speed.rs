@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release --manifest-path measure/Cargo.toml --bin link_speed`
 
-use ccactl_link::queue::{Classes, CoDel, Drr, ExponentialRed, FqCoDel, Pie, Red, Rem, Sfq};
+use ccactl_link::queue::{Cba, Cbq, Classes, CoDel, Drr, ExponentialRed, FqCoDel, Pie, Red, Rem, Sfq, Wfq};
 use ccactl_link::{Capacity, DelayLine, Discipline, Item, Link, LinkConfig, Output, WireConfig};
 use std::time::Instant;
 
@@ -26,8 +26,11 @@ fn main() {
         ("FQ-CoDel", Discipline::FqCoDel(FqCoDel::default())),
         ("SFQ", Discipline::Sfq(Sfq::default())),
         ("DRR", Discipline::Drr(Drr::default())),
+        ("WFQ", Discipline::Wfq(Wfq::default())),
         ("classes", Discipline::Classes(Classes::default())),
+        ("CBQ", Discipline::Cbq(Cbq::default())),
         ("ACK first", Discipline::AckFirst),
+        ("CBA", Discipline::Cba(Cba::default())),
     ];
     println!("| discipline | ns per packet | packets sent |\n|---|---:|---:|");
     for (name, queue) in disciplines {

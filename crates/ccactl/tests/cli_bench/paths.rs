@@ -155,8 +155,11 @@ fn every_queue_discipline_carries_tcp_and_accounts_for_every_packet() {
         "fq-codel",
         "sfq",
         "drr",
+        "wfq",
         "classes",
+        "cbq",
         "ack-first",
+        "cba",
     ];
     // Two at a time: the machine that runs the tests may be small.
     for pair in disciplines.chunks(2) {

@@ -156,7 +156,8 @@ const RECEIVER_POINTS: [&str; 4] =
 fn a_kill_while_a_receiving_algorithm_comes_changes_or_goes_is_made_good_by_the_next_call() {
     let Some(host) = Host::with_root() else { return };
     let cgroup = host.cgroup();
-    host.ok(&host.load_args("reno", &cgroup));
+    let name = format!("{}a", host.name());
+    host.ok(&host.load_args(&name, &cgroup));
     let load = ["load", "--receive", "drwa", "--cgroup", &cgroup];
     let swap = ["swap", "--receive", "fixed-clamp", "--set", "bytes=100000", "--cgroup", &cgroup];
     let unload = ["unload", "--receive", "--cgroup", &cgroup];

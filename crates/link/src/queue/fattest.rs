@@ -1,33 +1,49 @@
-//! The longest of many queues, in O(log n) per change: an indexed binary heap.
+//! The longest of many queues, or the first by another key, in O(log n) per change: an indexed binary heap.
 
 use crate::Nanos;
 use crate::buffer::Buffer;
 use crate::packet::{DropReason, Waiting};
+use std::cmp::Reverse;
 
-/// Lengths of queues by number.
-pub(crate) struct Fattest {
-    lengths: Vec<u64>,
+/// Lengths of queues by number; an empty one has the default.
+pub(crate) struct Fattest<K = u64> {
+    lengths: Vec<K>,
     /// Numbers of queues, each not longer than the one at half its position.
     heap: Vec<u32>,
     /// Position of every queue in the heap.
     positions: Vec<u32>,
 }
 
-impl Fattest {
+/// Queues by a time, of which the earliest is the first; `None` is an empty one.
+pub(crate) type Earliest = Fattest<Option<Reverse<u128>>>;
+
+impl Earliest {
+    /// Time of a queue.
+    pub fn time(&self, queue: usize) -> Option<u128> {
+        self.lengths[queue].map(|Reverse(time)| time)
+    }
+
+    /// Queue `queue` has this time now.
+    pub fn set_time(&mut self, queue: usize, time: Option<u128>) {
+        self.set(queue, time.map(Reverse));
+    }
+}
+
+impl<K: Ord + Copy + Default> Fattest<K> {
     /// `queues` empty ones.
     pub fn new(queues: usize) -> Self {
         let numbers: Vec<u32> = (0..u32::try_from(queues).expect("fewer queues than 2^32")).collect();
-        Fattest { lengths: vec![0; queues], positions: numbers.clone(), heap: numbers }
+        Fattest { lengths: vec![K::default(); queues], positions: numbers.clone(), heap: numbers }
     }
 
     /// The longest queue, if any is not empty; of equal ones that with the lowest number.
-    pub fn longest(&self) -> Option<usize> {
+    pub fn first(&self) -> Option<usize> {
         let queue = *self.heap.first()? as usize;
-        (self.lengths[queue] > 0).then_some(queue)
+        (self.lengths[queue] > K::default()).then_some(queue)
     }
 
     /// Queue `queue` has this length now.
-    pub fn set(&mut self, queue: usize, length: u64) {
+    pub fn set(&mut self, queue: usize, length: K) {
         self.lengths[queue] = length;
         let position = self.positions[queue] as usize;
         if !self.rise(position) {
@@ -41,10 +57,10 @@ impl Fattest {
         &mut self,
         now: Nanos,
         buffer: &mut Buffer<P>,
-        mut take: impl FnMut(usize, &mut Buffer<P>) -> (Option<Waiting<P>>, u64),
+        mut take: impl FnMut(usize, &mut Buffer<P>) -> (Option<Waiting<P>>, K),
     ) {
         while buffer.is_overfull() {
-            let Some(longest) = self.longest() else { return };
+            let Some(longest) = self.first() else { return };
             let (packet, length) = take(longest, buffer);
             if let Some(packet) = packet {
                 buffer.drop_packet(now, packet, DropReason::Full);
@@ -57,7 +73,7 @@ impl Fattest {
     fn above(&self, a: usize, b: usize) -> bool {
         let key = |position: usize| {
             let queue = self.heap[position];
-            (self.lengths[queue as usize], std::cmp::Reverse(queue))
+            (self.lengths[queue as usize], Reverse(queue))
         };
         key(a) > key(b)
     }
@@ -106,7 +122,7 @@ mod tests {
                 lengths[queue] = length;
                 let most = *lengths.iter().max().unwrap();
                 let first = lengths.iter().position(|length| *length == most).filter(|_| most > 0);
-                prop_assert_eq!(fattest.longest(), first);
+                prop_assert_eq!(fattest.first(), first);
             }
         }
     }

@@ -1,6 +1,8 @@
 //! Queue disciplines: who waits, who leaves next, who is dropped or marked. One file each.
 
 mod ack_first;
+mod cba;
+mod cbq;
 mod classes;
 mod codel;
 mod drop_tail;
@@ -13,8 +15,12 @@ mod pie;
 mod red;
 mod rem;
 mod sfq;
+mod sharing;
+mod wfq;
 mod work;
 
+pub use cba::Cba;
+pub use cbq::{Cbq, CbqClass, CbqGroup, PRIORITIES};
 pub use classes::{Class, Classes};
 pub use codel::CoDel;
 pub use drr::Drr;
@@ -24,6 +30,7 @@ pub use pie::Pie;
 pub use red::Red;
 pub use rem::Rem;
 pub use sfq::Sfq;
+pub use wfq::Wfq;
 
 use early::Judged;
 use rand::rngs::StdRng;
@@ -53,10 +60,16 @@ pub enum Discipline {
     Sfq(Sfq),
     /// Deficit round robin, with weights.
     Drr(Drr),
+    /// Weighted fair queueing.
+    Wfq(Wfq),
     /// Shares of classes, with borrowing.
     Classes(Classes),
+    /// Class-based queueing: a tree of shares, with borrowing between levels and priorities.
+    Cbq(Cbq),
     /// Pure ACKs before everything else.
     AckFirst,
+    /// A share for pure ACKs and one for the rest.
+    Cba(Cba),
 }
 
 impl Discipline {
@@ -72,8 +85,11 @@ impl Discipline {
             Discipline::FqCoDel(config) => Box::new(fq_codel::FqCoDelQueue::new(config, rng)),
             Discipline::Sfq(config) => Box::new(sfq::SfqQueue::new(config, rng)),
             Discipline::Drr(config) => Box::new(drr::DrrQueue::new(config)),
+            Discipline::Wfq(config) => Box::new(wfq::WfqQueue::new(config)),
             Discipline::Classes(config) => Box::new(classes::ClassesQueue::new(config)),
+            Discipline::Cbq(config) => Box::new(cbq::CbqQueue::new(config)),
             Discipline::AckFirst => Box::new(ack_first::AckFirst::default()),
+            Discipline::Cba(config) => Box::new(cba::CbaQueue::new(config)),
         }
     }
 }

@@ -2,7 +2,9 @@
 
 #![allow(dead_code, reason = "every test file uses its part")]
 
-use ccactl_link::queue::{Class, Classes, CoDel, Drr, ExponentialRed, FqCoDel, Pie, Red, Rem, Sfq};
+use ccactl_link::queue::{
+    Cba, Cbq, CbqClass, CbqGroup, Class, Classes, CoDel, Drr, ExponentialRed, FqCoDel, Pie, Red, Rem, Sfq, Wfq,
+};
 use ccactl_link::{Capacity, Departure, Discipline, DropReason, Item, Link, LinkConfig, Nanos, Output};
 
 /// Nanoseconds of a millisecond.
@@ -134,6 +136,8 @@ pub fn drive_punctually(link: &mut Link<usize>, arrivals: &[Arrival]) -> Outcome
 pub fn disciplines() -> Vec<Discipline> {
     let codel = CoDel { target: MS, interval: 5 * MS, ecn: true, ..CoDel::default() };
     let class = |share_permille, borrow| Class { share_permille, borrow };
+    let group = |group, share_permille, borrow| CbqGroup { group, share_permille, borrow };
+    let leaf = |group, share_permille, borrow, priority| CbqClass { group, share_permille, borrow, priority };
     vec![
         Discipline::DropTail,
         Discipline::DropHead,
@@ -154,8 +158,21 @@ pub fn disciplines() -> Vec<Discipline> {
         Discipline::FqCoDel(FqCoDel { codel, queues: 3, quantum_bytes: 300 }),
         Discipline::Sfq(Sfq { queues: 3, perturbation: Some(3 * MS) }),
         Discipline::Drr(Drr { queues: 4, quantum_bytes: 300, weights: vec![1, 5] }),
+        Discipline::Wfq(Wfq { queues: 3, weights: vec![1, 5] }),
         Discipline::Classes(Classes { classes: vec![class(300, true), class(600, true)], burst_bytes: 3000 }),
         Discipline::Classes(Classes { classes: vec![class(300, false), class(600, true)], burst_bytes: 3000 }),
+        Discipline::Cbq(Cbq {
+            groups: vec![group(None, 600, true), group(Some(0), 300, true)],
+            classes: vec![leaf(Some(1), 200, true, 1), leaf(None, 300, true, 0)],
+            ..Cbq::default()
+        }),
+        Discipline::Cbq(Cbq {
+            groups: vec![group(None, 500, false)],
+            classes: vec![leaf(Some(0), 200, true, 0), leaf(None, 300, false, 0)],
+            burst_packets: 2,
+            ..Cbq::default()
+        }),
         Discipline::AckFirst,
+        Discipline::Cba(Cba { ack_share_permille: 200 }),
     ]
 }

@@ -3,7 +3,7 @@
 use crate::check::{Check, ensure};
 use crate::units::Buffer;
 use ccactl_link::Capacity;
-use ccactl_link::queue::Discipline;
+use ccactl_link::queue::{Discipline, Drr, Wfq};
 
 const WHOLE_PERMILLE: u32 = 1000;
 
@@ -12,7 +12,11 @@ pub(crate) fn check_queue(path: &str, discipline: &Discipline) -> Check {
     let at = |field: &str| format!("{path}.{field}");
     let span = |field: &str, ns: u64| ensure(ns > 0, at(field), || "expected more than 0s, found 0s".to_owned());
     match discipline {
-        Discipline::DropTail | Discipline::DropHead | Discipline::AckFirst => Ok(()),
+        Discipline::DropTail
+        | Discipline::DropHead
+        | Discipline::Sfq(_)
+        | Discipline::AckFirst
+        | Discipline::Cba(_) => Ok(()),
         Discipline::Red(red) => {
             let ascend = match (red.min_threshold, red.max_threshold) {
                 (Capacity::Packets(min), Capacity::Packets(max)) | (Capacity::Bytes(min), Capacity::Bytes(max)) => {
@@ -50,10 +54,16 @@ pub(crate) fn check_queue(path: &str, discipline: &Discipline) -> Check {
         Discipline::CoDel(codel) => span("target", codel.target).and_then(|()| span("interval", codel.interval)),
         Discipline::FqCoDel(fq) => span("target", fq.codel.target).and_then(|()| span("interval", fq.codel.interval)),
         Discipline::Pie(pie) => span("update_interval", pie.update_interval),
-        Discipline::Sfq(_) => Ok(()),
-        Discipline::Drr(drr) => ensure(!drr.weights.contains(&0), at("weights"), || {
-            format!("expected weights from 1, found {:?}", drr.weights)
-        }),
+        Discipline::Drr(Drr { weights, .. }) | Discipline::Wfq(Wfq { weights, .. }) => {
+            ensure(!weights.contains(&0), at("weights"), || format!("expected weights from 1, found {weights:?}"))
+        }
+        Discipline::Cbq(cbq) => {
+            let weight = cbq.weight;
+            ensure(weight > 0.0 && weight < 1.0, at("weight"), || {
+                format!("expected more than 0 and less than 1, found {weight}")
+            })?;
+            cbq.fault().map_or(Ok(()), |(field, fault)| ensure(false, at(field), || fault))
+        }
         Discipline::Classes(classes) => {
             let sum: u32 = classes.classes.iter().map(|class| class.share_permille).sum();
             ensure((1..=WHOLE_PERMILLE).contains(&sum), at("classes"), || {

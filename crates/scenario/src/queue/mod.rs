@@ -2,13 +2,16 @@
 //! the link model has them; reading and writing go through this one table.
 
 mod check;
+mod entry;
 mod parameter;
 
 pub(crate) use check::check_queue;
 pub(crate) use parameter::{Sizes, queue, serialize};
 
 use crate::fields::{ANY, Field, Kind, Table, optional, required};
-use ccactl_link::queue::{Classes, CoDel, Discipline, Drr, ExponentialRed, FqCoDel, Pie, Red, Rem, Sfq};
+use ccactl_link::queue::{
+    Cba, Cbq, Classes, CoDel, Discipline, Drr, ExponentialRed, FqCoDel, PRIORITIES, Pie, Red, Rem, Sfq, Wfq,
+};
 use parameter::Parameter;
 
 /// A discipline of the link model.
@@ -66,6 +69,7 @@ const POSITIVE: Kind = Kind::Number(0.0, 1e6);
 const MAX_BYTES: u64 = u32::MAX as u64;
 const PACKET: Kind = Kind::Count(1, MAX_BYTES);
 const WHOLE: Kind = Kind::Count(0, ANY);
+const GROUP: Kind = Kind::Count(0, 65_535);
 const QUEUES: Kind = Kind::Count(1, 65_536);
 const FULL_PACKET: &str = "a full packet";
 
@@ -73,6 +77,10 @@ const ECN: Field = ecn("false");
 const CODEL_TARGET: Field = of(Kind::Span, "5ms", "TARGET, standing delay that is tolerated");
 const CODEL_INTERVAL: Field = of(Kind::Span, "100ms", "INTERVAL, about a worst-case RTT");
 const CODEL_MTU: Field = of(PACKET, FULL_PACKET, "MAXPACKET, bytes that may always wait");
+
+const FLOW_QUEUES: Field = of(QUEUES, "1024", "flow n uses queue n modulo this");
+const WEIGHTS: Field =
+    of(Kind::Counts, "none", "weights by `class` of flow or UDP source; classes beyond the last have 1");
 
 const fn ecn(default: &'static str) -> Field {
     of(Kind::Flag, default, "ECN-capable packets are marked where others are dropped (RFC 3168)")
@@ -182,12 +190,21 @@ pub(crate) const DISCIPLINES: &[Row] = &[
     ),
     row!(
         "drr",
-        "Deficit round robin by flow, with weights by class as weighted fair queueing (Shreedhar, Varghese 1995).",
+        "Deficit round robin by flow, with weights by class (Shreedhar, Varghese 1995).",
         |frame_bytes| Discipline::Drr(Drr { quantum_bytes: frame_bytes, ..Drr::default() }),
         Discipline::Drr(drr), drr => {
-            queues: of(QUEUES, "1024", "flow n uses queue n modulo this"),
+            queues: FLOW_QUEUES,
             quantum_bytes: of(PACKET, FULL_PACKET, "bytes that a queue of weight 1 may send per turn"),
-            weights: of(Kind::Counts, "none", "weights by `class` of flow or UDP source; classes beyond the last have 1"),
+            weights: WEIGHTS,
+        }
+    ),
+    row!(
+        "wfq",
+        "Weighted fair queueing by flow, with weights by class (Demers, Keshav, Shenker 1989; Parekh, Gallager 1993).",
+        |_| Discipline::Wfq(Wfq::default()),
+        Discipline::Wfq(wfq), wfq => {
+            queues: FLOW_QUEUES,
+            weights: WEIGHTS,
         }
     ),
     row!(
@@ -204,14 +221,70 @@ pub(crate) const DISCIPLINES: &[Row] = &[
             burst_bytes: of(PACKET, "two full packets", "bytes that a class may send at once after a pause"),
         }
     ),
-    row!("ack-first", "Pure ACKs before everything else.", |_| Discipline::AckFirst),
+    row!(
+        "cbq", "Class-based queueing: a tree of shares, borrowing between levels, priorities (Floyd, Van Jacobson 1995).",
+        |frame_bytes| Discipline::Cbq(Cbq { quantum_bytes: frame_bytes, ..Cbq::default() }),
+        Discipline::Cbq(cbq), cbq => {
+            groups: of(Kind::Tables(&CBQ_GROUP), "none", "shares of several classes or groups together, by number from 0"),
+            classes: of(
+                Kind::Tables(&CBQ_CLASS),
+                "two halves that borrow",
+                "by `class` of flow or UDP source; higher classes belong to the last"
+            ),
+            weight: of(PROBABILITY, "0.0625", "w of the newest idle time in the average; above 0 and below 1"),
+            burst_packets: of(Kind::Count(0, 1000), "16", "packets at once after a pause, beyond the first"),
+            quantum_bytes: of(PACKET, FULL_PACKET, "bytes per turn of a class with the mean share of its priority"),
+        }
+    ),
+    row!(
+        "ack-first", "Pure ACKs before everything else (Kalampoukas, Varma, Ramakrishnan 1998).",
+        |_| Discipline::AckFirst
+    ),
+    row!(
+        "cba", "A share for pure ACKs and one for the rest (Kalampoukas, Varma, Ramakrishnan 1998).",
+        |_| Discipline::Cba(Cba::default()),
+        Discipline::Cba(cba), cba => {
+            ack_share_permille:
+                of(Kind::Count(1, 999), "500", "thousandths of the link's rate that pure ACKs have; the rest is the data's"),
+        }
+    ),
 ];
 
+const SHARE: Field =
+    required("share_permille", Kind::Count(1, 1000), "thousandths of the link's rate; all together at most 1000");
+const BORROW: Field =
+    optional("borrow", Kind::Flag, "true", "it may use what others do not; if not, its share is its limit");
+const CBQ_SHARE: Field = required(
+    "share_permille",
+    Kind::Count(1, 1000),
+    "thousandths of the link's rate; all in one group together at most the group's, and those in none at most 1000",
+);
+
 /// `classes = [{ … }]`
-const CLASS: Table = Table {
-    title: "classes",
+const CLASS: Table = Table { title: "`classes` of `classes`", fields: &[SHARE, BORROW] };
+
+/// `groups = [{ … }]` of CBQ.
+const CBQ_GROUP: Table = Table {
+    title: "`groups` of `cbq`",
     fields: &[
-        required("share_permille", Kind::Count(1, 1000), "thousandths of the link's rate; all together at most 1000"),
-        optional("borrow", Kind::Flag, "true", "it may use what others do not; if not, its share is its limit"),
+        optional("group", GROUP, "none", "number of the group that it is in, which is an earlier one"),
+        CBQ_SHARE,
+        optional(
+            "borrow",
+            Kind::Flag,
+            "true",
+            "what is in it may use what others do not; if not, its share is its limit",
+        ),
+    ],
+};
+
+/// `classes = [{ … }]` of CBQ.
+const CBQ_CLASS: Table = Table {
+    title: "`classes` of `cbq`",
+    fields: &[
+        optional("group", GROUP, "none", "number of the group that it is in"),
+        CBQ_SHARE,
+        BORROW,
+        optional("priority", Kind::Count(0, PRIORITIES as u64 - 1), "0", "0 goes first"),
     ],
 };

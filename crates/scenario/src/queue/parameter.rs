@@ -1,11 +1,11 @@
 //! From the form of a scenario to a discipline of the link model and back, by the table of disciplines.
 
-use super::{CLASS, DISCIPLINES, Row};
+use super::{DISCIPLINES, Row};
 use crate::ScenarioError;
 use crate::fields::{Field, Kind};
 use crate::reader::Fields;
 use crate::units::{Buffer, Span};
-use ccactl_link::queue::{Class, Discipline};
+use ccactl_link::queue::Discipline;
 use ccactl_link::{Capacity, Nanos};
 use serde::ser::Error;
 use serde::{Serialize, Serializer};
@@ -60,8 +60,8 @@ pub(crate) fn serialize<S: Serializer>(discipline: &Discipline, serializer: S) -
     table.serialize(serializer)
 }
 
-type Read = Result<(), ScenarioError>;
-type Written = Result<Value, toml::ser::Error>;
+pub(super) type Read = Result<(), ScenarioError>;
+pub(super) type Written = Result<Value, toml::ser::Error>;
 
 /// A parameter in its place in the link model.
 pub(super) trait Parameter {
@@ -126,26 +126,5 @@ impl Parameter for Capacity {
 
     fn write(&self, _: &Field) -> Written {
         Value::try_from(Buffer::from(*self))
-    }
-}
-
-impl Parameter for Vec<Class> {
-    fn read(&mut self, field: &'static Field, fields: &Fields<'_, '_>, _: &Sizes<'_>) -> Read {
-        let class = |fields: Fields<'_, '_>| -> Result<Class, ScenarioError> {
-            let fields = fields.only(&CLASS)?;
-            Ok(Class { share_permille: fields.required("share_permille")?, borrow: fields.or("borrow", true)? })
-        };
-        *self = fields.optional_tables(field.name)?.into_iter().map(class).collect::<Result<_, _>>()?;
-        Ok(())
-    }
-
-    fn write(&self, _: &Field) -> Written {
-        let class = |class: &Class| {
-            Value::Table(Table::from_iter([
-                ("share_permille".to_owned(), Value::from(class.share_permille)),
-                ("borrow".to_owned(), Value::from(class.borrow)),
-            ]))
-        };
-        Ok(Value::Array(self.iter().map(class).collect()))
     }
 }

@@ -43,10 +43,14 @@ pub(crate) fn queue(link: &LinkSpec, lacks: &mut Lacks) -> Need {
             without(lacks, "sfq: that of Linux serves quanta of bytes and holds 127 packets of a flow at most")
         }
         Discipline::Drr(_) => without(lacks, "drr: that of Linux has no queue per flow of its own"),
+        Discipline::Wfq(_) => without(lacks, "wfq"),
         Discipline::ExponentialRed(_) => without(lacks, "exponential-red"),
         Discipline::Rem(_) => without(lacks, "rem"),
         Discipline::Classes(_) => without(lacks, "classes"),
+        // Commit 051d44209842 took it out.
+        Discipline::Cbq(_) => without(lacks, "cbq, which current kernels have not any more"),
         Discipline::AckFirst => without(lacks, "ack-first"),
+        Discipline::Cba(_) => without(lacks, "cba"),
     };
     Need { kind, field: "link.queue", words }
 }
