@@ -122,7 +122,7 @@ impl<P> Link<P> {
         debug_assert!(self.next_event().is_none_or(|at| at > now), "pop what has happened first");
         debug_assert!(item.size_bytes > 0, "a packet has a size");
         self.urgent_bytes += u64::from(item.size_bytes);
-        self.urgent.push_back(Waiting { item, since: now, marked: false });
+        self.urgent.push_back(Waiting { item, since: now, marked: false, finish: 0 });
         if !matches!(self.transmitter, Transmitter::Sending(_)) {
             self.send_next(now, false);
         }

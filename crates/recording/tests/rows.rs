@@ -8,13 +8,14 @@ use ccactl_abi::layout::{
     EVENT_ALGORITHM, EVENT_CA_STATE, EVENT_CLOSE, EVENT_OPEN, EVENT_RTO, EVENT_SAMPLE, FLAG_APP_LIMITED,
     FLAG_CWND_LIMITED, FLAG_TRACE, INFINITE_SSTHRESH, Sample, Trace, UNBOUNDED_U32, UNBOUNDED_U64, name_bytes,
 };
-use ccactl_abi::{Algorithm, Elf, Family, TraceValue};
+use ccactl_abi::{Algorithm, Elf, Family, Kind, TraceValue};
 use ccactl_recording::write::rows::{Context, batch, schema};
 use ccactl_recording::write::{Clock, KnownAlgorithm};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 static TOY: Algorithm = Algorithm {
+    kind: Kind::Send,
     name: "toy",
     kernel_name: "bpf_toy",
     family: Family::Model,

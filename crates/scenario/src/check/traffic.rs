@@ -12,6 +12,7 @@ pub(super) fn check_flow(path: &str, flow: &FlowSpec, scenario: &Scenario) -> Ch
     let at = |field: &str| format!("{path}.{field}");
     check_name(&at("name"), &flow.name)?;
     check_algorithm(path, flow.wanted())?;
+    check_receiver(path, flow)?;
     ensure(flow.extra_rtt <= MAX_EXTRA_RTT, at("extra_rtt"), || {
         format!("expected at most {MAX_EXTRA_RTT}, found {}", flow.extra_rtt)
     })?;
@@ -29,6 +30,23 @@ pub(super) fn check_flow(path: &str, flow: &FlowSpec, scenario: &Scenario) -> Ch
         })?;
     }
     check_transfers(path, flow)
+}
+
+/// The server of all uploads is one process, so only a download's client can have an algorithm of its own.
+fn check_receiver(path: &str, flow: &FlowSpec) -> Check {
+    let at = |field: &str| format!("{path}.{field}");
+    let given = flow.receive.is_some();
+    ensure(given || flow.receive_set.is_empty(), at("receive_set"), || {
+        "expected receive beside it: these are tunables of a receiving algorithm".to_owned()
+    })?;
+    ensure(!given || flow.direction == Direction::Download, at("receive"), || {
+        "expected direction = \"download\" beside it, found an upload, whose receiver serves all flows".to_owned()
+    })?;
+    ensure(!given || flow.command.is_none(), at("receive"), || {
+        "expected the built-in sender and client, found a command".to_owned()
+    })?;
+    let refused = flow.receiver().err().map(|error| error.to_string());
+    ensure(refused.is_none(), at("receive"), || refused.unwrap_or_default())
 }
 
 /// Only a transfer that ends can be followed by another.

@@ -46,6 +46,13 @@ pub(crate) const FLOW: Table = Table {
         PRESET,
         SET,
         AS,
+        optional(
+            "receive",
+            Kind::Text,
+            "the kernel's window",
+            "of a download: the [receiving algorithm](how-to/receive.md) of its client, a name of `ccactl list` or a file",
+        ),
+        optional("receive_set", Kind::Settings, "none", "tunables of it"),
         PATH,
         optional(
             "direction",

@@ -24,6 +24,8 @@ pub(super) fn flow(
         set: settings(&fields, &algorithm, preset)?,
         algorithm,
         alias: fields.optional("as")?,
+        receive: receive(&fields)?,
+        receive_set: fields.optional("receive_set")?.unwrap_or_default(),
         path: path(&fields)?,
         class: fields.or("class", 0)?,
         direction: fields.or("direction", Direction::Upload)?,
@@ -42,6 +44,11 @@ pub(super) fn flow(
 fn algorithm(fields: &Fields<'_, '_>) -> Result<String, ScenarioError> {
     let written: String = fields.required("algorithm")?;
     settled(fields.folder(), &written).map_err(|error| fields.error("algorithm", error.to_string()))
+}
+
+fn receive(fields: &Fields<'_, '_>) -> Result<Option<String>, ScenarioError> {
+    let Some(written) = fields.optional::<String>("receive")? else { return Ok(None) };
+    settled(fields.folder(), &written).map(Some).map_err(|error| fields.error("receive", error.to_string()))
 }
 
 /// The tunables as written, and those of the preset that are not.

@@ -2,7 +2,7 @@
 
 use super::RateStep;
 use crate::units::{Rate, Span};
-use ccactl_loader::Choice;
+use ccactl_loader::{Choice, Loadable};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
@@ -50,6 +50,12 @@ pub struct FlowSpec {
     /// Kernel name to register the algorithm under.
     #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
     pub alias: Option<String>,
+    /// What a download's client offers: a receiving algorithm, written as [`FlowSpec::algorithm`] is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive: Option<String>,
+    /// Tunables of it, as written.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub receive_set: BTreeMap<String, String>,
     /// Links in the order from the flow's host to the server.
     pub path: Vec<String>,
     /// Of its packets, both ways, for disciplines that have classes.
@@ -107,6 +113,15 @@ impl FlowSpec {
     #[must_use]
     pub fn wanted(&self) -> Wanted<'_> {
         Wanted { algorithm: &self.algorithm, set: &self.set, alias: self.alias.as_deref() }
+    }
+
+    /// What its client offers, as the loader takes it.
+    ///
+    /// # Errors
+    /// None of a scenario, which was checked.
+    pub fn receiver(&self) -> Result<Option<Loadable>, ccactl_loader::Error> {
+        let set: Vec<_> = self.receive_set.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        self.receive.as_deref().map(|name| Loadable::receiver(name, &set, None)).transpose()
     }
 }
 

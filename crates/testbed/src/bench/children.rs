@@ -3,6 +3,7 @@
 use super::commands;
 use super::foreign::Foreign;
 use super::network::Hosts;
+use super::policies::Policies;
 use crate::error::Result;
 use crate::host::cgroup::Cgroup;
 use crate::host::talker::Talker;
@@ -53,6 +54,8 @@ pub struct Places<'a> {
     pub cgroups: &'a [Cgroup],
     /// Of all other ends.
     pub ends: &'a Cgroup,
+    /// Algorithms of both ends.
+    pub policies: &'a Policies<'a>,
 }
 
 /// All processes of a run.
@@ -64,9 +67,9 @@ pub struct Children {
 
 impl Children {
     /// Starts them and waits until all are ready. `program` is the `ccactl` binary.
-    /// `kernel_names` are the algorithms of the flows as the kernel knows them.
-    pub fn start(program: &Path, scenario: &Scenario, places: Places<'_>, kernel_names: &[String]) -> Result<Children> {
-        let Places { hosts: Hosts { hosts, server }, cgroups, ends } = places;
+    pub fn start(program: &Path, scenario: &Scenario, places: Places<'_>) -> Result<Children> {
+        let Places { hosts: Hosts { hosts, server }, cgroups, ends, policies } = places;
+        let kernel_names = &policies.kernel_names;
         let start =
             |name: &str, end: End, netns, cgroup| Talker::start(name, &mut end.command(program), netns, Some(cgroup));
         let mut receiver = start("receiver", commands::receive(scenario, kernel_names), server, ends)?;
@@ -82,7 +85,10 @@ impl Children {
                     // It listens by then.
                     sender.wait_ready()?;
                     let fetch = commands::fetch(flow, port, &kernel_names[i]);
-                    Flow::Download { server: sender, client: start(name, fetch, &hosts[i], ends)? }
+                    Flow::Download {
+                        server: sender,
+                        client: start(name, fetch, &hosts[i], policies.client(i).unwrap_or(ends))?,
+                    }
                 }
             });
         }

@@ -2,8 +2,8 @@
 
 use crate::error::Result;
 use crate::host::cgroup::Cgroup;
-use ccactl_loader::{Choice, LoadRequest, Loadable, Loader};
-use ccactl_scenario::{Scenario, Wanted};
+use ccactl_loader::{Choice, LoadRequest, Loadable, Loader, ReceiveRequest};
+use ccactl_scenario::{FlowSpec, Scenario, Wanted};
 use std::collections::BTreeSet;
 
 /// The policies of a run; dropped, they are taken back, and with the last one the algorithm.
@@ -12,6 +12,8 @@ pub struct Policies<'a> {
     cgroup_ids: Vec<u64>,
     /// Kernel name by flow, at its start.
     pub kernel_names: Vec<String>,
+    /// Of the clients of flows with a receiving algorithm, by flow.
+    clients: Vec<Option<Cgroup>>,
     /// Empty cgroups; removed after their policies.
     _reserves: Vec<Cgroup>,
 }
@@ -22,8 +24,25 @@ impl<'a> Policies<'a> {
     /// An algorithm stays registered while a policy names it. Each algorithm of a swap gets a policy of its own on an
     /// empty cgroup below `parent`. So a swap does not wait for the kernel's verifier in the middle of a run, and what this
     /// kernel does not load is known before the run.
-    pub fn load(loader: &'a Loader, scenario: &Scenario, parent: &Cgroup, cgroups: &[Cgroup]) -> Result<Policies<'a>> {
-        let mut policies = Policies { loader, cgroup_ids: Vec::new(), kernel_names: Vec::new(), _reserves: Vec::new() };
+    ///
+    /// Clients of downloads with a receiving algorithm get a cgroup of their own below `ends`.
+    pub fn load(
+        loader: &'a Loader,
+        scenario: &Scenario,
+        parent: &Cgroup,
+        cgroups: &[Cgroup],
+        ends: &Cgroup,
+    ) -> Result<Policies<'a>> {
+        let mut policies = Policies {
+            loader,
+            cgroup_ids: Vec::new(),
+            kernel_names: Vec::new(),
+            clients: Vec::new(),
+            _reserves: Vec::new(),
+        };
+        for flow in &scenario.flows {
+            policies.clients.push(receiving(loader, flow, ends)?);
+        }
         for (flow, cgroup) in scenario.flows.iter().zip(cgroups) {
             let kernel_name = policies.add(flow.wanted(), cgroup)?;
             policies.kernel_names.push(kernel_name);
@@ -41,6 +60,12 @@ impl<'a> Policies<'a> {
         Ok(policies)
     }
 
+    /// The cgroup of a flow's client, where it has one of its own.
+    #[must_use]
+    pub fn client(&self, flow: usize) -> Option<&Cgroup> {
+        self.clients[flow].as_ref()
+    }
+
     fn add(&mut self, wanted: Wanted<'_>, cgroup: &Cgroup) -> Result<String> {
         if let Some(name) = chosen_by_its_sender(wanted.algorithm) {
             return Ok(name.to_owned());
@@ -53,12 +78,26 @@ impl<'a> Policies<'a> {
 
 impl Drop for Policies<'_> {
     fn drop(&mut self) {
+        for client in self.clients.iter().flatten() {
+            if let Err(error) = self.loader.unload_receive(client.path()) {
+                tracing::warn!("{}: receiving algorithm not taken back: {error}", client.path().display());
+            }
+        }
         for id in &self.cgroup_ids {
             if let Err(error) = self.loader.unload_id(*id) {
                 tracing::warn!("cgroup {id}: policy not taken back: {error}");
             }
         }
     }
+}
+
+/// A client's cgroup with its receiving algorithm.
+fn receiving(loader: &Loader, flow: &FlowSpec, ends: &Cgroup) -> Result<Option<Cgroup>> {
+    let Some(wanted) = flow.receiver()? else { return Ok(None) };
+    let cgroup = Cgroup::create(ends.path().join(&flow.name))?;
+    let request = ReceiveRequest { wanted, cgroup: cgroup.path().to_owned(), create: false, only_swap: false };
+    loader.load_receive(&request)?;
+    Ok(Some(cgroup))
 }
 
 /// Name of an algorithm that no policy can give to a flow, so that its sender chooses it.

@@ -69,15 +69,15 @@ fn measure(
         scenario.flows.iter().map(|flow| Cgroup::create(parent.path().join(&flow.name))).collect::<Result<Vec<_>>>()?;
     // Beside the flows' cgroups: what is below their parent is recorded.
     let ends = Cgroup::create(loader.mount().path().join(format!("{PREFIX}-bench-{id}-ends")))?;
-    let policies = Policies::load(&loader, scenario, &parent, &cgroups)?;
+    let policies = Policies::load(&loader, scenario, &parent, &cgroups, &ends)?;
     if let Some(length) = scenario.warm_up {
-        let places = Places { hosts: network.hosts(), cgroups: &cgroups, ends: &ends };
-        warm_up(&options.program, scenario, length, places, &policies.kernel_names, interrupt)?;
+        let places = Places { hosts: network.hosts(), cgroups: &cgroups, ends: &ends, policies: &policies };
+        warm_up(&options.program, scenario, length, places, interrupt)?;
         network = network.renewed(scenario, run)?;
     }
     let recording = Recording::start(file, scenario, &loader, &parent, &cgroups)?;
-    let places = Places { hosts: network.hosts(), cgroups: &cgroups, ends: &ends };
-    let mut children = Children::start(&options.program, scenario, places, &policies.kernel_names)?;
+    let places = Places { hosts: network.hosts(), cgroups: &cgroups, ends: &ends, policies: &policies };
+    let mut children = Children::start(&options.program, scenario, places)?;
     interrupt.check()?;
 
     let soon = clock::now() + LEAD_NS;

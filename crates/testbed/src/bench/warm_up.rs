@@ -19,9 +19,9 @@ pub fn warm_up(
     scenario: &Scenario,
     length: Span,
     places: Places<'_>,
-    kernel_names: &[String],
     interrupt: Interrupt<'_>,
 ) -> Result<()> {
+    let kernel_names = &places.policies.kernel_names;
     let receive = commands::receive(scenario, kernel_names);
     let mut receiver =
         Talker::start("receiver", &mut receive.command(program), &places.hosts.server, Some(places.ends))?;
