@@ -1,7 +1,7 @@
 //! ACKs first (AF): strict priority of pure ACKs. On an asymmetric path, ACKs of a download do not wait behind the data of an
-//! upload. It is the first of the schemes of Kalampoukas, Varma, Ramakrishnan, "Improving TCP throughput over two-way
-//! asymmetric links: analysis and solutions", SIGMETRICS 1998, and the scheduling of Balakrishnan, Padmanabhan, Katz,
-//! "The effects of asymmetry on TCP performance", MOBICOM 1997. The former show that ACKs may starve the data, which CBA
+//! upload. Sources: Kalampoukas, Varma, Ramakrishnan, "Improving TCP throughput over two-way asymmetric links: analysis
+//! and solutions", SIGMETRICS 1998. Balakrishnan, Padmanabhan, Katz, "The effects of asymmetry on TCP performance",
+//! MOBICOM 1997. The former show that ACKs may starve the data, which CBA
 //! (`cba.rs`) avoids. A transmission that has begun is not interrupted. ACKs and data share the buffer; what finds no room
 //! is refused, whichever it is.
 

@@ -1,7 +1,8 @@
-//! Packet-by-packet generalised processor sharing over numbered queues, what WFQ and CBA have in common: Demers, Keshav,
-//! Shenker, "Analysis and simulation of a fair queueing algorithm", SIGCOMM 1989; Parekh, Gallager, "A generalized
-//! processor sharing approach to flow control in integrated services networks: the single-node case", IEEE/ACM ToN 1(3),
-//! 1993.
+//! Packet-by-packet generalised processor sharing over numbered queues: what WFQ and CBA have in common.
+//!
+//! Sources: Demers, Keshav, Shenker, "Analysis and simulation of a fair queueing algorithm", SIGCOMM 1989. Parekh,
+//! Gallager, "A generalized processor sharing approach to flow control in integrated services networks: the single-node
+//! case", IEEE/ACM ToN 1(3), 1993.
 //!
 //! GPS serves all backlogged queues at once, each in proportion to its weight. The packet that leaves next is the one
 //! with which GPS would be done first if no other came:
