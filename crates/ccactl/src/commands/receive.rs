@@ -10,8 +10,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::process::ExitCode;
 
+/// What happened to a cgroup, as `--json` has it.
 #[derive(Serialize)]
-struct Row {
+pub struct Row {
     /// Relative to the cgroup2 mount; null when the cgroup was removed.
     cgroup: Option<String>,
     cgroup_id: u64,
@@ -73,8 +74,7 @@ fn print_out_of_reach(sockets: ReceiverSockets) {
 /// What an unload has taken away.
 pub fn print_unloaded(loader: &Loader, outcomes: &[ReceiveOutcome], json: bool) -> Result<ExitCode> {
     if json {
-        let rows: Vec<Row> = outcomes.iter().map(|outcome| row(loader, outcome, "removed")).collect();
-        output::json(&rows)?;
+        output::json(&unloaded_rows(loader, outcomes))?;
         return Ok(ExitCode::SUCCESS);
     }
     if outcomes.is_empty() {
@@ -88,6 +88,11 @@ pub fn print_unloaded(loader: &Loader, outcomes: &[ReceiveOutcome], json: bool) 
         );
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The rows of an unload.
+pub fn unloaded_rows(loader: &Loader, outcomes: &[ReceiveOutcome]) -> Vec<Row> {
+    outcomes.iter().map(|outcome| row(loader, outcome, "removed")).collect()
 }
 
 fn row(loader: &Loader, outcome: &ReceiveOutcome, change: &'static str) -> Row {

@@ -5,6 +5,7 @@ use super::{output, receive};
 use crate::error::{Context, Result};
 use ccactl_host::outln;
 use ccactl_loader::{Loader, UnloadOptions, UnloadOutcome};
+use serde::Serialize;
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -35,6 +36,14 @@ pub struct Args {
     json: bool,
 }
 
+/// A receiving algorithm has `receive` in the place of `kernel_name`.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Entry {
+    Policy(UnloadRow),
+    Receiver(receive::Row),
+}
+
 pub fn run(args: Args) -> Result<ExitCode> {
     let loader = Loader::open()?;
     if let Some(path) = args.cgroup.as_ref().filter(|_| args.receive) {
@@ -52,7 +61,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
     remove_cgroup(&loader, &args)?;
     let is_complete = removed.iter().all(UnloadOutcome::is_complete);
     if args.json {
-        output::json(&removed.iter().map(|outcome| UnloadRow::of(&loader, outcome)).collect::<Vec<_>>())?;
+        let policies = removed.iter().map(|outcome| Entry::Policy(UnloadRow::of(&loader, outcome)));
+        let receiving = receive::unloaded_rows(&loader, &receivers).into_iter().map(Entry::Receiver);
+        output::json(&policies.chain(receiving).collect::<Vec<_>>())?;
     } else if receivers.is_empty() || !removed.is_empty() {
         print(&loader, &removed)?;
     }
