@@ -218,6 +218,7 @@ const fn detects_nothing_alone(algorithm: &'static str) -> Row {
 }
 
 pub const ROWS: &[Row] = &[
+    cut("tahoe", "a loss halves ssthresh", &ONE_BDP, 0.5),
     cut("reno", "a loss halves the window", &ONE_BDP, 0.5),
     cut("cubic", "a loss leaves 717/1024", &ONE_BDP, 0.7),
     cut("bic", "a loss leaves 819/1024", &ONE_BDP, 0.8),
