@@ -1,6 +1,7 @@
 //! Receiving algorithms: what window the sockets of a cgroup offer.
 //!
-//! `receive/CGROUP_ID/{link,loaded}`: the program of the algorithm, attached to the cgroup, and what was loaded. The map
+//! `receive/CGROUP_ID/{link,loaded}`: the program of the algorithm, attached to the cgroup, and what was loaded; the
+//! program's id stands where that of a table stands for a sending algorithm. The map
 //! `receivers` tells the programs which cgroups have one, `offers` what they have bounded. `loaded` is pinned before
 //! `link` and removed after it. While a program is replaced there is a second record, `loaded_new`; the one with the id
 //! of the attached program is true.
@@ -18,10 +19,8 @@ use crate::request::Loadable;
 use crate::status::{self, TunableSetting};
 use crate::stored;
 use crate::struct_ops;
-use crate::time::{rfc3339, unix_ns};
-use bytemuck::Zeroable;
-use ccactl_abi::Algorithm;
-use ccactl_abi::layout::{Loaded, ReceiverRow, TunableValue, name_bytes, name_str};
+use crate::time::rfc3339;
+use ccactl_abi::layout::{Loaded, ReceiverRow, name_str};
 use ccactl_abi::objects::RECEIVE;
 use ccactl_host::lock;
 use libbpf_rs::query::LinkTypeInfo;
@@ -148,7 +147,7 @@ impl Loader {
             attach(&self.paths, wanted, cgroup, id).inspect_err(|_| drop(forget(&self.paths, id)))?;
             return Ok(ReceiveChange::Attached);
         };
-        if is_same(&before, wanted) {
+        if struct_ops::same(&before, wanted) {
             return Ok(ReceiveChange::Unchanged);
         }
         replace(&self.paths, wanted, id)?;
@@ -353,7 +352,10 @@ fn attach(paths: &Paths, wanted: &Loadable, cgroup: &Path, id: u64) -> Result<()
         lock::ensure_private(&folder)?;
     }
     stored::keep(paths, wanted.algorithm)?;
-    struct_ops::pin_record(&record(wanted, program_id(&program, wanted.algorithm.name)?), &loaded_path(paths, id))?;
+    struct_ops::pin_record(
+        &struct_ops::record(wanted, program_id(&program, wanted.algorithm.name)?),
+        &loaded_path(paths, id),
+    )?;
     mark(paths, id)?;
     fault::point("receiver-recorded");
     let what = format!("cannot attach to the cgroup {}", cgroup.display());
@@ -370,7 +372,7 @@ fn replace(paths: &Paths, wanted: &Loadable, id: u64) -> Result<()> {
     let program = program(&mut object);
     let (pending, path) = (replacing_path(paths, id), link_path(paths, id));
     stored::keep(paths, wanted.algorithm)?;
-    struct_ops::pin_record(&record(wanted, program_id(&program, wanted.algorithm.name)?), &pending)?;
+    struct_ops::pin_record(&struct_ops::record(wanted, program_id(&program, wanted.algorithm.name)?), &pending)?;
     fault::point("receiver-replacing");
     let what = || format!("cannot replace the program of {}", path.display());
     if let Err(error) = Link::open(&path).and_then(|mut link| link.update_prog(&program)) {
@@ -411,34 +413,4 @@ fn forget(paths: &Paths, id: u64) -> Result<()> {
     bpffs::remove_pin(&replacing_path(paths, id))?;
     bpffs::remove_pin(&loaded_path(paths, id))?;
     bpffs::remove_dir(&paths.receive_of(id))
-}
-
-/// The program's id stands where that of a table stands for a sending algorithm.
-fn record(wanted: &Loadable, program_id: u32) -> Loaded {
-    let name = name_bytes(wanted.algorithm.name).expect("names of algorithms are short");
-    let mut loaded = Loaded {
-        algorithm: name,
-        loaded_unix_ns: unix_ns(),
-        struct_ops_map_id: program_id,
-        n_tunables: wanted.tunables.len() as u32,
-        object_hash: wanted.algorithm.hash(),
-        ..Loaded::zeroed()
-    };
-    for (slot, (tunable, raw)) in loaded.tunables.iter_mut().zip(&wanted.tunables) {
-        *slot = TunableValue { name: name_bytes(tunable.name).expect("names of tunables are short"), raw: *raw };
-    }
-    loaded
-}
-
-/// The same code with the same values, whether set or by default.
-fn is_same(loaded: &Loaded, wanted: &Loadable) -> bool {
-    let of = |algorithm: &'static Algorithm, set: &[(&ccactl_abi::Tunable, i64)]| -> Vec<i64> {
-        let value = |tunable: &ccactl_abi::Tunable| {
-            set.iter().find(|(known, _)| known.name == tunable.name).map_or(tunable.default_raw, |(_, raw)| *raw)
-        };
-        algorithm.tunables.iter().map(value).collect()
-    };
-    let algorithm = wanted.algorithm;
-    let before = struct_ops::tunables(algorithm, loaded);
-    loaded.object_hash == algorithm.hash() && of(algorithm, &before) == of(algorithm, &wanted.tunables)
 }

@@ -95,7 +95,8 @@ impl Loadable {
     /// Unknown algorithm, one that sends, unknown tunable or preset, bad value.
     pub fn receiver(name: &str, set: &[(String, String)], preset: Option<&str>) -> Result<Self> {
         let algorithm = names::pick_receiver(name)?;
-        let mut loadable = Self { algorithm, kernel_name: algorithm.name.to_owned(), tunables: Vec::new() };
+        // Nothing is registered with the kernel, so there is no name for it.
+        let mut loadable = Self { algorithm, kernel_name: String::new(), tunables: Vec::new() };
         set.iter().try_for_each(|(name, value)| loadable.set(name, value))?;
         preset.map_or(Ok(()), |preset| loadable.fill(preset))?;
         Ok(loadable)

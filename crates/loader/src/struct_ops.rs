@@ -167,7 +167,7 @@ fn table<'a>(object: &'a mut Object, name: &str) -> Result<(MapMut<'a>, u32)> {
     Ok((table, map_id))
 }
 
-fn record(wanted: &Loadable, struct_ops_map_id: u32) -> Loaded {
+pub(crate) fn record(wanted: &Loadable, struct_ops_map_id: u32) -> Loaded {
     let mut loaded = Loaded {
         algorithm: name_bytes(wanted.algorithm.name).expect("the registry's names are short"),
         kernel_name: name_bytes(&wanted.kernel_name).expect("kernel names are checked when parsed"),
@@ -242,7 +242,7 @@ fn explicit(tunables: &[(&'static Tunable, i64)]) -> Vec<(&'static Tunable, i64)
     tunables.iter().filter(|(tunable, raw)| *raw != tunable.default_raw).copied().collect()
 }
 
-fn same(loaded: &Loaded, wanted: &Loadable) -> bool {
+pub(crate) fn same(loaded: &Loaded, wanted: &Loadable) -> bool {
     let names = |tunables: &[(&'static Tunable, i64)]| -> Vec<(&str, i64)> {
         let mut values: Vec<_> = explicit(tunables).iter().map(|(tunable, raw)| (tunable.name, *raw)).collect();
         values.sort_unstable();
