@@ -12,6 +12,7 @@
 #include "ccactl_abi.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
+#include "iter_tcp.bpf.h"
 #include "policy.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -22,17 +23,6 @@ char LICENSE[] SEC("license") = "GPL";
 #define EPERM        1
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct seq_file;
-
-struct bpf_iter_meta {
-	struct seq_file *seq;
-};
-
-struct bpf_iter__tcp {
-	struct bpf_iter_meta *meta;
-	struct sock_common *sk_common;
-};
 
 struct task_struct {
 	int tgid;

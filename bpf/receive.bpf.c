@@ -11,6 +11,7 @@
 #include "ccactl_abi.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
+#include "iter_tcp.bpf.h"
 #include "socket.bpf.h"
 #include "receivers.bpf.h"
 
@@ -19,24 +20,9 @@ char LICENSE[] SEC("license") = "GPL";
 #define TCP_LISTEN                10
 #define TCP_BPF_SOCK_OPS_CB_FLAGS 1008
 
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct seq_file;
-
-struct bpf_iter_meta {
-	struct seq_file *seq;
-};
-
-struct bpf_iter__tcp {
-	struct bpf_iter_meta *meta;
-	struct sock_common *sk_common;
-};
-
 struct sock___buffer {
 	int sk_rcvbuf;
-};
-
-#pragma clang attribute pop
+} __attribute__((preserve_access_index));
 
 const volatile u64 cgroup_id = 0;
 const volatile u32 is_release = 0;

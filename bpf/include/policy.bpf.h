@@ -66,15 +66,10 @@ struct cca_walk {
 /* One level of the walk, for bpf_loop(): a loop of its own would be verified once per level. Returns 1 to stop. */
 static long cca_walk_level(u32 index, struct cca_walk *walk)
 {
-	struct cgroup *cgroup = (void *)walk->cgroup;
-	struct cgroup *ancestor = NULL;
+	u64 id = cca_ancestor_id((void *)walk->cgroup, walk->level);
 	struct cca_policy *policy;
-	u64 id;
 
-	/* A variable index into a kernel array is beyond what the verifier follows: read it by address. */
-	bpf_probe_read_kernel(&ancestor, sizeof(ancestor), &cgroup->ancestors[walk->level]);
 	walk->level--;
-	id = BPF_CORE_READ(ancestor, kn, id);
 	policy = bpf_map_lookup_elem(&policies, &id);
 	if (!policy)
 		return 0;

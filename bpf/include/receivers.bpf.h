@@ -6,6 +6,8 @@
 #ifndef CCACTL_RECEIVERS_BPF_H
 #define CCACTL_RECEIVERS_BPF_H
 
+#include "cgroup.bpf.h"
+
 #define SOL_TCP          6
 #define TCP_WINDOW_CLAMP 10
 /* Asks the kernel to call a sockops program before each segment, with BPF_SOCK_OPS_HDR_OPT_LEN_CB. */
@@ -40,14 +42,9 @@ struct rcv_walk {
 /* One level for bpf_loop(). Returns 1 to stop. */
 static long rcv_walk_level(u32 index, struct rcv_walk *walk)
 {
-	struct cgroup *cgroup = (void *)walk->cgroup;
-	struct cgroup *ancestor = NULL;
-	u64 id;
+	u64 id = cca_ancestor_id((void *)walk->cgroup, walk->level);
 
-	/* A variable index into a kernel array is beyond what the verifier follows: read it by address. */
-	bpf_probe_read_kernel(&ancestor, sizeof(ancestor), &cgroup->ancestors[walk->level]);
 	walk->level--;
-	id = BPF_CORE_READ(ancestor, kn, id);
 	if (!bpf_map_lookup_elem(&receivers, &id))
 		return 0;
 	walk->found_id = id;

@@ -4,6 +4,7 @@
 #define CCACTL_SOCKET_BPF_H
 
 #include <bpf/bpf_endian.h>
+#include "cgroup.bpf.h"
 
 /* include/linux/socket.h */
 #define AF_INET  2
@@ -36,13 +37,8 @@ static __always_inline int cca_same_name(const char *a, const char *b)
 static __always_inline int cca_is_below(struct sock *sk, u64 cgroup_id, u32 level)
 {
 	struct cgroup *cgroup = sk->sk_cgrp_data.cgroup;
-	struct cgroup *ancestor = NULL;
 
-	if (cgroup->level < (int)level)
-		return 0;
-	/* A variable index into a kernel array is beyond what the verifier follows: read it by address. */
-	bpf_probe_read_kernel(&ancestor, sizeof(ancestor), &cgroup->ancestors[level]);
-	return BPF_CORE_READ(ancestor, kn, id) == cgroup_id;
+	return cgroup->level >= (int)level && cca_ancestor_id(cgroup, level) == cgroup_id;
 }
 
 /* Both addresses, IPv4 in the first four bytes. Returns 4 or 6. */
