@@ -6,10 +6,11 @@
  * In a nutshell: the window is a number, or a number of BDPs that the receiver measures itself.
  *
  *   bytes > 0       window = bytes
- *   bytes = 0       window = bdp max over ten rounds of (bytes received / time) RTT_min
+ *   bytes = 0       window = bdp max over all rounds of (bytes received / time) RTT_min
  *
- * A window of less than one BDP would lower what is measured, round by round; hence bdp >= 1. Where the peer has no
- * timestamps there is no RTT_min, and the window stays the kernel's unless bytes are given.
+ * The maximum is that of the connection. One over the last rounds shrinks beside a rival: the share of the link makes
+ * the window, and a smaller window makes a smaller share. bdp >= 1, since less would never fill the path. Where the peer
+ * has no timestamps there is no RTT_min, and the window stays the kernel's unless bytes are given.
  *
  * Read in this order: rcv.bpf.h, rcv_core.bpf.h.
  */
@@ -20,32 +21,22 @@ CC_ALGORITHM("fixed-clamp", "model", "Offers a fixed window, in bytes or in band
 CC_COLOR("#775511");
 
 CC_TUNABLE(u32, bytes, 0, 0, 1073741824, "bytes", "the window; 0 = bdp decides", "P4, figure 6");
-CC_GAIN(u32, bdp, 2000, 1000, 100000, "the window in bandwidth-delay products", "P4, figure 6");
+CC_GAIN(u32, bdp, 1250, 1000, 100000, "the window in bandwidth-delay products",
+	"P4, figure 6: of 1 to 2 the one that fills both of its paths with the least queue (docs/notes/receive.md)");
 
-#define FIXED_CLAMP_ROUNDS    10U
-#define FIXED_CLAMP_GAIN_UNIT 1000U
+#define FIXED_CLAMP_GAIN_UNIT       1000U
+#define FIXED_CLAMP_MAX_BYTES_PER_S (1UL << 37) /* 1.1 Tbit/s; times the longest RTT it has 63 bits */
 
 struct fixed_clamp {
-	u32 bdp_bytes;  /* the most of the rounds that count, 0 = none has ended */
-	u32 next_bytes; /* the most of those since that one */
-	u32 age;        /* of bdp_bytes, rounds */
-	u32 pad;
+	u64 max_bytes_per_s;
 };
 
-/* Windowed maximum: when the best is too old, the best of those after it takes its place. */
+/* RTT_min may still fall, so the rate is kept and not its product with it. */
 static __always_inline void fixed_clamp_end_round(struct fixed_clamp *s, const struct rcv_now *now)
 {
-	u64 bdp_bytes = (u64)now->round_bytes * now->min_rtt_us / max(now->round_us, 1U);
-	u32 found = max(min(bdp_bytes, (u64)RCV_MAX_ROUND_BYTES), 1ULL);
+	u64 found = (u64)now->round_bytes * USEC_PER_SEC / max(now->round_us, 1U);
 
-	if (found >= s->bdp_bytes) {
-		*s = (struct fixed_clamp){.bdp_bytes = found};
-		return;
-	}
-	s->next_bytes = max(s->next_bytes, found);
-	if (++s->age < FIXED_CLAMP_ROUNDS)
-		return;
-	*s = (struct fixed_clamp){.bdp_bytes = s->next_bytes};
+	s->max_bytes_per_s = max(s->max_bytes_per_s, min(found, FIXED_CLAMP_MAX_BYTES_PER_S));
 }
 
 RCV_WINDOW(fixed_clamp, s, now)
@@ -54,8 +45,8 @@ RCV_WINDOW(fixed_clamp, s, now)
 
 	if (bytes)
 		return bytes;
-	if (now->round_bytes && now->min_rtt_us)
+	if (now->round_bytes)
 		fixed_clamp_end_round(s, now);
-	window = (u64)s->bdp_bytes * bdp / FIXED_CLAMP_GAIN_UNIT;
-	return min(window, (u64)RCV_MAX_ROUND_BYTES);
+	window = min(s->max_bytes_per_s * now->min_rtt_us / USEC_PER_SEC, (u64)RCV_MAX_ROUND_BYTES);
+	return min(window * bdp / FIXED_CLAMP_GAIN_UNIT, (u64)RCV_MAX_ROUND_BYTES);
 }
