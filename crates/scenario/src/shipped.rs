@@ -40,6 +40,8 @@ pub const SHIPPED: &[Shipped] = shipped![
     "interaction-pairs",
     "interaction-rtt",
     "interaction-single",
+    "p4",
+    "p4-upload",
     "rivals",
     "rmem-sweep",
     "single",

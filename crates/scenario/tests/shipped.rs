@@ -26,6 +26,8 @@ const CELLS: &[(&str, usize, Option<usize>)] = &[
     ("interaction-pairs", 42, Some(14)),
     ("interaction-rtt", 6, Some(6)),
     ("interaction-single", 12, Some(12)),
+    ("p4", 75, Some(4)),
+    ("p4-upload", 42, Some(3)),
     ("rivals", 20, Some(10)),
     ("rmem-sweep", 14, Some(6)),
     ("single", 1, None),

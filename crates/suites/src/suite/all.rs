@@ -4,7 +4,7 @@ use super::Suite;
 use super::{
     aca_cwnd, aca_delivered, aca_estimator, aca_fairness, aca_friendliness, aca_loss, aca_rtt, aca_throughput, aqm,
     bufferbloat, fbbrv2_rtprop, fbbrv2_single, fbbrv2_timeline, fbbrv2_vs_cubic, interaction_late_joiner,
-    interaction_pairs, interaction_rtt, interaction_single, rivals, rmem_sweep, wmem_sweep,
+    interaction_pairs, interaction_rtt, interaction_single, p4, rivals, rmem_sweep, wmem_sweep,
 };
 
 /// All of them, in the order of the experiments.
@@ -30,6 +30,8 @@ pub const SUITES: &[&Suite] = &[
     &wmem_sweep::SUITE,
     &aqm::SUITE,
     &rivals::SUITE,
+    &p4::DOWNLOAD,
+    &p4::UPLOAD,
 ];
 
 /// Looks one up; scenarios of a user have the tables of [`PLAIN`](super::PLAIN).

@@ -21,6 +21,7 @@ mod interaction_pairs;
 mod interaction_rtt;
 mod interaction_single;
 mod names;
+mod p4;
 mod plain;
 mod rivals;
 mod rmem_sweep;

@@ -65,6 +65,15 @@ pub fn of(suite: &str) -> World {
             (Metric::Jain, _) => 0.99,
             _ => ANY,
         },
+        "p4" | "p4-upload" => |place, metric| match (metric, place.label("remedy"), place.label("path")) {
+            (Metric::Throughput, "none", "wifi-lossy") => 2.0,
+            (Metric::Throughput, ..) => 20.0,
+            (Metric::Rtt | Metric::Queue, "none", _) => 300.0,
+            (Metric::Rtt | Metric::Queue, ..) => 40.0,
+            (Metric::Completion, "none", _) => 2.0,
+            (Metric::Completion, ..) => 0.5,
+            _ => ANY,
+        },
         "rivals" => |place, metric| match (metric, place.label("algorithm")) {
             (Metric::Throughput, "vegas") => [3.0, 90.0][place.flow],
             (Metric::Throughput, _) => [10.0, 80.0][place.flow],
