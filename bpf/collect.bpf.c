@@ -118,8 +118,13 @@ static __always_inline void on_ack(struct sock *sk)
 	struct flow_state *flow;
 	u64 now_ns;
 
-	/* With nothing outstanding the segment acknowledges nothing: a receiver's socket, or an idle sender. */
-	if (!tp || !tp->packets_out || !tp->bytes_sent)
+	if (!tp)
+		return;
+	/*
+	 * With nothing outstanding the segment acknowledges nothing: a receiver's socket, or an idle sender. A receiver is
+	 * of interest when an algorithm decides what it offers.
+	 */
+	if ((!tp->packets_out || !tp->bytes_sent) && !bpf_sk_storage_get(&offers, sk, NULL, 0))
 		return;
 	now_ns = bpf_ktime_get_ns();
 	flow = meet(sk, tp, now_ns);

@@ -103,6 +103,10 @@ struct cca_sample {
 	unsigned int delivered_ce_pkts;
 	unsigned int rtt_samples; /* RTT samples since the recorder has known the socket */
 	unsigned int rtt_min_us;  /* least RTT in that time, 0 = none */
+	unsigned int rcv_wnd_bytes;   /* window that this socket has offered last */
+	unsigned int rcv_limit_bytes; /* largest that its receiving algorithm allows, 0 = has none */
+	unsigned int rcv_rtt_us;      /* that algorithm's smoothed RTT, 0 = none */
+	unsigned int rcv_min_rtt_us;  /* and its least RTT, 0 = none */
 	unsigned short sport;     /* host order */
 	unsigned short dport;
 	unsigned char event;             /* enum cca_event */
@@ -283,7 +287,7 @@ struct cca_past {
 
 #ifndef CCA_NO_STATIC_ASSERT
 _Static_assert(sizeof(struct cca_trace) == 72, "struct cca_trace");
-_Static_assert(sizeof(struct cca_sample) == 320, "struct cca_sample");
+_Static_assert(sizeof(struct cca_sample) == 336, "struct cca_sample");
 _Static_assert(sizeof(struct cca_record_config) == 56, "struct cca_record_config");
 _Static_assert(sizeof(struct cca_policy) == 80, "struct cca_policy");
 _Static_assert(sizeof(struct cca_mark) == 40, "struct cca_mark");

@@ -10,6 +10,7 @@
 /* Members that no algorithm needs, so kernel_types.h and its native twin do not have them. */
 struct tcp_sock___collect {
 	u16 total_rto; /* retransmission timeouts; since 6.7 */
+	u32 rcv_wnd;   /* offered last */
 } __attribute__((preserve_access_index));
 
 struct sock_common___collect {

@@ -3,6 +3,7 @@
 #ifndef CCACTL_COLLECT_MAPS_BPF_H
 #define CCACTL_COLLECT_MAPS_BPF_H
 
+#include "offers_map.bpf.h"
 #include "trace_map.bpf.h"
 
 /* Filter and rate of this recorder. */

@@ -51,6 +51,19 @@ static __always_inline void fill_totals(struct cca_sample *row, struct sock *sk,
 	row->rtt_min_us = flow->rtt_min_us;
 }
 
+/* What the socket offers, and the receiving algorithm behind it, if there is one. */
+static __always_inline void fill_offer(struct cca_sample *row, struct sock *sk, struct tcp_sock *tp)
+{
+	struct cca_offer *offer = bpf_sk_storage_get(&offers, sk, NULL, 0);
+
+	row->rcv_wnd_bytes = ((struct tcp_sock___collect *)tp)->rcv_wnd;
+	if (!offer)
+		return;
+	row->rcv_limit_bytes = offer->limit_bytes;
+	row->rcv_rtt_us = offer->rtt_us;
+	row->rcv_min_rtt_us = offer->min_rtt_us;
+}
+
 /*
  * The socket's trace, if its algorithm has published one. Creates it when this recorder is the first to ask, which
  * makes the algorithm publish from now on. What a predecessor has published is not the state of the algorithm that the
@@ -102,6 +115,7 @@ static __noinline void submit(struct sock *sk, struct tcp_sock *tp, struct flow_
 	row->family = cca_addresses_of(sk, row->saddr, row->daddr);
 	fill_window(row, sk, tp);
 	fill_totals(row, sk, tp, flow);
+	fill_offer(row, sk, tp);
 	/* What is remembered is the present one but for these two, which are told before it is learned. */
 	if (kind == CCA_EVENT_OPEN || kind == CCA_EVENT_ALGORITHM)
 		cca_algorithm_of(tp, row->algorithm);

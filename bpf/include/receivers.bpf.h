@@ -7,6 +7,7 @@
 #define CCACTL_RECEIVERS_BPF_H
 
 #include "cgroup.bpf.h"
+#include "offers_map.bpf.h"
 
 #define SOL_TCP          6
 #define TCP_WINDOW_CLAMP 10
@@ -22,15 +23,6 @@ struct {
 	__type(key, u64);
 	__type(value, u64);
 } receivers SEC(".maps");
-
-/* What a socket offers by our doing; for recorders, and for whoever takes the bound back. */
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(pinning, LIBBPF_PIN_BY_NAME);
-	__type(key, int);
-	__type(value, struct cca_offer);
-} offers SEC(".maps");
 
 struct rcv_walk {
 	u64 cgroup; /* address */

@@ -164,6 +164,14 @@ pub struct Sample {
     pub rtt_samples: u32,
     /// Least RTT in that time in µs, 0 = none.
     pub rtt_min_us: u32,
+    /// Window that this socket has offered last, in bytes.
+    pub rcv_wnd_bytes: u32,
+    /// Largest window in bytes that its receiving algorithm allows, 0 = it has none.
+    pub rcv_limit_bytes: u32,
+    /// That algorithm's smoothed RTT in µs, 0 = none.
+    pub rcv_rtt_us: u32,
+    /// That algorithm's least RTT in µs, 0 = none.
+    pub rcv_min_rtt_us: u32,
     /// Local port.
     pub sport: u16,
     /// Remote port.
@@ -502,7 +510,7 @@ impl CongestionOps {
 const _: () = {
     assert!(size_of::<CongestionOps>() == 120);
     assert!(size_of::<Trace>() == 72);
-    assert!(size_of::<Sample>() == 320);
+    assert!(size_of::<Sample>() == 336);
     assert!(size_of::<RecordConfig>() == 56);
     assert!(size_of::<Policy>() == 80);
     assert!(size_of::<Mark>() == 40);
@@ -513,7 +521,7 @@ const _: () = {
     assert!(size_of::<ReceiverRow>() == 16);
     assert!(size_of::<Loaded>() == 2632);
     assert!(size_of::<Past>() == 2656);
-    assert!(SAMPLE_BYTES_WITHOUT_TRACE == 248);
+    assert!(SAMPLE_BYTES_WITHOUT_TRACE == 264);
     assert!(COUNTS == 12);
 };
 

@@ -57,7 +57,8 @@ fn mirrors() -> Vec<Shape> {
             time_ns flow_id cgroup_id pacing_rate_bytes_per_s delivery_interval_us bytes_acked bytes_sent bytes_retrans
             bytes_received opened_ns progress_ns rtt_sum_us dropped_rows delivery_pkts netns cwnd_pkts ssthresh_pkts
             inflight_pkts snd_wnd_bytes srtt_us rtt_us min_rtt_us mss_bytes retrans_pkts rto_count lost_pkts
-            delivered_pkts delivered_ce_pkts rtt_samples rtt_min_us sport dport event family ca_state flags
+            delivered_pkts delivered_ce_pkts rtt_samples rtt_min_us rcv_wnd_bytes
+            rcv_limit_bytes rcv_rtt_us rcv_min_rtt_us sport dport event family ca_state flags
             previous_ca_state pad saddr daddr algorithm previous_algorithm trace
         }
         "cca_record_config" RecordConfig {

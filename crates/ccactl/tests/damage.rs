@@ -71,7 +71,7 @@ fn a_damaged_stream_is_refused_or_read_up_to_the_damage() {
 fn damage_that_no_checksum_tells_is_an_error_of_one_line_or_rows() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("x.parquet");
-    transfer().version_1().parquet(&path);
+    transfer().of_version(1).parquet(&path);
     assert_eq!(report(&path).unwrap(), 300);
     let bytes = fs::read(&path).unwrap();
     let mut dice = Dice(20_261_123);
@@ -98,7 +98,7 @@ fn damage_that_no_checksum_tells_is_an_error_of_one_line_or_rows() {
 fn a_damaged_file_costs_the_command_one_line() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("x.parquet");
-    transfer().version_1().parquet(&path);
+    transfer().of_version(1).parquet(&path);
     let bytes = fs::read(&path).unwrap();
     let mut dice = Dice(20_261_123);
     let mut refused = 0;

@@ -5,6 +5,7 @@
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use ccactl_collector::{StreamFile, partial_path};
+use ccactl_host::state::SHARED_MAPS;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::TcpCongestion;
@@ -62,7 +63,9 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        let _ = fs::remove_file(self.bpffs.join("cca_trace_map"));
+        for map in SHARED_MAPS {
+            let _ = fs::remove_file(self.bpffs.join(map));
+        }
         let _ = fs::remove_dir(&self.bpffs);
     }
 }
@@ -123,7 +126,7 @@ fn what_a_killed_recording_leaves_is_readable_and_not_overwritten() {
     running.signal(Signal::SIGKILL);
     assert!(!running.end().success());
     let stream = partial_path(&host.file("x.parquet"));
-    assert_eq!(StreamFile::open(&stream).unwrap().schema().metadata()["ccactl.schema_version"], "2");
+    assert_eq!(StreamFile::open(&stream).unwrap().schema().metadata()["ccactl.schema_version"], "3");
 
     let again = ["record", "--port", "1", "--duration", "10ms", "-o", "x.parquet"];
     let refused = host.ccactl(&again).output().unwrap();

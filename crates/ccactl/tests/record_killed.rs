@@ -5,6 +5,7 @@
 mod under_load;
 
 use ccactl_abi::layout::{COUNT_DROPS, COUNT_ROWS, DROP_REASONS, EVENTS};
+use ccactl_host::state::SHARED_MAPS;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, geteuid};
@@ -142,7 +143,9 @@ impl Drop for Recorder {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        let _ = fs::remove_file(self.bpffs.join("cca_trace_map"));
+        for map in SHARED_MAPS {
+            let _ = fs::remove_file(self.bpffs.join(map));
+        }
         let _ = fs::remove_dir(self.bpffs.join("recorders"));
         let _ = fs::remove_dir(&self.bpffs);
     }

@@ -7,6 +7,7 @@ mod under_load;
 
 use aya::maps::{MapData, PerCpuArray};
 use ccactl_abi::layout::{COUNT_DROPS, COUNT_ROWS, DROP_REASONS, EVENTS};
+use ccactl_host::state::SHARED_MAPS;
 use ccactl_report::{Options, open_all, summarize};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::signal::{Signal, kill};
@@ -211,7 +212,9 @@ impl Drop for Recorder {
             let _ = child.kill();
             let _ = child.wait();
         }
-        let _ = fs::remove_file(self.bpffs.join("cca_trace_map"));
+        for map in SHARED_MAPS {
+            let _ = fs::remove_file(self.bpffs.join(map));
+        }
         let _ = fs::remove_dir(&self.bpffs);
     }
 }

@@ -172,9 +172,9 @@ pub enum Error {
     /// The announcement of this recorder.
     #[error(transparent)]
     Lock(#[from] lock::Error),
-    /// The pinned trace map has another layout.
+    /// A pinned map has another layout.
     #[error("{} was made by another version of ccactl ({found}, expected {expected}): unload everything with that version first", path.display())]
-    TraceMap {
+    SharedMap {
         /// The pin.
         path: PathBuf,
         /// Type and sizes found.
@@ -221,7 +221,7 @@ impl Error {
             | Error::Rights { .. }
             | Error::State { .. }
             | Error::Lock(_)
-            | Error::TraceMap { .. } => exit::FAILURE,
+            | Error::SharedMap { .. } => exit::FAILURE,
         }
     }
 }

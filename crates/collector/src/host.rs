@@ -1,9 +1,9 @@
-//! What a recorder shares with other processes of ccactl on this host: the pinned trace map, and the announcement that
+//! What a recorder shares with other processes of ccactl on this host: the pinned maps, and the announcement that
 //! somebody records. `docs/host-state.md`, has the rules.
 
 use crate::error::{Error, Result};
 use ccactl_host::capabilities::{self, Capability};
-use ccactl_host::state::{Presence, TRACE_MAP};
+use ccactl_host::state::{Presence, SHARED_MAPS};
 use nix::sys::statfs::{BPF_FS_MAGIC, statfs};
 use std::io;
 use std::path::Path;
@@ -25,16 +25,16 @@ pub(crate) fn preflight() -> Result<()> {
     Ok(())
 }
 
-/// Announces a recorder and runs `load` with the path of the trace map's pin. No other process has to wait for that, and
+/// Announces a recorder and runs `load` with the folder of the pinned maps. No other process has to wait for that, and
 /// it waits for none that changes policies.
 pub(crate) fn enter<T>(bpffs: &Path, load: impl Fn(&Path) -> Result<T>) -> Result<(Presence, T)> {
     require_bpffs(bpffs)?;
     let presence = Presence::announce(bpffs)?;
-    let pin = bpffs.join(TRACE_MAP);
-    let was_pinned = pin.exists();
-    let loaded = match load(&pin) {
-        // Somebody else, who needs the map too, has made it at the same moment.
-        Err(_) if !was_pinned && pin.exists() => load(&pin),
+    let pinned = || SHARED_MAPS.map(|map| bpffs.join(map).exists());
+    let before = pinned();
+    let loaded = match load(bpffs) {
+        // Somebody else, who needs a map too, has made it at the same moment.
+        Err(_) if pinned() != before => load(bpffs),
         loaded => loaded,
     };
     Ok((presence, loaded?))

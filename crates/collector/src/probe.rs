@@ -6,8 +6,8 @@ use crate::owner::Owner;
 use aya::maps::{Map, MapData, MapInfo, MapType, PerCpuArray, RingBuf, SkStorage};
 use aya::programs::{BtfTracePoint, FEntry};
 use aya::{Btf, Ebpf, EbpfLoader};
-use ccactl_abi::layout::{RecordConfig, Trace};
-use ccactl_host::state::TRACE_MAP;
+use ccactl_abi::layout::{Offer, RecordConfig, Trace};
+use ccactl_host::state::{OFFERS_MAP, TRACE_MAP};
 use std::path::Path;
 
 /// Program and tracepoint, in the order of attachment: the first rows of a socket should be its opening.
@@ -32,11 +32,13 @@ pub(crate) struct Probe {
 pub(crate) type Ring = RingBuf<MapData>;
 
 impl Probe {
-    /// Loads the programs without attaching them; creates the trace map at `trace_map` or takes the one pinned there.
+    /// Loads the programs without attaching them; creates the shared maps in `bpffs` or takes those pinned there.
     ///
     /// `buffer_bytes` is a power of two.
-    pub(crate) fn load(config: &RecordConfig, buffer_bytes: u32, trace_map: &Path) -> Result<(Probe, Ring)> {
-        check_trace_map(trace_map)?;
+    pub(crate) fn load(config: &RecordConfig, buffer_bytes: u32, bpffs: &Path) -> Result<(Probe, Ring)> {
+        let (traces, offers) = (bpffs.join(TRACE_MAP), bpffs.join(OFFERS_MAP));
+        check_pinned(&traces, size_of::<Trace>())?;
+        check_pinned(&offers, size_of::<Offer>())?;
         // Woken at a quarter of the ring at the latest, so that three quarters are left for the time until we run.
         let wakeup_bytes = buffer_bytes / 4;
         let sample_limit_bytes = buffer_bytes / 8 * 7;
@@ -45,7 +47,8 @@ impl Probe {
             .override_global("wakeup_bytes", &wakeup_bytes, true)
             .override_global("sample_limit_bytes", &sample_limit_bytes, true)
             .map_max_entries("rows", buffer_bytes)
-            .map_pin_path(TRACE_MAP, trace_map)
+            .map_pin_path(TRACE_MAP, &traces)
+            .map_pin_path(OFFERS_MAP, &offers)
             .load(&aligned(ccactl_abi::objects::COLLECT))
             .map_err(|error| bpf_error("load the BPF object", error))?;
         let btf = Btf::from_sys_fs().map_err(|error| Error::Kernel { what: chain(&error) })?;
@@ -129,20 +132,20 @@ fn take_map(programs: &mut Ebpf, name: &str) -> Map {
     programs.take_map(name).expect("the embedded object has this map")
 }
 
-/// A pinned map of another layout would be taken as it is, and every trace would be nonsense.
-fn check_trace_map(pin: &Path) -> Result<()> {
+/// A pinned map of another layout would be taken as it is, and what it says would be nonsense.
+fn check_pinned(pin: &Path, value_bytes: usize) -> Result<()> {
     if !pin.exists() {
         return Ok(());
     }
-    let info = MapInfo::from_pin(pin).map_err(|error| bpf_error("open the pinned trace map", error))?;
+    let info = MapInfo::from_pin(pin).map_err(|error| bpf_error("open a pinned map", error))?;
     let found = (info.map_type().ok(), info.key_size(), info.value_size());
-    let expected = (Some(MapType::SkStorage), size_of::<i32>() as u32, size_of::<Trace>() as u32);
+    let expected = (Some(MapType::SkStorage), size_of::<i32>() as u32, value_bytes as u32);
     if found == expected {
         return Ok(());
     }
     let describe =
         |(kind, key, value): (Option<MapType>, u32, u32)| format!("{kind:?}, key {key}, value {value} bytes");
-    Err(Error::TraceMap { path: pin.to_owned(), found: describe(found), expected: describe(expected) })
+    Err(Error::SharedMap { path: pin.to_owned(), found: describe(found), expected: describe(expected) })
 }
 
 /// The ELF reader wants its tables aligned; embedded bytes have any alignment.

@@ -38,7 +38,7 @@ fn every_whole_row_comes_back_with_what_is_known_of_it() {
         let (there, metadata) = rows(&target);
         assert_eq!(there as u64, expected);
         assert_eq!(metadata["ccactl.rows"], expected.to_string());
-        assert_eq!(metadata["ccactl.schema_version"], "2");
+        assert_eq!(metadata["ccactl.schema_version"], "3");
         let recovered: serde_json::Value = serde_json::from_str(&metadata["ccactl.recovered"]).unwrap();
         assert_eq!((&recovered["rows"], &recovered["truncated"]), (&expected.into(), &true.into()));
         assert_eq!(recovered["until"].is_null(), expected == 0);

@@ -3,7 +3,8 @@
 //! ```text
 //! FOLDER/               the change lock: one process at a time changes what is in it
 //!   recorders/          shared by every running recorder
-//!   cca_trace_map       made by whoever needs it first; removed with both locks held
+//!   cca_trace_map       both made by whoever needs them first;
+//!   offers              removed with both locks held
 //! ```
 //!
 //! Presence takes no change lock: a recorder starts beside a change that hangs.
@@ -17,6 +18,10 @@ use std::time::Duration;
 
 /// Name of the pin of the map through which algorithms publish their inner state.
 pub const TRACE_MAP: &str = "cca_trace_map";
+/// Name of the pin of the map in which receiving algorithms say what sockets offer.
+pub const OFFERS_MAP: &str = "offers";
+/// The maps that algorithms and recorders share.
+pub const SHARED_MAPS: [&str; 2] = [TRACE_MAP, OFFERS_MAP];
 const RECORDERS: &str = "recorders";
 /// How long the last recorder tries to clean up beside a change; the next change does it otherwise.
 const CLEANING: (u32, Duration) = (20, Duration::from_millis(10));
@@ -48,11 +53,11 @@ impl Change {
         FolderLock::holder(folder)
     }
 
-    /// Removes the trace map unless somebody records. For whoever knows that no algorithm is left that writes to it.
+    /// Removes the shared maps unless somebody records. For whoever knows that no algorithm is left that writes to them.
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn remove_trace_map(&self) -> Result<(), Error> {
+    pub fn remove_shared_maps(&self) -> Result<(), Error> {
         let recorders = self.0.path().join(RECORDERS);
         // Made, so that nobody can begin to record between the look and the removal.
         ensure_private(&recorders)?;
@@ -64,12 +69,14 @@ impl Change {
 
     /// With both locks.
     fn remove_with(&self, recorders: &FolderLock) -> Result<(), Error> {
-        let pin = self.0.path().join(TRACE_MAP);
-        match fs::remove_file(&pin) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(Error::Io { action: "remove", path: pin, source: error });
+        for name in SHARED_MAPS {
+            let pin = self.0.path().join(name);
+            match fs::remove_file(&pin) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(Error::Io { action: "remove", path: pin, source: error });
+                }
+                _ => {}
             }
-            _ => {}
         }
         // What cannot be removed is not empty or gone; either is right.
         let _ = fs::remove_dir(recorders.path());
@@ -84,8 +91,8 @@ impl Drop for Change {
     }
 }
 
-/// A running recorder, until dropped. The last one removes the trace map, unless algorithms or policies are there,
-/// which go on using it.
+/// A running recorder, until dropped. The last one removes the shared maps, unless algorithms or policies are there,
+/// which go on using them.
 #[derive(Debug)]
 pub struct Presence {
     folder: PathBuf,
@@ -93,10 +100,10 @@ pub struct Presence {
 }
 
 impl Presence {
-    /// Announces a recorder: from now on nobody removes the trace map.
+    /// Announces a recorder: from now on nobody removes the shared maps.
     ///
     /// # Errors
-    /// [`Error`]. The wait is for somebody who removes the map at this moment.
+    /// [`Error`]. The wait is for somebody who removes the maps at this moment.
     pub fn announce(folder: &Path) -> Result<Self, Error> {
         loop {
             ensure_private(folder)?;
@@ -108,8 +115,8 @@ impl Presence {
         }
     }
 
-    fn is_map_alone(&self) -> bool {
-        let is_ours = |name: &std::ffi::OsStr| name == TRACE_MAP || name == RECORDERS;
+    fn are_maps_alone(&self) -> bool {
+        let is_ours = |name: &std::ffi::OsStr| name == RECORDERS || SHARED_MAPS.iter().any(|map| name == *map);
         fs::read_dir(&self.folder).is_ok_and(|mut entries| entries.all(|e| e.is_ok_and(|e| is_ours(&e.file_name()))))
     }
 }
@@ -123,7 +130,7 @@ impl Drop for Presence {
                 continue;
             };
             let change = Change(change);
-            if self.is_map_alone()
+            if self.are_maps_alone()
                 && let Some(alone) = self.announced.take().and_then(FolderLock::into_alone)
                 && let Err(error) = change.remove_with(&alone)
             {
@@ -155,10 +162,10 @@ mod tests {
     }
 
     #[test]
-    fn the_last_recorder_removes_the_map() {
+    fn the_last_recorder_removes_the_maps() {
         let (_dir, folder) = folder();
         let first = Presence::announce(&folder).unwrap();
-        File::create(folder.join(TRACE_MAP)).unwrap();
+        SHARED_MAPS.iter().for_each(|map| drop(File::create(folder.join(map)).unwrap()));
         let second = Presence::announce(&folder).unwrap();
         drop(first);
         assert!(folder.join(TRACE_MAP).exists());
@@ -176,7 +183,7 @@ mod tests {
         assert!(folder.join(TRACE_MAP).exists());
         let change = Change::wait(&folder).unwrap();
         fs::remove_dir(folder.join("algorithms")).unwrap();
-        change.remove_trace_map().unwrap();
+        change.remove_shared_maps().unwrap();
         drop(change);
         assert!(!folder.exists());
     }
@@ -187,7 +194,7 @@ mod tests {
         let change = Change::wait(&folder).unwrap();
         let recording = Presence::announce(&folder).unwrap();
         File::create(folder.join(TRACE_MAP)).unwrap();
-        change.remove_trace_map().unwrap();
+        change.remove_shared_maps().unwrap();
         assert!(folder.join(TRACE_MAP).exists());
         drop(change);
         drop(recording);

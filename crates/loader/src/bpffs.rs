@@ -50,18 +50,17 @@ fn is_bpffs(path: &Path) -> bool {
         .is_some_and(|ancestor| statfs(ancestor).is_ok_and(|fs| fs.filesystem_type() == BPF_FS_MAGIC))
 }
 
-/// Removes what is left of the folder once no policy is there; the folder itself goes with the lock. The trace map
-/// stays while somebody records, and the marks as long as there are some.
+/// Removes what is left of the folder once no policy is there; the folder itself goes with the lock. The shared
+/// maps stay while somebody records, and the marks as long as there are some.
 pub(crate) fn remove_all(change: &Change, paths: &Paths, keep_marks: bool) -> Result<()> {
     remove_pin(&paths.policies())?;
     remove_pin(&paths.leases())?;
     remove_pin(&paths.receivers())?;
-    remove_pin(&paths.offers())?;
     remove_dir(&paths.receive())?;
     if !keep_marks {
         remove_pin(&paths.marks())?;
     }
-    change.remove_trace_map()?;
+    change.remove_shared_maps()?;
     remove_dir(&paths.algorithms())?;
     remove_dir(&paths.cgroups())
 }

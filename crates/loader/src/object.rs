@@ -6,13 +6,12 @@ use crate::preflight::Kernel;
 use crate::registration;
 use crate::request::Loadable;
 use ccactl_abi::layout::NAME_LEN;
+use ccactl_host::state::TRACE_MAP;
 use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct, Var};
 use libbpf_rs::{AsRawLibbpf, Btf, MapHandle, MapType, Object, ObjectBuilder, OpenObject, ProgramType};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::ptr;
-
-const TRACE_MAP: &str = "cca_trace_map";
 
 /// Opens and loads an algorithm. Nothing is registered yet. `trace_pin`: where the trace map is pinned and shared; `None`
 /// gives this object a map of its own that dies with it.

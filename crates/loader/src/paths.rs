@@ -1,6 +1,6 @@
 //! Where the host keeps what the loader reads and writes.
 
-use ccactl_host::state::{self, TRACE_MAP};
+use ccactl_host::state::{self, OFFERS_MAP, TRACE_MAP};
 use std::env;
 use std::path::PathBuf;
 
@@ -59,7 +59,7 @@ impl Paths {
     }
 
     pub(crate) fn offers(&self) -> PathBuf {
-        self.bpffs.join("offers")
+        self.bpffs.join(OFFERS_MAP)
     }
 
     pub(crate) fn receive(&self) -> PathBuf {

@@ -167,6 +167,14 @@ columns! {
     InflightPkts        "inflight_pkts":          U32  required, Packets, since 1, ByteStreamSplit;
     /// window that the receiver offers
     SndWndBytes         "snd_wnd_bytes":          U32  required, Bytes,   since 2, ByteStreamSplit;
+    /// window that this socket has offered last
+    RcvWndBytes         "rcv_wnd_bytes":          U32  required, Bytes,   since 3, ByteStreamSplit;
+    /// largest window that the receiving algorithm of the socket allows. The other `rcv_` columns, too, have none without one
+    RcvLimitBytes       "rcv_limit_bytes":        U32  optional, Bytes,   since 3, Dictionary;
+    /// smoothed RTT as the receiving algorithm measures it; none before the first sample
+    RcvRttUs            "rcv_rtt_us":             U32  optional, Us,      since 3, Dictionary;
+    /// least RTT that the receiving algorithm has measured
+    RcvMinRttUs         "rcv_min_rtt_us":         U32  optional, Us,      since 3, Dictionary;
     /// smoothed RTT; none before the first sample
     SrttUs              "srtt_us":                U32  optional, Us,      since 1, Delta;
     /// latest RTT sample; none before the first

@@ -39,6 +39,6 @@ pub use repeats::estimate;
 pub use summarize::summarize;
 pub use summary::{
     AlgorithmChange, AlgorithmSummary, ChangeSide, Closed, Connections, Convergence, Distribution, DropSpan, Estimate,
-    Fairness, FlowSummary, InnerValue, JainPoint, LinkSummary, Measures, PhaseShare, RecordingSummary,
+    Fairness, FlowSummary, InnerValue, JainPoint, LinkSummary, Measures, PhaseShare, ReceiverSummary, RecordingSummary,
     RepeatedAlgorithm, Repeats, SocketState, Summary,
 };

@@ -56,6 +56,9 @@ pub struct RecordingSummary {
     pub flows: Vec<FlowSummary>,
     /// One entry per algorithm.
     pub algorithms: Vec<AlgorithmSummary>,
+    /// One entry per flow whose socket has a receiving algorithm, in the order of their first rows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub receivers: Vec<ReceiverSummary>,
     /// The resolved scenario, TOML.
     pub scenario: Option<String>,
 }
@@ -70,6 +73,41 @@ impl RecordingSummary {
     pub(crate) fn changes(&self) -> impl Iterator<Item = (&FlowSummary, &AlgorithmChange)> {
         self.flows.iter().flat_map(|flow| flow.changes.iter().map(move |change| (flow, change)))
     }
+}
+
+/// What a socket offered while a receiving algorithm decided about it. Means are over time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReceiverSummary {
+    /// That of its cgroup in the scenario, or local and remote address.
+    pub name: String,
+    /// Socket cookie.
+    pub flow_id: u64,
+    /// Inode number of the network namespace.
+    pub netns: u64,
+    /// cgroup2 id.
+    pub cgroup_id: u64,
+    /// Local address and port.
+    pub local: String,
+    /// Remote address and port.
+    pub remote: String,
+    /// Number of rows.
+    pub rows: u64,
+    /// Payload received from the first of its rows to the last.
+    pub received_bytes: u64,
+    /// The same per time.
+    pub goodput_bps: Option<f64>,
+    /// Window that it offered.
+    pub offered_mean_bytes: Option<f64>,
+    /// Largest window that its algorithm allowed.
+    pub limit_mean_bytes: Option<f64>,
+    /// Least of them.
+    pub limit_min_bytes: Option<u64>,
+    /// Largest of them.
+    pub limit_max_bytes: Option<u64>,
+    /// The algorithm's smoothed RTT; `null` without timestamps.
+    pub rtt_mean_us: Option<f64>,
+    /// The algorithm's least RTT.
+    pub rtt_min_us: Option<u64>,
 }
 
 /// A time in which the recorder lost rows: they belong somewhere between its ends.

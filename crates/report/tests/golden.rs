@@ -105,7 +105,7 @@ fn a_flow_with_phases() {
         cwnd_pkts: 20 + i as u32,
         ..Row::at(1, i * 100 * MS).bytes(i * 100_000, i * 100_000).rtt(20_000 + i as u32, i as u32 * 69)
     });
-    all_texts("phases", summary_of(&Fixture::new(rows.collect()).meta("drops", "0").version_1()));
+    all_texts("phases", summary_of(&Fixture::new(rows.collect()).meta("drops", "0").of_version(1)));
 }
 
 /// A thousand connections of about 3 ms beside one that stays: completion times 1001 … 2000 µs, each once.

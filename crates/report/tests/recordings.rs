@@ -57,8 +57,8 @@ fn dataset(folder: &Path) {
 fn a_recording_of_version_1_gives_the_same_figures() {
     let folder = TempDir::new().unwrap();
     let new = Fixture::new(rows(0, 3000)).parquet(&folder.path().join("new.parquet"));
-    let old = Fixture::new(rows(0, 3000)).version_1().parquet(&folder.path().join("old.parquet"));
-    let stream = Fixture::new(rows(0, 3000)).version_1().stream(&folder.path().join("stream.arrows"), 700);
+    let old = Fixture::new(rows(0, 3000)).of_version(1).parquet(&folder.path().join("old.parquet"));
+    let stream = Fixture::new(rows(0, 3000)).of_version(1).stream(&folder.path().join("stream.arrows"), 700);
     let [new, old, stream]: [_; 3] = report(&[new, old, stream]).try_into().unwrap();
     assert_eq!(new.rows, 3000);
     let new = without_timeouts(new);

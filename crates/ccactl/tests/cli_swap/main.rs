@@ -6,6 +6,7 @@ mod host;
 mod killed;
 #[allow(dead_code, reason = "shared with the promises")]
 mod live;
+mod record_receive;
 
 use ccactl_abi::exit;
 use host::{Host, failed, registered};

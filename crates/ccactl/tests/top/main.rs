@@ -5,6 +5,7 @@
 mod terminal;
 mod traffic;
 
+use ccactl_host::state::SHARED_MAPS;
 use ccactl_loader::cgroup::Mount;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
@@ -72,7 +73,9 @@ impl Drop for Host {
     fn drop(&mut self) {
         let _ = self.ccactl(&["unload", "--all"]).output();
         let _ = fs::remove_dir(self.directory());
-        let _ = fs::remove_file(self.bpffs.join("cca_trace_map"));
+        for map in SHARED_MAPS {
+            let _ = fs::remove_file(self.bpffs.join(map));
+        }
         let _ = fs::remove_dir(&self.bpffs);
     }
 }

@@ -1,6 +1,7 @@
 //! A corner of the host for one test: cgroup, bpffs folder, locks and files, removed with the value.
 
 use ccactl_collector::{CgroupFilter, Output, RecordOptions};
+use ccactl_host::state::SHARED_MAPS;
 use nix::unistd::geteuid;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -60,7 +61,9 @@ impl Host {
 impl Drop for Host {
     fn drop(&mut self) {
         // The recorders have removed it; after a failure they may not have come to that.
-        let _ = fs::remove_file(self.trace_map());
+        for map in SHARED_MAPS {
+            let _ = fs::remove_file(self.bpffs.join(map));
+        }
         let _ = fs::remove_dir(self.bpffs.join("recorders"));
         let _ = fs::remove_dir(&self.bpffs);
     }

@@ -8,7 +8,7 @@ use super::Error;
 use crate::columns::{Column, Type};
 
 /// Every column that a fold can ask for.
-pub static READ: [Column; 37] = [
+pub static READ: [Column; 41] = [
     Column::TUs,
     Column::Event,
     Column::Netns,
@@ -31,6 +31,10 @@ pub static READ: [Column; 37] = [
     Column::SsthreshPkts,
     Column::PacingRateBps,
     Column::SndWndBytes,
+    Column::RcvWndBytes,
+    Column::RcvLimitBytes,
+    Column::RcvRttUs,
+    Column::RcvMinRttUs,
     Column::RttUs,
     Column::BytesAcked,
     Column::BytesSent,

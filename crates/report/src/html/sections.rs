@@ -3,7 +3,7 @@
 use super::escape::text;
 use super::parameters;
 use crate::charts::{Charts, MAX_FLOWS};
-use crate::render::{swaps as table_swaps, table};
+use crate::render::{receivers as table_receivers, swaps as table_swaps, table};
 use crate::summary::{RecordingSummary, Summary};
 use ccactl_recording::read::Metadata;
 
@@ -48,6 +48,7 @@ pub fn recording(index: usize, metadata: &Metadata, recording: &RecordingSummary
     out.push_str(&notes(recording, charts));
     out.push_str(&format!("<div data-charts=\"{index}\"></div>\n"));
     out.push_str(&swaps(recording));
+    out.push_str(&receivers(recording));
     out.push_str(&parameters::section(metadata, recording));
     if let Some(scenario) = &recording.scenario {
         out.push_str(&format!("<details>\n<summary>Scenario</summary>\n<pre>{}</pre>\n</details>\n", text(scenario)));
@@ -95,6 +96,28 @@ fn swaps(recording: &RecordingSummary) -> String {
     if changes.len() > table::MAX_SWAPS {
         let (shown, all) = (table::MAX_SWAPS, changes.len());
         out.push_str(&format!("<p class=\"soft\">The table shows {shown} of {all} swaps.</p>\n"));
+    }
+    out
+}
+
+/// What sockets with a receiving algorithm offered; nothing when there are none.
+fn receivers(recording: &RecordingSummary) -> String {
+    let receivers = &recording.receivers;
+    if receivers.is_empty() {
+        return String::new();
+    }
+    let figures = &table_receivers::FIGURES;
+    let mut out = String::from("<h3>Receivers</h3>\n");
+    out.push_str(&head(&["Flow"], figures));
+    out.push_str("<tbody>\n");
+    for of in receivers.iter().take(MAX_ROWS) {
+        out.push_str(&format!("<tr><td class=\"name\">{}</td>", text(&of.name)));
+        out.extend(table_receivers::cells(of).iter().zip(figures).map(|(cell, figure)| cell_html(cell, *figure)));
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody>\n</table></div>\n");
+    if receivers.len() > MAX_ROWS {
+        out.push_str(&format!("<p class=\"soft\">The table shows {MAX_ROWS} of {} receivers.</p>\n", receivers.len()));
     }
     out
 }

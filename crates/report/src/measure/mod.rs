@@ -4,6 +4,7 @@ pub mod amounts;
 pub mod changes;
 pub mod drops;
 pub mod inner;
+pub mod offers;
 pub mod phases;
 pub mod swaps;
 pub mod totals;

@@ -7,6 +7,7 @@ mod facts;
 mod frame;
 mod markdown;
 mod parquet;
+pub(crate) mod receivers;
 mod report;
 pub(crate) mod swaps;
 pub(crate) mod table;

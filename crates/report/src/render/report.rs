@@ -3,7 +3,7 @@
 use super::UNKNOWN;
 use super::document::{Block, Line, Table};
 use super::format::millis;
-use super::{swaps, table};
+use super::{receivers, swaps, table};
 use crate::metric::{self, Metric};
 use crate::summary::{
     AlgorithmSummary, Connections, Distribution, FlowSummary, Measures, RecordingSummary, Repeats, Summary,
@@ -24,7 +24,9 @@ fn recording(recording: &RecordingSummary) -> Vec<Block> {
     let mut blocks = vec![Block::Heading(recording.name.clone()), Block::Facts(table::facts(recording))];
     blocks.extend(recording.warnings.iter().cloned().map(Block::Warning));
     let listed = listed_flows(recording);
-    blocks.push(Block::Table(figures(recording, &listed)));
+    if !listed.is_empty() {
+        blocks.push(Block::Table(figures(recording, &listed)));
+    }
     let others = recording.flows.len() - listed.len();
     if others > 0 {
         blocks.push(Block::Note(format!(
@@ -34,6 +36,7 @@ fn recording(recording: &RecordingSummary) -> Vec<Block> {
         )));
     }
     blocks.extend(connections(recording).map(Block::Table));
+    blocks.extend(receiving(recording));
     for algorithm in recording.algorithms.iter().filter(|a| !a.measures.phases.is_empty()) {
         blocks.push(Block::Note(format!("phases of {}: {}", algorithm.algorithm, table::phases(&algorithm.measures))));
     }
@@ -129,6 +132,22 @@ fn connection_cells(algorithm: &AlgorithmSummary) -> Vec<String> {
         time(rtt_mean, |d| d.mean_us),
         time(rtt_min, |d| d.min_us as f64),
     ]
+}
+
+/// What sockets with a receiving algorithm offered; nothing when there are none.
+fn receiving(recording: &RecordingSummary) -> Vec<Block> {
+    if recording.receivers.is_empty() {
+        return Vec::new();
+    }
+    let mut table = Table::new(&["receiver"], receivers::FIGURES);
+    for of in recording.receivers.iter().take(MAX_FLOWS) {
+        table.row(vec![of.name.clone()], receivers::cells(of).to_vec());
+    }
+    let mut blocks = vec![Block::Table(table)];
+    if let Some(others) = recording.receivers.len().checked_sub(MAX_FLOWS).filter(|others| *others > 0) {
+        blocks.push(Block::Note(format!("{others} more receivers are not listed; --json has all")));
+    }
+    blocks
 }
 
 /// Changes of algorithm with what they did; nothing when there are none.

@@ -10,6 +10,7 @@ mod convergence;
 mod flows;
 mod measures;
 mod quantiles;
+mod receivers;
 mod sharing;
 mod stretches;
 mod swaps;
@@ -49,6 +50,7 @@ fn summarize_one(recording: &Recording, name: String, options: &Options) -> Resu
     check_not_empty(recording, extent, &folded, window_us)?;
     let metadata = recording.metadata();
     let (truncated, rows) = (folded.truncated, folded.rows());
+    let receivers = receivers::summaries(&folded.receivers, metadata);
     let figures = Figures::of_fold(folded, metadata, options).map_err(read::Error::rows(recording.path()))?;
     let (from_us, to_us) = window_us;
     Ok(RecordingSummary {
@@ -71,6 +73,7 @@ fn summarize_one(recording: &Recording, name: String, options: &Options) -> Resu
         fairness: figures.fairness,
         algorithms: figures.algorithms,
         flows: figures.flows,
+        receivers,
         scenario: metadata.scenario.clone(),
     })
 }
@@ -134,7 +137,7 @@ fn check_not_empty(
     folded: &Folded,
     (from_us, to_us): (u64, u64),
 ) -> Result<(), Error> {
-    if !folded.flows.is_empty() {
+    if !folded.flows.is_empty() || !folded.receivers.is_empty() {
         return Ok(());
     }
     let path = recording.path().to_owned();

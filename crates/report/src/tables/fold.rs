@@ -4,6 +4,7 @@ use crate::measure::amounts::Amounts;
 use crate::measure::changes::Change;
 use crate::measure::drops::{Drops, Span};
 use crate::measure::inner::{self, InnerState};
+use crate::measure::offers::{self, Offers};
 use crate::measure::phases::Phases;
 use crate::measure::swaps::{self, Swap, Swaps};
 use crate::measure::totals::Totals;
@@ -16,7 +17,7 @@ use ccactl_recording::read::{Extent, Recording};
 use super::intervals::Intervals;
 
 /// The columns that the figures are made of, beside counters and inner state.
-const COLUMNS: [Column; 18] = [
+const COLUMNS: [Column; 19] = [
     Column::TUs,
     Column::Event,
     Column::Netns,
@@ -34,6 +35,7 @@ const COLUMNS: [Column; 18] = [
     Column::CompletionUs,
     Column::RttMeanUs,
     Column::RttMinUs,
+    Column::BytesReceived,
     Column::DroppedRows,
 ];
 
@@ -47,6 +49,8 @@ pub struct Folded {
     pub all_flows: usize,
     /// Flows that sent data, in the order of their first rows.
     pub flows: Vec<Flow>,
+    /// Flows with a receiving algorithm, in the order of their first rows.
+    pub receivers: Vec<(FlowKey, Endpoints, Offers)>,
     /// Names of algorithms and phases.
     pub names: Names,
     /// When the recorder lost rows.
@@ -142,7 +146,7 @@ pub fn fold(recording: &Recording, window_us: (u64, u64), options: &Options) -> 
     let mut flows: Vec<Running> = Vec::new();
     let mut drops = Drops::default();
     let mut intervals = Intervals::new(width_us);
-    let walked = walk(recording, window_us, &[&COLUMNS[..], &COUNTERS, &inner::COLUMNS].concat(), |batch| {
+    let walked = walk(recording, window_us, &[&COLUMNS[..], &COUNTERS, &inner::COLUMNS, &offers::COLUMNS].concat(), |batch| {
         for run in batch.runs() {
             if !intervals.have_room(&run) {
                 return;
@@ -158,6 +162,8 @@ pub fn fold(recording: &Recording, window_us: (u64, u64), options: &Options) -> 
     let Walked { flows: keys, names, extent, truncated } = walked;
     let swaps = find_swaps(recording, window_us, &flows)?;
     let all_flows = flows.len();
+    let receives = flows.iter().zip(&keys).filter(|(flow, _)| flow.offers.rows > 0);
+    let receivers = receives.map(|(flow, (key, ends))| (*key, ends.clone(), flow.offers.clone())).collect();
     let joined = flows.into_iter().zip(keys).zip(swaps);
     let mut flows: Vec<Flow> = joined.map(|((running, (key, ends)), swaps)| running.finish(key, ends, swaps)).collect();
     flows.retain(Flow::sent_data);
@@ -165,7 +171,7 @@ pub fn fold(recording: &Recording, window_us: (u64, u64), options: &Options) -> 
     let named = recording.metadata().flows.as_deref().unwrap_or_default();
     let place = |flow: &Flow| named.iter().position(|info| info.cgroup_id == flow.endpoints.cgroup_id);
     flows.sort_by_cached_key(|flow| (place(flow).unwrap_or(usize::MAX), flow.first_us(), flow.key));
-    Ok(Folded { truncated, extent, all_flows, flows, names, drop_spans: drops.finish() })
+    Ok(Folded { truncated, extent, all_flows, flows, receivers, names, drop_spans: drops.finish() })
 }
 
 fn add_drops(drops: &mut Drops, batch: &Batch<'_>, apart_us: u64) {
@@ -195,6 +201,7 @@ struct Running {
     acked: Amounts,
     opened: bool,
     closing: Option<Closing>,
+    offers: Offers,
 }
 
 impl Running {
@@ -217,6 +224,7 @@ impl Running {
             }
         }
         run.growth(Counter::BytesAcked, |span_us, bytes| self.acked.add(span_us, width_us, bytes as f64));
+        self.offers.add(run);
         self.opened |= run.has_opened();
         self.closing = run.closing().or(self.closing);
     }

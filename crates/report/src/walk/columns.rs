@@ -8,7 +8,7 @@ use polars_arrow::bitmap::Bitmap;
 use super::row::{BOUNDS, COUNTERS};
 use super::texts::meanings;
 use super::{Closing, Counter, Endpoints, Event, FlowKey, Name, Names, Row};
-use crate::measure::inner;
+use crate::measure::{inner, offers};
 use ccactl_recording::Column;
 use ccactl_recording::read::Extent;
 
@@ -33,6 +33,10 @@ pub struct Columns<'a> {
     pub dropped_rows: Numbers<'a>,
     /// In the order of [`inner::COLUMNS`].
     pub inner: [Numbers<'a>; inner::COLUMNS.len()],
+    /// In the order of [`offers::COLUMNS`].
+    pub offers: [Numbers<'a>; offers::COLUMNS.len()],
+    /// Payload received so far.
+    pub received_bytes: Numbers<'a>,
     no_name: Name,
     ssthresh_pkts: Numbers<'a>,
     pacing_rate_bps: Numbers<'a>,
@@ -85,6 +89,8 @@ impl<'a> Columns<'a> {
             rtt_us: numbers(Column::RttUs)?,
             dropped_rows: numbers(Column::DroppedRows)?,
             inner: array(inner::COLUMNS.map(numbers))?,
+            offers: array(offers::COLUMNS.map(numbers))?,
+            received_bytes: numbers(Column::BytesReceived)?,
             no_name,
             ssthresh_pkts: numbers(Column::SsthreshPkts)?,
             pacing_rate_bps: numbers(Column::PacingRateBps)?,

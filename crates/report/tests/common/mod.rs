@@ -28,6 +28,9 @@ pub struct Row {
     pub ssthresh_pkts: Option<u32>,
     pub pacing_rate_bps: Option<u64>,
     pub snd_wnd_bytes: u32,
+    /// `rcv_wnd_bytes` and what the receiving algorithm says, if there is one: limit, RTT and least RTT.
+    pub rcv_wnd_bytes: u32,
+    pub receiver: Option<[u32; 3]>,
     pub rtt_us: Option<u32>,
     pub bytes_acked: u64,
     pub bytes_sent: u64,
@@ -71,6 +74,8 @@ impl Row {
             ssthresh_pkts: None,
             pacing_rate_bps: None,
             snd_wnd_bytes: 65_535,
+            rcv_wnd_bytes: 65_535,
+            receiver: None,
             rtt_us: None,
             bytes_acked: 0,
             bytes_sent: 0,
@@ -107,8 +112,8 @@ impl Row {
     }
 }
 
-/// Columns that a recording of schema version 1 does not have.
-const SINCE_2: [&str; 9] = [
+/// Columns by the version of the schema that brought them.
+const SINCE_2: &[&str] = &[
     "previous",
     "snd_wnd_bytes",
     "bytes_received",
@@ -119,13 +124,14 @@ const SINCE_2: [&str; 9] = [
     "rtt_min_us",
     "dropped_rows",
 ];
+const SINCE_3: &[&str] = &["rcv_wnd_bytes", "rcv_limit_bytes", "rcv_rtt_us", "rcv_min_rtt_us"];
 
 /// A recording to be written.
 #[derive(Debug, Clone)]
 pub struct Fixture {
     pub rows: Vec<Row>,
     metadata: Vec<(String, String)>,
-    is_version_1: bool,
+    version: u32,
 }
 
 impl Fixture {
@@ -133,13 +139,13 @@ impl Fixture {
     pub const GROUP_ROWS: usize = 1 << 17;
 
     pub fn new(rows: Vec<Row>) -> Fixture {
-        let fixture = Fixture { rows, metadata: Vec::new(), is_version_1: false };
-        fixture.meta("schema_version", "2").meta("version", "0.1.0").meta("kernel", "6.18.0-test").meta("every", "ack")
+        let fixture = Fixture { rows, metadata: Vec::new(), version: 0 }.of_version(3);
+        fixture.meta("version", "0.1.0").meta("kernel", "6.18.0-test").meta("every", "ack")
     }
 
-    /// As an older ccactl wrote it: without the columns that came with version 2.
-    pub fn version_1(self) -> Fixture {
-        Fixture { is_version_1: true, ..self.meta("schema_version", "1") }
+    /// As an older ccactl wrote it: without the columns that came later.
+    pub fn of_version(self, version: u32) -> Fixture {
+        Fixture { version, ..self.meta("schema_version", &version.to_string()) }
     }
 
     /// Sets `ccactl.KEY`.
@@ -176,6 +182,10 @@ impl Fixture {
             "ssthresh_pkts" => all(rows, |r| r.ssthresh_pkts),
             "pacing_rate_bps" => all(rows, |r| r.pacing_rate_bps),
             "snd_wnd_bytes" => all(rows, |r| r.snd_wnd_bytes),
+            "rcv_wnd_bytes" => all(rows, |r| r.rcv_wnd_bytes),
+            "rcv_limit_bytes" => all(rows, |r| r.receiver.map(|[limit, _, _]| limit)),
+            "rcv_rtt_us" => all(rows, |r| r.receiver.map(|[_, rtt, _]| rtt)),
+            "rcv_min_rtt_us" => all(rows, |r| r.receiver.map(|[_, _, least]| least)),
             "rtt_us" => all(rows, |r| r.rtt_us),
             "bytes_acked" => all(rows, |r| r.bytes_acked),
             "bytes_sent" => all(rows, |r| r.bytes_sent),
@@ -200,8 +210,12 @@ impl Fixture {
             "trace_v1" => all(rows, |r| r.trace_v1),
         );
         let ports = [col("sport").cast(DataType::UInt16), col("dport").cast(DataType::UInt16)];
-        let later = if self.is_version_1 { &SINCE_2[..] } else { &[] };
-        frame.unwrap().lazy().with_columns(ports).drop(cols(later.iter().copied())).collect().unwrap()
+        let later: Vec<&str> = match self.version {
+            1 => [SINCE_2, SINCE_3].concat(),
+            2 => SINCE_3.to_vec(),
+            _ => Vec::new(),
+        };
+        frame.unwrap().lazy().with_columns(ports).drop(cols(later)).collect().unwrap()
     }
 
     /// Writes a finished recording, in row groups of `group_rows`.

@@ -25,13 +25,12 @@ impl<'a> Policies<'a> {
     /// empty cgroup below `parent`. So a swap does not wait for the kernel's verifier in the middle of a run, and what this
     /// kernel does not load is known before the run.
     ///
-    /// Clients of downloads with a receiving algorithm get a cgroup of their own below `ends`.
+    /// Clients of downloads with a receiving algorithm get a cgroup of their own, which is recorded too.
     pub fn load(
         loader: &'a Loader,
         scenario: &Scenario,
         parent: &Cgroup,
         cgroups: &[Cgroup],
-        ends: &Cgroup,
     ) -> Result<Policies<'a>> {
         let mut policies = Policies {
             loader,
@@ -41,7 +40,7 @@ impl<'a> Policies<'a> {
             _reserves: Vec::new(),
         };
         for flow in &scenario.flows {
-            policies.clients.push(receiving(loader, flow, ends)?);
+            policies.clients.push(receiving(loader, flow, parent)?);
         }
         for (flow, cgroup) in scenario.flows.iter().zip(cgroups) {
             let kernel_name = policies.add(flow.wanted(), cgroup)?;
@@ -58,6 +57,12 @@ impl<'a> Policies<'a> {
             policies._reserves.push(reserve);
         }
         Ok(policies)
+    }
+
+    /// The cgroups of the flows' clients, where they have one of their own.
+    #[must_use]
+    pub fn clients(&self) -> &[Option<Cgroup>] {
+        &self.clients
     }
 
     /// The cgroup of a flow's client, where it has one of its own.
@@ -92,9 +97,10 @@ impl Drop for Policies<'_> {
 }
 
 /// A client's cgroup with its receiving algorithm.
-fn receiving(loader: &Loader, flow: &FlowSpec, ends: &Cgroup) -> Result<Option<Cgroup>> {
+fn receiving(loader: &Loader, flow: &FlowSpec, parent: &Cgroup) -> Result<Option<Cgroup>> {
     let Some(wanted) = flow.receiver()? else { return Ok(None) };
-    let cgroup = Cgroup::create(ends.path().join(&flow.name))?;
+    // Names of flows do not begin with a dot.
+    let cgroup = Cgroup::create(parent.path().join(format!(".receive-{}", flow.name)))?;
     let request = ReceiveRequest { wanted, cgroup: cgroup.path().to_owned(), create: false, only_swap: false };
     loader.load_receive(&request)?;
     Ok(Some(cgroup))

@@ -19,13 +19,13 @@ pub const RECORDING_FILE: &str = "recording.parquet";
 pub struct Recording(Option<Recorder>);
 
 impl Recording {
-    /// Starts to record the flows of a run.
+    /// Starts to record the flows of a run: their senders' cgroups, and those of clients with a receiving algorithm.
     pub fn start(
         file: &Path,
         scenario: &Scenario,
         loader: &Loader,
         parent: &Cgroup,
-        cgroups: &[Cgroup],
+        cgroups: (&[Cgroup], &[Option<Cgroup>]),
     ) -> Result<Recording> {
         let mut options = RecordOptions::new(Output::File(file.to_owned()));
         options.cgroup = Some(CgroupFilter {
@@ -80,7 +80,7 @@ fn way(flow: &FlowSpec) -> &'static str {
     }
 }
 
-fn metadata(scenario: &Scenario, cgroups: &[Cgroup]) -> Metadata {
+fn metadata(scenario: &Scenario, (senders, clients): (&[Cgroup], &[Option<Cgroup>])) -> Metadata {
     let link = &scenario.link;
     let flow = |(flow, cgroup): (&FlowSpec, &Cgroup)| FlowInfo {
         cgroup_id: cgroup.id(),
@@ -89,8 +89,13 @@ fn metadata(scenario: &Scenario, cgroups: &[Cgroup]) -> Metadata {
         base_rtt_us: Some(base_rtt_us(scenario.base_rtt(flow))),
         way: Some(way(flow).to_owned()),
     };
+    let client = |(flow_spec, cgroup): (&FlowSpec, &Option<Cgroup>)| {
+        let described = flow((flow_spec, cgroup.as_ref()?));
+        Some(FlowInfo { algorithm: flow_spec.receive.clone(), ..described })
+    };
+    let senders = scenario.flows.iter().zip(senders).map(flow);
     Metadata {
-        flows: Some(scenario.flows.iter().zip(cgroups).map(flow).collect()),
+        flows: Some(senders.chain(scenario.flows.iter().zip(clients).filter_map(client)).collect()),
         link: Some(Link {
             rate_bps: link.rate.bps as f64,
             mean_rate_bps: Some(link.mean_rate_bps(scenario.duration)),

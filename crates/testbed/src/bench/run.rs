@@ -69,13 +69,13 @@ fn measure(
         scenario.flows.iter().map(|flow| Cgroup::create(parent.path().join(&flow.name))).collect::<Result<Vec<_>>>()?;
     // Beside the flows' cgroups: what is below their parent is recorded.
     let ends = Cgroup::create(loader.mount().path().join(format!("{PREFIX}-bench-{id}-ends")))?;
-    let policies = Policies::load(&loader, scenario, &parent, &cgroups, &ends)?;
+    let policies = Policies::load(&loader, scenario, &parent, &cgroups)?;
     if let Some(length) = scenario.warm_up {
         let places = Places { hosts: network.hosts(), cgroups: &cgroups, ends: &ends, policies: &policies };
         warm_up(&options.program, scenario, length, places, interrupt)?;
         network = network.renewed(scenario, run)?;
     }
-    let recording = Recording::start(file, scenario, &loader, &parent, &cgroups)?;
+    let recording = Recording::start(file, scenario, &loader, &parent, (&cgroups, policies.clients()))?;
     let places = Places { hosts: network.hosts(), cgroups: &cgroups, ends: &ends, policies: &policies };
     let mut children = Children::start(&options.program, scenario, places)?;
     interrupt.check()?;

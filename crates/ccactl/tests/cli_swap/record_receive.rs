@@ -1,0 +1,41 @@
+//! A recording of sockets that send nothing: what their receiving algorithm offers, and the report of it.
+
+use crate::host::Host;
+use crate::live::Live;
+use serde_json::Value;
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::Duration;
+
+const LIMIT_BYTES: u64 = 50_000;
+
+#[test]
+fn a_recording_has_what_a_receiver_offers_and_the_limit_behind_it() {
+    let Some(host) = Host::with_root() else { return };
+    let cgroup = host.cgroup();
+    let limit = format!("bytes={LIMIT_BYTES}");
+    let file = host.run.path().join("x.parquet");
+    let file = file.to_str().unwrap();
+    host.ok(&["load", "--receive", "fixed-clamp", "--set", &limit, "--cgroup", &cgroup, "--create"]);
+    let record = ["record", "--cgroup", &cgroup, "--duration", "3s", "-o", file];
+    let recorder = host.command(&record).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    sleep(Duration::from_millis(1500));
+    let mut live = Live::open(&host, 2);
+    (0..10).for_each(|_| live.upload());
+    let recorded = recorder.wait_with_output().unwrap();
+    assert!(recorded.status.success(), "{}", String::from_utf8_lossy(&recorded.stderr));
+
+    let report = host.json(&["report", "--json", file]);
+    let receivers = report["recordings"][0]["receivers"].as_array().expect("receivers");
+    let received = |of: &&Value| of["received_bytes"].as_u64().unwrap() > 5 * 64 * 1024;
+    let passive: Vec<&Value> = receivers.iter().filter(received).collect();
+    assert_eq!(passive.len(), 2, "both sides that only receive: {receivers:#?}");
+    for receiver in passive {
+        assert_eq!(receiver["limit_max_bytes"], LIMIT_BYTES);
+        let offered = receiver["offered_mean_bytes"].as_f64().unwrap();
+        // Rounded up to the unit of the window, which scales with tcp_rmem.
+        assert!((1.0..LIMIT_BYTES as f64 + 4096.0).contains(&offered), "{offered}");
+    }
+    let text = host.ok(&["report", file]);
+    assert!(text.contains("receiver") && text.contains("50.0"), "{text}");
+}
