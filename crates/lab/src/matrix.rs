@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::job::{CommandOutcome, End, GuestCommand};
 use crate::lab::{Lab, Results, Task};
-use ccactl_abi::{ALGORITHMS, Algorithm};
+use ccactl_abi::{ALGORITHMS, Algorithm, Kind, RECEIVERS};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -14,6 +14,11 @@ pub const PAYLOAD_BYTES: u64 = 4_000_000;
 
 /// The guest's time for a run of six seconds with all around it.
 const COMMAND_LIMIT_S: u64 = 120;
+
+/// Those that send, then those that receive.
+fn algorithms() -> impl Iterator<Item = &'static Algorithm> {
+    ALGORITHMS.iter().chain(RECEIVERS.iter())
+}
 
 /// What became of one algorithm on one kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +39,7 @@ pub enum Cell {
 pub struct Column {
     /// `uname -r`.
     pub release: String,
-    /// In the order of the registry.
+    /// In the order of the registry, those that send before those that receive.
     pub cells: Vec<(&'static Algorithm, Cell)>,
 }
 
@@ -46,7 +51,7 @@ impl Column {
     pub fn measure(lab: &Lab, place: &Path, interrupt: &AtomicBool) -> Result<Column> {
         let results = lab.run(&task(), place, interrupt)?;
         let reasons = reasons(&results)?;
-        let cells = ALGORITHMS.iter().enumerate().map(|(index, algorithm)| {
+        let cells = algorithms().enumerate().map(|(index, algorithm)| {
             let reason = reasons.iter().find(|(name, _)| name == algorithm.name);
             let cell = match reason {
                 Some((_, reason)) => Cell::DoesNotLoad(reason.clone()),
@@ -65,22 +70,29 @@ fn task() -> Task {
         limit_s: COMMAND_LIMIT_S,
     };
     let mut task = Task { files: Vec::new(), commands: vec![command(&["probe", "--json"])] };
-    for Algorithm { name, .. } in ALGORITHMS.iter() {
+    for algorithm in algorithms() {
+        let name = algorithm.name;
         let path = format!("job/{name}.toml");
         let (scenario, output) = (format!("/{path}"), format!("/results/{name}"));
         task.commands.push(command(&["bench", &scenario, "--output", &output, "--attempts", "1"]));
         task.commands.push(command(&["status", "--json"]));
-        task.files.push((path, scenario_of(name).into_bytes()));
+        task.files.push((path, scenario_of(algorithm).into_bytes()));
     }
     task
 }
 
-/// A short path that marks, for the algorithms that need marks, and is shallow enough for a loss, for the others.
-fn scenario_of(algorithm: &str) -> String {
+/// A short path that marks, for the algorithms that need marks, and is shallow enough for a loss, for the others. What
+/// receives has a download with the kernel's own algorithm.
+fn scenario_of(algorithm: &Algorithm) -> String {
+    let name = algorithm.name;
+    let flow = match algorithm.kind {
+        Kind::Send => format!("algorithm = '{name}'"),
+        Kind::Receive => format!("algorithm = 'native:reno'\ndirection = 'download'\nreceive = '{name}'"),
+    };
     format!(
-        "name = 'carry-{algorithm}'\ndescription = 'Carries a payload once'\nduration = '6s'\nevery = 'ack'\n\
-         [link]\nrate = '20Mbit/s'\nbase_rtt = '20ms'\nbuffer = '1bdp'\necn_threshold = '20p'\n\
-         [[flow]]\nname = 'flow'\nalgorithm = '{algorithm}'\nbytes = {PAYLOAD_BYTES}\n"
+        "name = 'carry-{name}'\ndescription = 'Carries a payload once'\nduration = '6s'\nevery = 'ack'\n\
+         [link]\nrate = '20Mbit/s'\nbase_rtt = '20ms'\nbuffer = '1bdp'\necn_threshold = '20p'\nduplex = true\n\
+         [[flow]]\nname = 'flow'\n{flow}\nbytes = {PAYLOAD_BYTES}\n"
     )
 }
 
@@ -138,7 +150,7 @@ pub fn table(columns: &[Column]) -> String {
     let releases: Vec<&str> = columns.iter().map(|column| column.release.as_str()).collect();
     let mut text = format!("| algorithm | {} |\n|---|{}\n", releases.join(" | "), "---|".repeat(columns.len()));
     let mut notes: Vec<(String, Vec<String>)> = Vec::new();
-    for (index, algorithm) in ALGORITHMS.iter().enumerate() {
+    for (index, algorithm) in algorithms().enumerate() {
         text += &format!("| `{}` |", algorithm.name);
         for column in columns {
             let (word, reason) = match &column.cells[index].1 {
@@ -194,7 +206,7 @@ mod tests {
     #[test]
     fn every_algorithm_has_a_scenario_that_is_one() {
         let task = task();
-        assert_eq!(task.commands.len(), 1 + 2 * ALGORITHMS.len());
+        assert_eq!(task.commands.len(), 1 + 2 * algorithms().count());
         for (path, text) in &task.files {
             let text = std::str::from_utf8(text).unwrap();
             let scenario = ccactl_scenario::ScenarioFile::parse(path, text, &[]).unwrap().scenario;
@@ -204,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_reason_is_told_once_for_all_that_it_concerns() {
-        let cells = |cell: &Cell| ALGORITHMS.iter().map(|algorithm| (algorithm, cell.clone())).collect();
+        let cells = |cell: &Cell| algorithms().map(|algorithm| (algorithm, cell.clone())).collect();
         let works = Column { release: "7.2".into(), cells: cells(&Cell::Works { rows: 1 }) };
         let fails = Column { release: "6.1".into(), cells: cells(&Cell::DoesNotLoad("no write".into())) };
         let table = table(&[fails, works]);

@@ -1,10 +1,11 @@
-//! What this kernel can load: every algorithm is loaded and registered for a moment under a name of its own.
+//! What this kernel can load: every algorithm is loaded, and those that send are registered for a moment under a name of their own.
 
 use crate::error::{Error, Result};
 use crate::loader::Loader;
 use crate::object;
+use crate::receive;
 use crate::request::Loadable;
-use ccactl_abi::{ALGORITHMS, Algorithm};
+use ccactl_abi::{ALGORITHMS, Algorithm, Kind, RECEIVERS};
 use libbpf_rs::{MapCore, MapType, Object};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -19,7 +20,7 @@ pub struct ProbeResult {
 }
 
 impl Loader {
-    /// Tries every algorithm. No socket can get one of them, and nothing is pinned.
+    /// Tries every algorithm, those that send and then those that receive. No socket can get one of them, and nothing is pinned.
     #[must_use]
     pub fn probe(&self) -> Vec<ProbeResult> {
         let verdict = |(index, algorithm): (usize, &'static Algorithm)| {
@@ -29,10 +30,13 @@ impl Loader {
             let problem = self.try_algorithm(&scratch).err().map(|error| problem_text(&error));
             ProbeResult { algorithm, problem }
         };
-        ALGORITHMS.iter().enumerate().map(verdict).collect()
+        ALGORITHMS.iter().chain(RECEIVERS.iter()).enumerate().map(verdict).collect()
     }
 
     fn try_algorithm(&self, scratch: &Loadable) -> Result<()> {
+        if scratch.algorithm.kind == Kind::Receive {
+            return receive::verify(scratch);
+        }
         let mut object = object::load(scratch, None, self.kernel)?;
         register_for_a_moment(&mut object).map_err(Error::bpf("the kernel refuses to register it"))
     }

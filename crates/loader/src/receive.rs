@@ -23,6 +23,7 @@ use crate::time::rfc3339;
 use ccactl_abi::layout::{Loaded, ReceiverRow, name_str};
 use ccactl_abi::objects::RECEIVE;
 use ccactl_host::lock;
+use ccactl_host::state::OFFERS_MAP;
 use libbpf_rs::query::LinkTypeInfo;
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, OpenObject, Program, ProgramMut};
 use std::collections::HashMap;
@@ -320,21 +321,35 @@ fn attached_program(paths: &Paths, id: u64) -> Result<Option<u32>> {
     Ok(is_there.then_some(info.prog_id))
 }
 
-fn load(paths: &Paths, wanted: &Loadable, id: u64) -> Result<Object> {
+/// Has the kernel verify the program of an algorithm, for no cgroup. Nothing is pinned.
+pub(crate) fn verify(wanted: &Loadable) -> Result<()> {
+    load(None, wanted, 0).map(drop)
+}
+
+/// The program of an algorithm for the cgroup of this id. Without `paths` its maps are its own.
+fn load(paths: Option<&Paths>, wanted: &Loadable, id: u64) -> Result<Object> {
     let name = wanted.algorithm.name;
     let mut object = object::open(name, wanted.algorithm.object())?;
     object::set_rodata(&mut object, name, "rcv_cgroup_id", id.cast_signed())?;
     for (tunable, raw) in &wanted.tunables {
         object::set_rodata(&mut object, name, tunable.name, *raw)?;
     }
-    pin_maps(&mut object, paths)?;
+    match paths {
+        Some(paths) => pin_maps(&mut object, paths)?,
+        None => MAPS.iter().try_for_each(|map| object::keep_private(&mut object, map))?,
+    }
     object::finish(object, name)
         .map_err(|error| if wanted.algorithm.is_built_in() { error.without_log() } else { error })
 }
 
+/// The maps that all programs of receiving algorithms share.
+const MAPS: [&str; 2] = ["receivers", OFFERS_MAP];
+
 fn pin_maps(object: &mut OpenObject, paths: &Paths) -> Result<()> {
-    object::pin_map(object, "receivers", &paths.receivers())?;
-    object::pin_map(object, "offers", &paths.offers())
+    for (map, path) in MAPS.into_iter().zip([paths.receivers(), paths.offers()]) {
+        object::pin_map(object, map, &path)?;
+    }
+    Ok(())
 }
 
 fn program(object: &mut Object) -> ProgramMut<'_> {
@@ -346,7 +361,7 @@ fn program_id(program: &ProgramMut<'_>, name: &str) -> Result<u32> {
 }
 
 fn attach(paths: &Paths, wanted: &Loadable, cgroup: &Path, id: u64) -> Result<()> {
-    let mut object = load(paths, wanted, id)?;
+    let mut object = load(Some(paths), wanted, id)?;
     let program = program(&mut object);
     for folder in [paths.receive(), paths.receive_of(id)] {
         lock::ensure_private(&folder)?;
@@ -368,7 +383,7 @@ fn attach(paths: &Paths, wanted: &Loadable, cgroup: &Path, id: u64) -> Result<()
 /// Puts another program behind the link, in one step.
 fn replace(paths: &Paths, wanted: &Loadable, id: u64) -> Result<()> {
     settle(paths, id)?;
-    let mut object = load(paths, wanted, id)?;
+    let mut object = load(Some(paths), wanted, id)?;
     let program = program(&mut object);
     let (pending, path) = (replacing_path(paths, id), link_path(paths, id));
     stored::keep(paths, wanted.algorithm)?;

@@ -3,7 +3,7 @@
 mod common;
 
 use ccactl_abi::layout::{POLICY_ECN, Policy};
-use ccactl_host::state::Presence;
+use ccactl_host::state::{Presence, SHARED_MAPS};
 use ccactl_loader::cgroup;
 use ccactl_loader::{Change, Error, LoadRequest, Loader, State};
 use common::drops::{Drop, Loss};
@@ -376,14 +376,16 @@ fn probe_loads_every_algorithm_and_leaves_nothing() {
     let Some(host) = Host::new() else { return };
     let before = registered();
     let results = host.loader.probe();
-    assert_eq!(results.len(), ccactl_abi::ALGORITHMS.len());
+    assert_eq!(results.len(), ccactl_abi::ALGORITHMS.len() + ccactl_abi::RECEIVERS.len());
     for result in results {
         assert_eq!(result.problem, None, "{}", result.algorithm.name);
     }
     let scratch = format!("cp{:x}_", std::process::id());
     assert!(!registered().iter().any(|name| name.starts_with(&scratch)), "{before:?} -> {:?}", registered());
     host.assert_no_leftovers();
-    assert!(!Path::new("/sys/fs/bpf/cca_trace_map").exists(), "libbpf's own pin path is not used");
+    for map in SHARED_MAPS {
+        assert!(!Path::new("/sys/fs/bpf").join(map).exists(), "libbpf's own pin path is not used");
+    }
 }
 
 fn kernel_is_at_least(major: u32, minor: u32) -> bool {
