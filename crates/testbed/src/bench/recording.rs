@@ -1,5 +1,6 @@
 //! The recording of a run, and what it says about the flows.
 
+use crate::emulator::{Access, address};
 use crate::error::Result;
 use crate::host::cgroup::Cgroup;
 use ccactl_collector::{
@@ -72,25 +73,34 @@ pub fn base_rtt_us(rtt: Span) -> f64 {
 }
 
 /// How the data of a flow pass the bottleneck, in the words of `ccactl.flows`.
-fn way(flow: &FlowSpec) -> &'static str {
+fn way(scenario: &Scenario, flow: &FlowSpec) -> &'static str {
     match flow.direction {
-        _ if !flow.path.iter().any(|link| link == LINK) => "beside",
+        _ if !scenario.paths_of(flow).iter().any(|path| path.links.iter().any(|link| link == LINK)) => "beside",
         Direction::Upload => "up",
         Direction::Download => "down",
     }
 }
 
+/// Names of the paths of an MPTCP flow by their addresses.
+fn paths(scenario: &Scenario, number: usize) -> BTreeMap<String, String> {
+    let accesses = Access::all(scenario);
+    let addresses = (0..).zip(&accesses).filter(|(_, access)| access.host == number).map(|(index, _)| address::host(index));
+    let named = addresses.zip(scenario.paths_of(&scenario.flows[number]));
+    named.filter_map(|(address, path)| Some((address.to_string(), path.name?.to_owned()))).collect()
+}
+
 fn metadata(scenario: &Scenario, cgroups: &[Cgroup]) -> Metadata {
     let link = &scenario.link;
-    let flow = |(flow, cgroup): (&FlowSpec, &Cgroup)| FlowInfo {
+    let flow = |(number, (flow, cgroup)): (usize, (&FlowSpec, &Cgroup))| FlowInfo {
         cgroup_id: cgroup.id(),
         name: flow.name.clone(),
         algorithm: Some(flow.algorithm.clone()),
-        base_rtt_us: Some(base_rtt_us(scenario.base_rtt(flow))),
-        way: Some(way(flow).to_owned()),
+        base_rtt_us: (!flow.is_mptcp()).then(|| base_rtt_us(scenario.base_rtt(flow))),
+        paths: paths(scenario, number),
+        way: Some(way(scenario, flow).to_owned()),
     };
     Metadata {
-        flows: Some(scenario.flows.iter().zip(cgroups).map(flow).collect()),
+        flows: Some(scenario.flows.iter().zip(cgroups).enumerate().map(flow).collect()),
         link: Some(Link {
             rate_bps: link.rate.bps as f64,
             mean_rate_bps: Some(link.mean_rate_bps(scenario.duration)),
