@@ -114,6 +114,7 @@ CC_OP(void, balia_init, struct sock *sk)
 	struct balia *balia = inet_csk_ca(sk);
 
 	*balia = (struct balia){};
+	cc_begin_path(&balia->ref);
 	cc_take_over(sk);
 }
 

@@ -92,6 +92,7 @@ CC_OP(void, lia_init, struct sock *sk)
 	struct lia *lia = inet_csk_ca(sk);
 
 	*lia = (struct lia){};
+	cc_begin_path(&lia->ref);
 	cc_take_over(sk);
 }
 

@@ -94,40 +94,54 @@ static __always_inline u32 olia_distance_shift(const struct cc_paths *paths)
 	return cc_fls64(longest >> CC_PATH_CWND_BITS);
 }
 
+/* What makes a path one of the best. */
+struct olia_best {
+	u32 l;
+	u32 rtt;
+	u32 max_cwnd_pkts;
+	u32 shift;
+};
+
+static __always_inline u32 olia_is_widest(const struct olia_best *best, const struct cc_path_view *path)
+{
+	return path->cwnd_pkts == best->max_cwnd_pkts;
+}
+
+static __always_inline u32 olia_is_best_only(const struct olia_best *best, const struct cc_path_view *path)
+{
+	u32 l = path->value >> best->shift;
+
+	return path->cwnd_pkts && path->cwnd_pkts < best->max_cwnd_pkts &&
+	       !cc_exceeds_per_rtt2(best->l, best->rtt, l, path->rtt);
+}
+
 CC_GLOBAL int olia_find_sets(const struct cc_paths *paths, struct olia_sets *sets, u32 own_number)
 {
-	u32 shift, best_l = 0, best_rtt = 1, max_cwnd = 0;
+	struct olia_best best = {.rtt = 1};
+	const struct cc_path_view *own;
 
 	if (!paths || !sets)
 		return 0;
 	*sets = (struct olia_sets){};
-	shift = olia_distance_shift(paths);
+	best.shift = olia_distance_shift(paths);
 	for (u32 number = 0; number < CC_PATHS; number++) {
 		const struct cc_path_view *path = &paths->path[number];
-		u32 l = path->value >> shift;
+		u32 l = path->value >> best.shift;
 
-		if (!path->cwnd_pkts)
-			continue;
-		max_cwnd = max(max_cwnd, path->cwnd_pkts);
-		if (cc_exceeds_per_rtt2(l, path->rtt, best_l, best_rtt)) {
-			best_l = l;
-			best_rtt = path->rtt;
+		best.max_cwnd_pkts = max(best.max_cwnd_pkts, path->cwnd_pkts);
+		if (cc_exceeds_per_rtt2(l, path->rtt, best.l, best.rtt)) {
+			best.l = l;
+			best.rtt = path->rtt;
 		}
 	}
 	for (u32 number = 0; number < CC_PATHS; number++) {
-		const struct cc_path_view *path = &paths->path[number];
-		int is_widest = path->cwnd_pkts == max_cwnd;
-		int is_best = !cc_exceeds_per_rtt2(best_l, best_rtt, path->value >> shift, path->rtt);
-
-		if (!path->cwnd_pkts)
-			continue;
-		sets->widest += is_widest;
-		sets->best_only += is_best && !is_widest;
-		if (number == own_number) {
-			sets->is_widest = is_widest;
-			sets->is_best_only = is_best && !is_widest;
-		}
+		/* Through memory: in registers the verifier would follow every count apart. */
+		*(volatile u32 *)&sets->widest += olia_is_widest(&best, &paths->path[number]);
+		*(volatile u32 *)&sets->best_only += olia_is_best_only(&best, &paths->path[number]);
 	}
+	own = &paths->path[cc_index(own_number, CC_PATHS)];
+	sets->is_widest = olia_is_widest(&best, own);
+	sets->is_best_only = olia_is_best_only(&best, own);
 	return 0;
 }
 
@@ -177,6 +191,7 @@ CC_OP(void, olia_init, struct sock *sk)
 	struct olia *olia = inet_csk_ca(sk);
 
 	*olia = (struct olia){.loss_bytes = tcp_sk(sk)->bytes_acked};
+	cc_begin_path(&olia->ref);
 	cc_take_over(sk);
 }
 

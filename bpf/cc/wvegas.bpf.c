@@ -194,6 +194,7 @@ CC_OP(void, wvegas_init, struct sock *sk)
 	struct wvegas *w = inet_csk_ca(sk);
 
 	*w = (struct wvegas){};
+	cc_begin_path(&w->ref);
 	cc_take_over(sk);
 	vegas_rtt_init(&w->rtt, tcp_sk(sk));
 	vegas_rtt_take_over(&w->rtt, tcp_sk(sk));

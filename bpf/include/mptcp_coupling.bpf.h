@@ -46,11 +46,13 @@ struct cc_path {
 
 CC_SHARED(cc_path_map, struct cc_path_key, struct cc_path, CC_PATH_ELEMENTS);
 
-/* In the private state of a subflow: where its element is. All zero: nowhere. */
+/* In the private state of a subflow: where its element is. All zero: nowhere, and it gets none. */
 struct cc_path_ref {
 	u32 token;
-	u16 number;
-	u16 paths; /* seen at the last look, this one included; 0 = without an element */
+	u8 number;
+	u8 ready; /* init() has run, and release() has not */
+	u8 paths; /* seen at the last look, this one included; 0 = without an element */
+	u8 pad;
 };
 
 /* The subflows of a connection at one moment. */
@@ -148,6 +150,8 @@ static __always_inline struct cc_path *cc_own_path(const struct sock *sk, struct
 
 	if (path)
 		return path;
+	if (!ref->ready)
+		return NULL;
 	if (!ref->token)
 		ref->token = cc_connection_token(sk);
 	if (!ref->token)
@@ -158,6 +162,15 @@ static __always_inline struct cc_path *cc_own_path(const struct sock *sk, struct
 		return NULL;
 	ref->number = number;
 	return cc_find_path(sk, ref);
+}
+
+/*
+ * From init(). The kernel calls set_state after release() too, when it disconnects the first subflow of a connection that
+ * lives on (net/ipv4/tcp.c: tcp_disconnect()), and release() is not called again.
+ */
+static __always_inline void cc_begin_path(struct cc_path_ref *ref)
+{
+	*ref = (struct cc_path_ref){.ready = 1};
 }
 
 /*

@@ -2,6 +2,7 @@
 
 mod mptcp_driver;
 
+use ccactl_native::CA_OPEN;
 use ccactl_native::path::Link;
 use mptcp_driver::{
     acks_per_packet, connection, is_reno_on_a_path, is_reno_on_one_path, lose, seen, side_by_side, subflow,
@@ -99,6 +100,19 @@ fn who_is_released_no_longer_counts() {
     assert_eq!((seen(&mut a).0, acks_per_packet(&mut a)), (2, 40));
     drop(c);
     assert_eq!((seen(&mut a).0, acks_per_packet(&mut a)), (1, 11), "alone: Reno at a window of 11");
+}
+
+/// The kernel disconnects the first subflow of a connection that lives on: release, the private bytes cleared, set_state.
+#[test]
+fn before_init_and_after_release_nobody_joins() {
+    let [mut a, mut b] = connection("lia", [(10, 50_000), (10, 50_000)]);
+    b.release();
+    b.set_ca_priv([0; 13]);
+    b.set_state(CA_OPEN);
+    b.cong_avoid(0, 1);
+    assert_eq!(seen(&mut a).0, 1);
+    b.init();
+    assert_eq!((seen(&mut b).0, seen(&mut a).0), (2, 2));
 }
 
 #[test]

@@ -115,7 +115,7 @@ pub struct FlowInfo {
     /// Of an MPTCP flow: names of its paths by the address that each has at the flow's host.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub paths: BTreeMap<String, String>,
-    /// Which way its data pass the bottleneck, `up` or `down`, where that has a transmitter for each; `beside` when they do not pass it.
+    /// Which way its data pass the bottleneck, `up` or `down`, where that has a transmitter for each; `beside` when they do not pass it, `partly` when not on every path.
     pub way: Option<String>,
 }
 

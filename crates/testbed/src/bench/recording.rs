@@ -9,7 +9,7 @@ use ccactl_collector::{
 use ccactl_loader::Loader;
 use ccactl_report::RecordingSummary;
 use ccactl_scenario::units::Span;
-use ccactl_scenario::{Direction, FlowSpec, LINK, Scenario};
+use ccactl_scenario::{Direction, FlowPath, FlowSpec, LINK, Scenario};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -74,8 +74,10 @@ pub fn base_rtt_us(rtt: Span) -> f64 {
 
 /// How the data of a flow pass the bottleneck, in the words of `ccactl.flows`.
 fn way(scenario: &Scenario, flow: &FlowSpec) -> &'static str {
+    let (paths, passes) = (scenario.paths_of(flow), |path: &FlowPath<'_>| path.links.iter().any(|link| link == LINK));
     match flow.direction {
-        _ if !scenario.paths_of(flow).iter().any(|path| path.links.iter().any(|link| link == LINK)) => "beside",
+        _ if paths.iter().all(|path| !passes(path)) => "beside",
+        _ if !paths.iter().all(passes) => "partly",
         Direction::Upload => "up",
         Direction::Download => "down",
     }
