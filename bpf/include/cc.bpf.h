@@ -67,10 +67,10 @@ char LICENSE[] SEC("license") = "GPL";
 
 /* A bit field of a kernel struct: its place within the byte differs between kernels, which a plain access would ignore.
  */
-#define cc_bitfield(ptr, field)    BPF_CORE_READ_BITFIELD(ptr, field)
+#define cc_bitfield(ptr, field)        BPF_CORE_READ_BITFIELD(ptr, field)
 
 extern unsigned long CONFIG_HZ __kconfig;
-#define HZ                         ((u32)CONFIG_HZ)
+#define HZ                             ((u32)CONFIG_HZ)
 
 /* net/ipv4/tcp_cong.c, exported as kfuncs by net/ipv4/bpf_tcp_ca.c */
 extern u32 tcp_reno_ssthresh(struct sock *sk) __ksym;

@@ -182,11 +182,8 @@ mod tests {
         let paths = [("10.200.1.1", "wifi"), ("10.200.1.12", "lte")].map(|(a, b)| (a.to_owned(), b.to_owned()));
         let named = FlowInfo { cgroup_id: 7, name: "both".into(), paths: paths.into(), ..Default::default() };
         let metadata = Metadata { flows: Some(vec![named]), ..Default::default() };
-        let subflow = |local: &str, remote: &str| Labelled {
-            local: local.into(),
-            remote: remote.into(),
-            ..flow("lia", 7, 1)
-        };
+        let subflow =
+            |local: &str, remote: &str| Labelled { local: local.into(), remote: remote.into(), ..flow("lia", 7, 1) };
         let (up, down) = (subflow("10.200.1.1:9", "10.200.0.1:1"), subflow("10.200.0.1:1", "10.200.1.12:9"));
         assert_eq!(flow_names(&metadata, &[up, down]), ["both (wifi)", "both (lte)"]);
     }

@@ -45,7 +45,8 @@ pub fn link_summary(tables: &Tables, metadata: &Metadata, run_us: u64) -> Polars
         base_rtt_us: link.base_rtt_us,
         buffer_bytes: link.buffer_bytes,
         buffer_bdp: link.buffer_bytes.zip(bdp_bytes.filter(|&bdp| bdp > 0.0)).map(|(buffer, bdp)| buffer / bdp),
-        utilisation: (run_us > 0 && !partly).then(|| wire_bytes * BITS_PER_BYTE * US_PER_S / (mean_rate_bps * run_us as f64)),
+        utilisation: (run_us > 0 && !partly)
+            .then(|| wire_bytes * BITS_PER_BYTE * US_PER_S / (mean_rate_bps * run_us as f64)),
     }))
 }
 

@@ -152,6 +152,12 @@ pub(super) fn check_use(scenario: &Scenario) -> Check {
     ensure(used(LINK), LINK, || {
         "expected a flow or UDP source with \"link\" in its path: figures are about this link".to_owned()
     })?;
+    for (i, path) in scenario.paths.iter().enumerate() {
+        let named = scenario.flows.iter().any(|flow| flow.paths.contains(&path.name));
+        ensure(named, format!("path[{i}].name"), || {
+            format!("expected a flow with {:?} in its paths, found none", path.name)
+        })?;
+    }
     for (i, hop) in scenario.hops.iter().enumerate() {
         ensure(used(&hop.name), format!("hop[{i}].name"), || {
             format!("expected a flow or UDP source with {:?} in its path, found none", hop.name)

@@ -70,9 +70,6 @@ pub(super) fn check_named_paths(scenario: &Scenario) -> Check {
         ensure(path.extra_rtt <= MAX_EXTRA_RTT, at("extra_rtt"), || {
             format!("expected at most {MAX_EXTRA_RTT}, found {}", path.extra_rtt)
         })?;
-        ensure(scenario.flows.iter().any(|flow| flow.paths.contains(&path.name)), at("name"), || {
-            format!("expected a flow with {:?} in its paths, found none", path.name)
-        })?;
     }
     Ok(())
 }

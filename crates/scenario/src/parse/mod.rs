@@ -24,8 +24,7 @@ pub(crate) fn scenario(source: &Source<'_>, document: &Spanned<DeTable<'_>>) -> 
         .zip(1..)
         .map(|(f, i)| link::hop(f, &link, i))
         .collect::<Result<_, _>>()?;
-    let paths =
-        fields.optional_tables("path")?.into_iter().map(traffic::named_path).collect::<Result<Vec<_>, _>>()?;
+    let paths = fields.optional_tables("path")?.into_iter().map(traffic::named_path).collect::<Result<Vec<_>, _>>()?;
     let preset = preset(&fields)?;
     let (flows, tours): (Vec<_>, Vec<_>) = fields
         .tables("flow")?

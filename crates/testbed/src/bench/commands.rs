@@ -3,7 +3,8 @@
 use super::policies::chosen_by_its_sender;
 use crate::emulator::address;
 use crate::traffic::{
-    Closing, End, FIRST_PORT, FetchOptions, Protocol, ReceiveOptions, Schedule, SendOptions, ServeOptions, UdpSendOptions,
+    Closing, End, FIRST_PORT, FetchOptions, Protocol, ReceiveOptions, Schedule, SendOptions, ServeOptions,
+    UdpSendOptions,
 };
 use ccactl_loader::pick_algorithm;
 use ccactl_scenario::units::Span;
@@ -48,12 +49,7 @@ pub fn warm_up(flow: &FlowSpec, port: u16, length: Span) -> End {
 
 /// The sending end of a download.
 pub fn serve(flow: &FlowSpec, port: u16) -> End {
-    End::Serve(ServeOptions {
-        at: server(port),
-        protocol: protocol(flow),
-        bytes: flow.bytes,
-        stop_ns: flow.stop.ns,
-    })
+    End::Serve(ServeOptions { at: server(port), protocol: protocol(flow), bytes: flow.bytes, stop_ns: flow.stop.ns })
 }
 
 /// The receiving end of a download.

@@ -86,7 +86,8 @@ fn way(scenario: &Scenario, flow: &FlowSpec) -> &'static str {
 /// Names of the paths of an MPTCP flow by their addresses.
 fn paths(scenario: &Scenario, number: usize) -> BTreeMap<String, String> {
     let accesses = Access::all(scenario);
-    let addresses = (0..).zip(&accesses).filter(|(_, access)| access.host == number).map(|(index, _)| address::host(index));
+    let addresses =
+        (0..).zip(&accesses).filter(|(_, access)| access.host == number).map(|(index, _)| address::host(index));
     let named = addresses.zip(scenario.paths_of(&scenario.flows[number]));
     named.filter_map(|(address, path)| Some((address.to_string(), path.name?.to_owned()))).collect()
 }

@@ -82,9 +82,7 @@ async fn send_from(t0: Nanos, options: &SendOptions) -> io::Result<SendReport> {
         transfer.connect_us = stream.as_ref().map(|_| transfer.micros_to(clock::now() - t0));
         report.opened.push(transfer);
         match stream {
-            Some(stream) => {
-                fill(stream, (options.protocol, options.bytes), stop, options.closing, &mut report).await
-            }
+            Some(stream) => fill(stream, (options.protocol, options.bytes), stop, options.closing, &mut report).await,
             None => Ok(Next::Stopped),
         }
     };

@@ -120,7 +120,9 @@ pub(super) fn flow_results(scenario: &Scenario, measured: &Measured, summary: &R
             connect_us: report.transfers.first().and_then(|transfer| transfer.connect_us),
             complete: completion.map(|completion| is_complete(flow.repeat, &completion)),
             received_bytes: report.received_bytes,
-            link: tally.map(|tally| tally.counters).or_else(|| paths.iter().filter_map(|path| path.link).reduce(Add::add)),
+            link: tally
+                .map(|tally| tally.counters)
+                .or_else(|| paths.iter().filter_map(|path| path.link).reduce(Add::add)),
             queueing: tally.map(|tally| tally.queueing),
             socket_empty: socket_empty(scenario, flow, report),
             metrics: measures(flow, &sockets),
@@ -194,7 +196,8 @@ fn measures(flow: &FlowSpec, sockets: &[&FlowSummary]) -> Option<Measures> {
 
 /// Subflows of one connection: what they carry side by side adds up too.
 fn at_once(subflows: &[&Measures]) -> Option<Measures> {
-    let sum = |value: fn(&Measures) -> Option<f64>| subflows.iter().filter_map(|measures| value(measures)).reduce(Add::add);
+    let sum =
+        |value: fn(&Measures) -> Option<f64>| subflows.iter().filter_map(|measures| value(measures)).reduce(Add::add);
     let (throughput_bps, goodput_bps) = (sum(|m| m.throughput_bps), sum(|m| m.goodput_bps));
     together(subflows).map(|all| Measures { throughput_bps, goodput_bps, ..all })
 }
