@@ -41,15 +41,6 @@ struct socket {
 	struct sock *sk;
 };
 
-/* net/ipv4: the default algorithm of a namespace. */
-struct netns_ipv4___kernel {
-	struct tcp_congestion_ops___kernel *tcp_congestion_control;
-};
-
-struct net___kernel {
-	struct netns_ipv4___kernel ipv4;
-};
-
 /* kernel/bpf/bpf_struct_ops.c: a table in BPF is the data of its map. */
 struct bpf_map___kernel {
 	u32 id;
@@ -159,10 +150,7 @@ static __always_inline int set_algorithm(struct sock *sk, const char *wanted)
 /* What a socket had before us may be gone by now: then the default of its namespace. */
 static __always_inline int set_default(struct sock *sk, struct cca_socket *row)
 {
-	struct net___kernel *net = (void *)sk->__sk_common.skc_net.net;
-	struct tcp_congestion_ops___kernel *ops = BPF_CORE_READ(net, ipv4.tcp_congestion_control);
-
-	bpf_probe_read_kernel(row->wanted, sizeof(row->wanted), &ops->name);
+	cca_default_of(sk, row->wanted);
 	return set_algorithm(sk, row->wanted);
 }
 

@@ -49,12 +49,28 @@ char LICENSE[] SEC("license") = "GPL";
 #define cc_storage_create(map, sk) bpf_sk_storage_get(&map, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE)
 #define cc_storage_delete(map, sk) bpf_sk_storage_delete(&map, sk)
 
+/*
+ * State that several sockets share: one map per algorithm file. Its room is bounded. When it is full, what has not been
+ * looked up for longest gives way, so an element may be gone at the next lookup: whoever needs it adds it again.
+ */
+#define CC_SHARED(map, key_type, value_type, elements)                                                                 \
+	struct {                                                                                                       \
+		__uint(type, BPF_MAP_TYPE_LRU_HASH);                                                                   \
+		__uint(max_entries, elements);                                                                         \
+		__type(key, key_type);                                                                                 \
+		__type(value, value_type);                                                                             \
+	} map SEC(".maps")
+#define cc_shared_get(map, key)        bpf_map_lookup_elem(&map, key)
+/* 0, or an error when the key is taken or there is no memory. */
+#define cc_shared_add(map, key, value) bpf_map_update_elem(&map, key, value, BPF_NOEXIST)
+#define cc_shared_delete(map, key)     bpf_map_delete_elem(&map, key)
+
 /* A bit field of a kernel struct: its place within the byte differs between kernels, which a plain access would ignore.
  */
-#define cc_bitfield(ptr, field)    BPF_CORE_READ_BITFIELD(ptr, field)
+#define cc_bitfield(ptr, field)        BPF_CORE_READ_BITFIELD(ptr, field)
 
 extern unsigned long CONFIG_HZ __kconfig;
-#define HZ                         ((u32)CONFIG_HZ)
+#define HZ                             ((u32)CONFIG_HZ)
 
 /* net/ipv4/tcp_cong.c, exported as kfuncs by net/ipv4/bpf_tcp_ca.c */
 extern u32 tcp_reno_ssthresh(struct sock *sk) __ksym;

@@ -131,13 +131,24 @@ static __always_inline int cca_has_ecn(struct tcp_sock *tp)
 	return !!(tp->ecn_flags & (TCP_ECN_OK | TCP_ECN_ACCECN));
 }
 
-/* Has the application chosen? Our own setsockopt leaves the same bit, but also a mark with the name. */
+/*
+ * Has the application chosen? Our own setsockopt leaves the same bit, but also a mark with the name. So does MPTCP: once
+ * its application has set any option at all, each new subflow is given the connection's algorithm, which is the
+ * namespace's default unless the application has chosen (net/mptcp/sockopt.c: sync_socket_options()).
+ */
 static __always_inline int cca_applications_choice(struct tcp_sock *tp, const struct cca_mark *mark,
 						   const char *current)
 {
+	char usual[CCA_NAME_LEN] = {};
+
 	if (!BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_setsockopt))
 		return 0;
-	return !mark || !cca_same_name(mark->kernel_name, current);
+	if (mark && cca_same_name(mark->kernel_name, current))
+		return 0;
+	if (!cca_is_subflow(tp))
+		return 1;
+	cca_default_of(&tp->inet_conn.icsk_inet.sk, usual);
+	return !cca_same_name(usual, current);
 }
 
 /* Notes our choice on a socket: `before` was there, `after` is there now. */

@@ -16,11 +16,45 @@ struct tcp_congestion_ops___kernel {
 	void *owner;
 } __attribute__((preserve_access_index));
 
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+/* net/ipv4: the default algorithm of a namespace. */
+struct netns_ipv4___kernel {
+	struct tcp_congestion_ops___kernel *tcp_congestion_control;
+};
+
+struct net___kernel {
+	struct netns_ipv4___kernel ipv4;
+};
+
+struct tcp_sock___mptcp {
+	_Bool is_mptcp; /* where the kernel has MPTCP */
+};
+
+#pragma clang attribute pop
+
 static __always_inline void cca_algorithm_of(struct tcp_sock *tp, char *name)
 {
 	struct tcp_congestion_ops___kernel *ops = (void *)tp->inet_conn.icsk_ca_ops;
 
 	bpf_probe_read_kernel(name, CCA_NAME_LEN, &ops->name);
+}
+
+/* The default algorithm of the socket's namespace. */
+static __always_inline void cca_default_of(const struct sock *sk, char *name)
+{
+	struct net___kernel *net = (void *)sk->__sk_common.skc_net.net;
+	struct tcp_congestion_ops___kernel *ops = BPF_CORE_READ(net, ipv4.tcp_congestion_control);
+
+	bpf_probe_read_kernel(name, CCA_NAME_LEN, &ops->name);
+}
+
+/* Whether it is a subflow of an MPTCP connection. */
+static __always_inline int cca_is_subflow(const struct tcp_sock *tp)
+{
+	const struct tcp_sock___mptcp *subflow = (const void *)tp;
+
+	return bpf_core_field_exists(subflow->is_mptcp) && subflow->is_mptcp;
 }
 
 /* Both names are padded with NUL. Without a branch per byte, which the verifier would follow one by one. */

@@ -2,6 +2,7 @@
 /* The native build's stand-ins for the kernel's functions: see cc_host.h. */
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cc.bpf.h"
 #include "exp.bpf.h"
@@ -73,13 +74,87 @@ void cc_host_storage_delete(const struct cc_host_map *map, struct sock *sk)
 	}
 }
 
+/* An element of a map that sockets share: the value, and behind it the key. */
+struct cc_host_shared {
+	struct cc_host_shared *next;
+	const struct cc_host_shared_map *map;
+	const struct cc_host_sock *creator;
+	u64 value[];
+};
+
+/* Those of the sockets of this thread. */
+static __thread struct cc_host_shared *cc_host_elements;
+
+static struct cc_host_shared **cc_host_shared_find(const struct cc_host_shared_map *map, const void *key)
+{
+	struct cc_host_shared **link = &cc_host_elements;
+
+	for (; *link; link = &(*link)->next)
+		if ((*link)->map == map && !memcmp((char *)(*link)->value + map->value_size, key, map->key_size))
+			break;
+	return link;
+}
+
+void *cc_host_shared_get(const struct cc_host_shared_map *map, const void *key)
+{
+	struct cc_host_shared *element = *cc_host_shared_find(map, key);
+
+	return element ? element->value : NULL;
+}
+
+long cc_host_shared_add(const struct cc_host_shared_map *map, const void *key, const void *value)
+{
+	struct cc_host_shared **link = cc_host_shared_find(map, key);
+	struct cc_host_shared *element;
+
+	if (*link || cc_host_current->storage_fails)
+		return -1;
+	element = malloc(sizeof(*element) + map->value_size + map->key_size);
+	if (!element)
+		return -1;
+	element->next = NULL;
+	element->map = map;
+	element->creator = cc_host_current;
+	memcpy(element->value, value, map->value_size);
+	memcpy((char *)element->value + map->value_size, key, map->key_size);
+	*link = element;
+	return 0;
+}
+
+static void cc_host_shared_remove(struct cc_host_shared **link)
+{
+	struct cc_host_shared *element = *link;
+
+	*link = element->next;
+	free(element);
+}
+
+long cc_host_shared_delete(const struct cc_host_shared_map *map, const void *key)
+{
+	struct cc_host_shared **link = cc_host_shared_find(map, key);
+
+	if (!*link)
+		return -1;
+	cc_host_shared_remove(link);
+	return 0;
+}
+
+/* What the socket has of its own, and what it has added to shared maps. */
 void cc_host_storage_free(struct cc_host_sock *hs)
 {
+	struct cc_host_shared **link = &cc_host_elements;
+
 	while (hs->storage) {
 		struct cc_host_storage *slot = hs->storage;
 
 		hs->storage = slot->next;
 		free(slot);
+	}
+	while (*link) {
+		if ((*link)->creator == hs)
+			cc_host_shared_remove(link);
+		else
+			link = &(*link)->next;
 	}
 }
 
@@ -258,6 +333,7 @@ const struct cc_host_field cc_host_fields[] = {
     FIELD(cc_host_sock, app_limited_fixed),
     FIELD(cc_host_sock, acks_sent),
     FIELD(cc_host_sock, ack_rcv_nxt),
+    FIELD(cc_host_sock, mptcp_token),
     {NULL, 0, 0},
 };
 

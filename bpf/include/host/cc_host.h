@@ -31,6 +31,12 @@ struct cc_host_storage {
 	u64 value[];
 };
 
+/* Likewise for a map that sockets share. Sockets of one thread do; its address and the key's bytes are the key. */
+struct cc_host_shared_map {
+	unsigned long key_size;
+	unsigned long value_size;
+};
+
 /* A socket with the world around it. The algorithm sees the first member. */
 struct cc_host_sock {
 	struct tcp_sock tp;
@@ -46,6 +52,7 @@ struct cc_host_sock {
 	u8 pad;
 	u32 acks_sent;   /* cc_send_ack() */
 	u32 ack_rcv_nxt; /* what the last of them acknowledged */
+	u32 mptcp_token; /* of the connection that the socket is a subflow of; 0 = none */
 };
 
 struct cc_host_tunable {
@@ -85,6 +92,9 @@ void cc_host_enter(struct cc_host_sock *hs);
 void *cc_host_storage_get(const struct cc_host_map *map, struct sock *sk, int create);
 void cc_host_storage_delete(const struct cc_host_map *map, struct sock *sk);
 void cc_host_storage_free(struct cc_host_sock *hs);
+void *cc_host_shared_get(const struct cc_host_shared_map *map, const void *key);
+long cc_host_shared_add(const struct cc_host_shared_map *map, const void *key, const void *value);
+long cc_host_shared_delete(const struct cc_host_shared_map *map, const void *key);
 
 /* The kernel's own, net/ipv4/tcp_cong.c. */
 u32 tcp_reno_ssthresh(struct sock *sk);
@@ -162,6 +172,12 @@ extern const struct cc_host_place __start_cc_places[], __stop_cc_places[];
 #define cc_storage_get(map, sk)     cc_host_storage_get(&map, sk, 0)
 #define cc_storage_create(map, sk)  cc_host_storage_get(&map, sk, 1)
 #define cc_storage_delete(map, sk)  cc_host_storage_delete(&map, sk)
+
+#define CC_SHARED(map, key_type, value_type, elements)                                                                 \
+	static const struct cc_host_shared_map map = {.key_size = sizeof(key_type), .value_size = sizeof(value_type)}
+#define cc_shared_get(map, key)        cc_host_shared_get(&map, key)
+#define cc_shared_add(map, key, value) cc_host_shared_add(&map, key, value)
+#define cc_shared_delete(map, key)     cc_host_shared_delete(&map, key)
 
 static __always_inline u32 cc_jiffies(void)
 {

@@ -2,7 +2,7 @@
 //!
 //! Colours are seen through the matrices of Machado, Oliveira and Fernandes (2009, "A physiologically-based model for
 //! simulation of color vision deficiency", severity 1.0), applied to linear RGB, and compared by their distance in
-//! CIE L*a*b*. With a colour for each of 29 algorithms some must come close: these pairs are named here, and every figure
+//! CIE L*a*b*. With a colour for each of 34 algorithms some must come close: these pairs are named here, and every figure
 //! gives each line a dash or a marker as well.
 
 use ccactl_abi::{ALGORITHMS, Algorithm};

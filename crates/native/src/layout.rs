@@ -282,6 +282,7 @@ pub struct HostSock {
     pub pad: u8,
     pub acks_sent: u32,
     pub ack_rcv_nxt: u32,
+    pub mptcp_token: u32,
 }
 
 /// `struct cc_host_field`

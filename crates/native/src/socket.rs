@@ -227,7 +227,13 @@ impl Socket {
         (self.hs.acks_sent, self.hs.ack_rcv_nxt)
     }
 
-    /// Removes the socket storage, so that lookups find none.
+    /// Makes it a subflow of the MPTCP connection with this token; 0 = of none. Subflows share their state with those of the
+    /// same thread.
+    pub fn set_mptcp_token(&mut self, token: u32) {
+        self.hs.mptcp_token = token;
+    }
+
+    /// Removes the socket storage, and what the socket has added to maps that sockets share, so that lookups find none.
     pub fn drop_storage(&mut self) {
         // SAFETY: the list belongs to this socket and no callback runs.
         unsafe { self.unit.storage_free(&raw mut *self.hs) };

@@ -140,7 +140,8 @@ fn rust_layout() -> Layout {
         storage_fails,
         app_limited_fixed,
         acks_sent,
-        ack_rcv_nxt
+        ack_rcv_nxt,
+        mptcp_token
     );
     all
 }

@@ -162,7 +162,7 @@ metadata! {
     Parts "parts" in "last part" => parts: u64, json("a number");
     /// JSON `{rows, until, truncated}`: whole rows, time of the last, whether the stream ended without its end mark. `drops` is then what the last row knew
     Recovered "recovered" in "files of `recover`" => recovered: Recovered, json("a JSON object with rows");
-    /// JSON: list of `{cgroup_id, name, algorithm, base_rtt_us, way}`; `way` past the bottleneck: `up`, `down` or `beside`
+    /// JSON: list of `{cgroup_id, name, algorithm, base_rtt_us, paths, way}`; `paths` of MPTCP by address, `way` past the bottleneck: `up`, `down`, `beside` or `partly`
     Flows "flows" in "testbed" => flows: Vec<FlowInfo>, json("a JSON list of flows");
     /// JSON `{rate_bps, mean_rate_bps, base_rtt_us, buffer_bytes, overhead_bytes}`
     Link "link" in "testbed" => link: Link, json("a JSON object with rate_bps");

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use ccactl_recording::read::{AlgorithmInfo, Metadata, ValueInfo};
+use ccactl_recording::read::{AlgorithmInfo, FlowInfo, Metadata, ValueInfo};
 
 /// For algorithms that the recording gives no colour: Okabe and Ito's set, told apart by most colour-blind readers.
 const PALETTE: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000"];
@@ -76,7 +76,8 @@ pub struct Labelled {
     pub remote: String,
 }
 
-/// A name for each flow: that of the scenario where there is one, else algorithm and addresses.
+/// A name for each flow: that of the scenario where there is one, with that of the path for a subflow of MPTCP, else
+/// algorithm and addresses.
 ///
 /// Flows of one name (parallel connections of one cgroup) are numbered.
 pub fn flow_names(metadata: &Metadata, flows: &[Labelled]) -> Vec<String> {
@@ -85,7 +86,10 @@ pub fn flow_names(metadata: &Metadata, flows: &[Labelled]) -> Vec<String> {
     let plain: Vec<String> = flows
         .iter()
         .map(|of| match given(of) {
-            Some(flow) => flow.name.clone(),
+            Some(flow) => match path_of(flow, of) {
+                Some(path) => format!("{} ({path})", flow.name),
+                None => flow.name.clone(),
+            },
             None => format!("{} {}→{}", of.algorithm, of.local, of.remote),
         })
         .collect();
@@ -104,10 +108,16 @@ pub fn flow_names(metadata: &Metadata, flows: &[Labelled]) -> Vec<String> {
         .collect()
 }
 
+/// The path whose address one end of a subflow has.
+fn path_of<'a>(flow: &'a FlowInfo, of: &Labelled) -> Option<&'a String> {
+    let has = |end: &str, address: &str| end.strip_prefix(address).is_some_and(|port| port.starts_with(':'));
+    let mut paths = flow.paths.iter();
+    paths.find(|(address, _)| has(&of.local, address) || has(&of.remote, address)).map(|(_, path)| path)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ccactl_recording::read::FlowInfo;
 
     fn names(list: &[&str]) -> BTreeSet<String> {
         list.iter().map(|name| (*name).to_owned()).collect()
@@ -165,5 +175,16 @@ mod tests {
         let metadata = Metadata { flows: Some(vec![named]), ..Default::default() };
         let flows = [flow("cubic", 7, 1), flow("cubic", 7, 2), flow("bbr", 9, 3)];
         assert_eq!(flow_names(&metadata, &flows), ["left #1", "left #2", "bbr [fd00::1]:3→10.0.0.2:80"]);
+    }
+
+    #[test]
+    fn subflows_are_named_by_their_paths() {
+        let paths = [("10.200.1.1", "wifi"), ("10.200.1.12", "lte")].map(|(a, b)| (a.to_owned(), b.to_owned()));
+        let named = FlowInfo { cgroup_id: 7, name: "both".into(), paths: paths.into(), ..Default::default() };
+        let metadata = Metadata { flows: Some(vec![named]), ..Default::default() };
+        let subflow =
+            |local: &str, remote: &str| Labelled { local: local.into(), remote: remote.into(), ..flow("lia", 7, 1) };
+        let (up, down) = (subflow("10.200.1.1:9", "10.200.0.1:1"), subflow("10.200.0.1:1", "10.200.1.12:9"));
+        assert_eq!(flow_names(&metadata, &[up, down]), ["both (wifi)", "both (lte)"]);
     }
 }

@@ -76,10 +76,17 @@ pub enum Error {
         /// What `tc` says.
         found: String,
     },
-    /// A program of iproute2 is not there.
+    /// The kernel has no MPTCP, or it is switched off.
     #[error(
-        "--link netem: expected the program {program}, found none; install iproute2, or run it with --link emulator"
+        "flows with paths: expected a kernel with MPTCP (CONFIG_MPTCP, sysctl net.mptcp.enabled = 1), found: {cause}; give \
+         these flows a path in place of paths"
     )]
+    NoMptcp {
+        /// What it answers to a socket of it.
+        cause: io::Error,
+    },
+    /// A program of iproute2 is not there.
+    #[error("expected the program {program}, found none; install iproute2")]
     NoProgram {
         /// `ip` or `tc`.
         program: &'static str,
@@ -125,7 +132,7 @@ impl Error {
         match self {
             Error::Output { cause, .. } if cause.kind() == io::ErrorKind::StorageFull => exit::FAILURE,
             Error::Scenario(_) | Error::Override(_) | Error::Unsupported(_) | Error::Output { .. } => exit::USAGE,
-            Error::NoDiscipline { .. } => exit::KERNEL,
+            Error::NoDiscipline { .. } | Error::NoMptcp { .. } => exit::KERNEL,
             Error::System { cause, .. } if cause.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,
             Error::Loader(error) => error.exit_code(),
             Error::Collector(error) => error.exit_code(),

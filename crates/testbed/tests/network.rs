@@ -163,6 +163,22 @@ fn a_scenario_becomes_its_links_and_paths() {
     assert_eq!(drain(&mut network, S), [(0, Some(19 * MS + 239_040 + 1_195_200))]);
 }
 
+#[test]
+fn the_further_paths_of_an_mptcp_flow_follow_those_of_all_hosts() {
+    let text = "duration = \"1s\"\n[link]\nrate = \"10Mbit/s\"\nbase_rtt = \"20ms\"\nbuffer = \"10p\"\n\
+        [[hop]]\nname = \"lte\"\nrate = \"5Mbit/s\"\ndelay = \"30ms\"\nbuffer = \"10p\"\n\
+        [[path]]\nname = \"a\"\n[[path]]\nname = \"b\"\nlinks = [\"lte\"]\nextra_rtt = \"4ms\"\n\
+        [[flow]]\nname = \"both\"\nalgorithm = \"native:reno\"\npaths = [\"a\", \"b\"]\n\
+        [[udp]]\nname = \"noise\"\nrate = \"1Mbit/s\"\n";
+    let topology = Topology::of(&Scenario::parse("test.toml", text).unwrap(), 1);
+    let accesses: Vec<_> = topology.accesses.iter().map(|access| (access.host, access.device)).collect();
+    assert_eq!(accesses, [(0, 0), (1, 0), (0, 1)], "the flow's host, that of the source, the flow's host again");
+    assert_eq!(topology.paths[0].up, route(&[Stage::Transmitter(0)]));
+    assert_eq!(topology.paths[2].up, route(&[Stage::Transmitter(1), delay(2 * MS)]));
+    assert_eq!(topology.paths[2].down, route(&[delay(30 * MS), delay(2 * MS)]));
+    assert_eq!(topology.carried_bps, 10_000_000);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

@@ -11,6 +11,7 @@ mod ends;
 mod figures;
 mod input;
 mod leftovers;
+mod mptcp;
 mod netem;
 mod own_files;
 mod paths;

@@ -60,6 +60,7 @@ fn every_key_has_its_text_and_comes_back() {
         name: "main".to_owned(),
         algorithm: Some("bbr".to_owned()),
         base_rtt_us: Some(40_000.0),
+        paths: BTreeMap::new(),
         way: Some("up".to_owned()),
     };
     let link = Link {

@@ -1,6 +1,7 @@
 //! What the keys with JSON hold. The order of the fields is the order in which they are written.
 
 use serde::{Deserialize, Serialize, Serializer};
+use std::collections::BTreeMap;
 
 /// Why rows were lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
@@ -111,7 +112,10 @@ pub struct FlowInfo {
     pub cgroup_id: u64,
     /// Name in the scenario.
     pub name: String,
-    /// Which way its data pass the bottleneck, `up` or `down`, where that has a transmitter for each; `beside` when they do not pass it.
+    /// Of an MPTCP flow: names of its paths by the address that each has at the flow's host.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub paths: BTreeMap<String, String>,
+    /// Which way its data pass the bottleneck, `up` or `down`, where that has a transmitter for each; `beside` when they do not pass it, `partly` when not on every path.
     pub way: Option<String>,
 }
 

@@ -20,6 +20,8 @@ const HEADER_BYTES_IPV6: f64 = 72.0;
 
 /// [`FlowInfo::way`](ccactl_recording::read::FlowInfo::way) of a flow that does not pass the bottleneck.
 const BESIDE: &str = "beside";
+/// The same of an MPTCP flow that passes it on some of its paths.
+const PARTLY: &str = "partly";
 
 const WIRE_BYTES: &str = "wire_bytes";
 /// First interval in which the flow was active from edge to edge …
@@ -34,6 +36,8 @@ const SQUARES: &str = "squares";
 pub fn link_summary(tables: &Tables, metadata: &Metadata, run_us: u64) -> PolarsResult<Option<LinkSummary>> {
     let Some(link) = metadata.link.as_ref().filter(|link| link.rate_bps > 0.0) else { return Ok(None) };
     let wire_bytes = wire_bytes(tables, metadata, link.overhead_bytes)?;
+    // What of such a flow passed the bottleneck is not known.
+    let partly = metadata.flows.iter().flatten().any(|flow| flow.way.as_deref() == Some(PARTLY));
     let mean_rate_bps = link.mean_rate_bps.unwrap_or(link.rate_bps);
     let bdp_bytes = link.base_rtt_us.map(|rtt_us| link.rate_bps * rtt_us / US_PER_S / BITS_PER_BYTE);
     Ok(Some(LinkSummary {
@@ -41,7 +45,8 @@ pub fn link_summary(tables: &Tables, metadata: &Metadata, run_us: u64) -> Polars
         base_rtt_us: link.base_rtt_us,
         buffer_bytes: link.buffer_bytes,
         buffer_bdp: link.buffer_bytes.zip(bdp_bytes.filter(|&bdp| bdp > 0.0)).map(|(buffer, bdp)| buffer / bdp),
-        utilisation: (run_us > 0).then(|| wire_bytes * BITS_PER_BYTE * US_PER_S / (mean_rate_bps * run_us as f64)),
+        utilisation: (run_us > 0 && !partly)
+            .then(|| wire_bytes * BITS_PER_BYTE * US_PER_S / (mean_rate_bps * run_us as f64)),
     }))
 }
 

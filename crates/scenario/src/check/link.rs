@@ -143,11 +143,21 @@ pub(super) fn check_hops(scenario: &Scenario) -> Check {
 
 /// A link that no path names is a mistake in a path.
 pub(super) fn check_use(scenario: &Scenario) -> Check {
-    let paths = || scenario.flows.iter().map(|flow| &flow.path).chain(scenario.udp.iter().map(|udp| &udp.path));
+    let of_flows = || scenario.flows.iter().map(|flow| &flow.path);
+    let paths = || {
+        let of_mptcp = scenario.paths.iter().map(|path| &path.links);
+        of_flows().chain(scenario.udp.iter().map(|udp| &udp.path)).chain(of_mptcp)
+    };
     let used = |name: &str| paths().any(|path| path.iter().any(|link| link == name));
     ensure(used(LINK), LINK, || {
         "expected a flow or UDP source with \"link\" in its path: figures are about this link".to_owned()
     })?;
+    for (i, path) in scenario.paths.iter().enumerate() {
+        let named = scenario.flows.iter().any(|flow| flow.paths.contains(&path.name));
+        ensure(named, format!("path[{i}].name"), || {
+            format!("expected a flow with {:?} in its paths, found none", path.name)
+        })?;
+    }
     for (i, hop) in scenario.hops.iter().enumerate() {
         ensure(used(&hop.name), format!("hop[{i}].name"), || {
             format!("expected a flow or UDP source with {:?} in its path, found none", hop.name)

@@ -11,7 +11,7 @@ pub(crate) use algorithm::{check_algorithm, check_aliases};
 pub(crate) use problem::{Check, NAME_PATTERN, check_name, ensure};
 
 use crate::units::Span;
-use crate::{Direction, Scenario};
+use crate::{Direction, FlowSpec, Scenario};
 use problem::{Problem, check_ascending};
 use std::collections::HashSet;
 
@@ -27,6 +27,7 @@ pub(crate) fn check(scenario: &Scenario) -> Check {
     check_warm_up(scenario)?;
     link::check_link("link", &scenario.link)?;
     link::check_hops(scenario)?;
+    traffic::check_named_paths(scenario)?;
     ensure((1..=MAX_FLOWS).contains(&scenario.flows.len()), "flow", || {
         format!("expected 1 to {MAX_FLOWS} flows, found {}", scenario.flows.len())
     })?;
@@ -37,11 +38,11 @@ pub(crate) fn check(scenario: &Scenario) -> Check {
             format!("expected a name that no other flow has, found {:?} twice", flow.name)
         })?;
     }
-    ensure(scenario.flows.len() + scenario.udp.len() <= MAX_FLOWS, "udp", || {
-        format!(
-            "expected {MAX_FLOWS} flows and UDP sources at the most, found {}",
-            scenario.flows.len() + scenario.udp.len()
-        )
+    // The first path of a flow is counted with the flow.
+    let further = scenario.flows.iter().map(|flow| flow.paths.len().saturating_sub(1)).sum::<usize>();
+    let addresses = scenario.flows.len() + scenario.udp.len() + further;
+    ensure(addresses <= MAX_FLOWS, "udp", || {
+        format!("expected {MAX_FLOWS} flows, UDP sources and further paths at the most, found {addresses}")
     })?;
     for (i, udp) in scenario.udp.iter().enumerate() {
         traffic::check_udp(&format!("udp[{i}]"), udp, scenario)?;
@@ -58,10 +59,11 @@ fn check_warm_up(scenario: &Scenario) -> Check {
     let Some(warm_up) = scenario.warm_up else { return Ok(()) };
     let span = Span::from_secs(1)..=MAX_WARM_UP;
     ensure(span.contains(&warm_up), "warm_up", || format!("expected 1s to {MAX_WARM_UP}, found {warm_up}"))?;
-    let other = scenario.flows.iter().find(|flow| flow.command.is_some() || flow.direction == Direction::Download);
+    let differs = |flow: &&FlowSpec| flow.command.is_some() || flow.direction == Direction::Download || flow.is_mptcp();
+    let other = scenario.flows.iter().find(differs);
     ensure(other.is_none(), "warm_up", || {
         let name = other.map_or("", |flow| flow.name.as_str());
-        format!("expected uploads of the built-in sender only, found the flow {name:?} that is none")
+        format!("expected uploads of the built-in sender only, over plain TCP, found the flow {name:?} that is none")
     })
 }
 

@@ -7,6 +7,8 @@ use crate::{Direction, FlowSpec, Repeat, Scenario, UdpSpec};
 /// One process with a system call per packet does not send faster.
 const MAX_UDP_BPS: u64 = 2_000_000_000;
 const MAX_EXTRA_RTT: Span = Span::from_secs(10);
+/// The subflows that a path manager adds to the first one are at most 8 (`MPTCP_PM_ADDR_MAX`).
+const MAX_PATHS: usize = 8;
 
 pub(super) fn check_flow(path: &str, flow: &FlowSpec, scenario: &Scenario) -> Check {
     let at = |field: &str| format!("{path}.{field}");
@@ -17,7 +19,7 @@ pub(super) fn check_flow(path: &str, flow: &FlowSpec, scenario: &Scenario) -> Ch
         format!("expected at most {MAX_EXTRA_RTT}, found {}", flow.extra_rtt)
     })?;
     check_times(path, (flow.start, flow.stop), scenario.duration)?;
-    check_path(&at("path"), &flow.path, scenario)?;
+    check_paths(path, flow, scenario)?;
     if flow.direction == Direction::Download {
         check_download(&at("direction"), flow, scenario)?;
     }
@@ -30,6 +32,46 @@ pub(super) fn check_flow(path: &str, flow: &FlowSpec, scenario: &Scenario) -> Ch
         })?;
     }
     check_transfers(path, flow)
+}
+
+/// Of plain TCP its path; of MPTCP the paths that it names, which are checked by themselves.
+fn check_paths(path: &str, flow: &FlowSpec, scenario: &Scenario) -> Check {
+    if !flow.is_mptcp() {
+        return check_path(&format!("{path}.path"), &flow.path, scenario);
+    }
+    let field = format!("{path}.paths");
+    ensure(flow.paths.len() <= MAX_PATHS, field.clone(), || {
+        format!("expected at most {MAX_PATHS} paths of a flow, found {}", flow.paths.len())
+    })?;
+    for (i, name) in flow.paths.iter().enumerate() {
+        ensure(scenario.paths.iter().any(|path| path.name == *name), field.clone(), || {
+            let names: Vec<&str> = scenario.paths.iter().map(|path| path.name.as_str()).collect();
+            format!("expected names of [[path]] of this scenario ({}), found {name:?}", names.join(", "))
+        })?;
+        ensure(!flow.paths[..i].contains(name), field.clone(), || {
+            format!("expected each path once, found {name:?} twice")
+        })?;
+    }
+    ensure(flow.command.is_none(), field.clone(), || {
+        "expected the built-in sender, whose sockets are MPTCP's, found a command".to_owned()
+    })?;
+    ensure(flow.receive.is_none(), field, || "expected no receive beside it: MPTCP sets one window for all".to_owned())
+}
+
+/// The table of paths.
+pub(super) fn check_named_paths(scenario: &Scenario) -> Check {
+    for (i, path) in scenario.paths.iter().enumerate() {
+        let at = |field: &str| format!("path[{i}].{field}");
+        check_name(&at("name"), &path.name)?;
+        ensure(scenario.paths[..i].iter().all(|other| other.name != path.name), at("name"), || {
+            format!("expected a name that no other path has, found {:?} twice", path.name)
+        })?;
+        check_path(&at("links"), &path.links, scenario)?;
+        ensure(path.extra_rtt <= MAX_EXTRA_RTT, at("extra_rtt"), || {
+            format!("expected at most {MAX_EXTRA_RTT}, found {}", path.extra_rtt)
+        })?;
+    }
+    Ok(())
 }
 
 /// The server of all uploads is one process, so only a download's client can have an algorithm of its own.
@@ -64,7 +106,9 @@ fn check_download(field: &str, flow: &FlowSpec, scenario: &Scenario) -> Check {
     ensure(flow.command.is_none(), field, || {
         "expected \"upload\" beside a command: the command runs on the flow's host".to_owned()
     })?;
-    let one_way = flow.path.iter().find(|name| scenario.link_named(name).is_some_and(|link| !link.duplex));
+    let paths = scenario.paths_of(flow);
+    let links = paths.iter().flat_map(|path| path.links);
+    let one_way = links.into_iter().find(|name| scenario.link_named(name).is_some_and(|link| !link.duplex));
     ensure(one_way.is_none(), field, || {
         format!(
             "expected duplex = true for every link of a download's path, or its data pass without rate and buffer, found {:?} without",

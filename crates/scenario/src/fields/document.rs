@@ -1,6 +1,6 @@
 //! Fields of the document itself, of hosts, matrix, quick runs and expectations.
 
-use super::{ANY, FLOW, Field, HOP, Kind, LINK, SWAP, Table, UDP, optional, required};
+use super::{ANY, FLOW, Field, HOP, Kind, LINK, PATHS, SWAP, Table, UDP, optional, required};
 
 /// First value of `tcp_rmem`: less is less than what the kernel gives under memory pressure.
 const MIN_BUFFER_BYTES: u64 = 4096;
@@ -35,6 +35,7 @@ pub(crate) const DOCUMENT: Table = Table {
         required("link", Kind::Table(&LINK), "the bottleneck"),
         required("flow", Kind::Tables(&FLOW), "the TCP flows"),
         optional("hop", Kind::Tables(&HOP), "none", "further links"),
+        optional("path", Kind::Tables(&PATHS), "none", "paths of MPTCP flows"),
         optional("swap", Kind::Tables(&SWAP), "none", "changes of algorithm during the run"),
         optional("udp", Kind::Tables(&UDP), "none", "traffic that responds to nothing"),
         optional("host", Kind::Map(&HOST), "none", "settings of the hosts"),

@@ -55,6 +55,12 @@ pub(crate) const FLOW: Table = Table {
         optional("receive_set", Kind::Settings, "none", "tunables of it"),
         PATH,
         optional(
+            "paths",
+            Kind::Strings,
+            "plain TCP over `path`",
+            "names of `[[path]]`: an MPTCP connection with a subflow on each, the first of them on the first",
+        ),
+        optional(
             "direction",
             Kind::Word(&["upload", "download"]),
             "`\"upload\"`",
@@ -84,6 +90,21 @@ pub(crate) const FLOW: Table = Table {
             "program and arguments, run in the sender's namespace and cgroup",
         ),
         optional("tour", Kind::Table(&TOUR), "none", "a series of [swaps](#swap) at even intervals"),
+    ],
+};
+
+/// `[[path]]`
+pub(crate) const PATHS: Table = Table {
+    title: "`[[path]]`",
+    fields: &[
+        required("name", Kind::Name, "unique"),
+        optional(
+            "links",
+            Kind::Strings,
+            "`[\"link\"]`",
+            "links in the order from the flow's host to the server: `link` and names of `[[hop]]`",
+        ),
+        optional("extra_rtt", Kind::Span, "0s", "added to the base RTT of this path, half of it in each direction"),
     ],
 };
 

@@ -24,6 +24,7 @@ pub(crate) fn scenario(source: &Source<'_>, document: &Spanned<DeTable<'_>>) -> 
         .zip(1..)
         .map(|(f, i)| link::hop(f, &link, i))
         .collect::<Result<_, _>>()?;
+    let paths = fields.optional_tables("path")?.into_iter().map(traffic::named_path).collect::<Result<Vec<_>, _>>()?;
     let preset = preset(&fields)?;
     let (flows, tours): (Vec<_>, Vec<_>) = fields
         .tables("flow")?
@@ -52,6 +53,7 @@ pub(crate) fn scenario(source: &Source<'_>, document: &Spanned<DeTable<'_>>) -> 
         every: fields.or("every", "ack".to_owned())?,
         link,
         hops,
+        paths,
         hosts: host::hosts(fields.optional_table("host")?)?,
         flows,
         swaps: Vec::new(),

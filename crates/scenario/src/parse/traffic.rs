@@ -1,12 +1,12 @@
 //! `[[flow]]`, `[[swap]]`, `[[udp]]`
 
 use super::link::rate_step;
-use crate::fields::{FLOW, SWAP, TOUR, UDP};
+use crate::fields::{FLOW, PATHS, SWAP, TOUR, UDP};
 use crate::reader::Fields;
 use crate::spec::LINK;
 use crate::swaps::{Through, Tour, settled};
 use crate::units::Span;
-use crate::{Direction, FlowSpec, Repeat, ScenarioError, SwapSpec, UdpSpec};
+use crate::{Direction, FlowSpec, PathSpec, Repeat, ScenarioError, SwapSpec, UdpSpec};
 use ccactl_loader::Choice;
 use std::collections::BTreeMap;
 
@@ -26,7 +26,8 @@ pub(super) fn flow(
         alias: fields.optional("as")?,
         receive: receive(&fields)?,
         receive_set: fields.optional("receive_set")?.unwrap_or_default(),
-        path: path(&fields)?,
+        path: if fields.has("paths") { Vec::new() } else { path(&fields)? },
+        paths: paths(&fields)?,
         class: fields.or("class", 0)?,
         direction: fields.or("direction", Direction::Upload)?,
         extra_rtt: fields.or("extra_rtt", Span::default())?,
@@ -72,6 +73,27 @@ fn settings(
 /// Most flows pass the bottleneck and nothing else.
 fn path(fields: &Fields<'_, '_>) -> Result<Vec<String>, ScenarioError> {
     fields.or("path", vec![LINK.to_owned()])
+}
+
+/// Of an MPTCP flow.
+fn paths(fields: &Fields<'_, '_>) -> Result<Vec<String>, ScenarioError> {
+    let paths: Vec<String> = fields.optional("paths")?.unwrap_or_default();
+    if fields.has("paths") && fields.has("path") {
+        return Err(fields.error("paths", "expected either path or paths, found both".to_owned()));
+    }
+    if fields.has("paths") && paths.is_empty() {
+        return Err(fields.error("paths", "expected at least one name of a [[path]], found none".to_owned()));
+    }
+    Ok(paths)
+}
+
+pub(super) fn named_path(fields: Fields<'_, '_>) -> Result<PathSpec, ScenarioError> {
+    let fields = fields.only(&PATHS)?;
+    Ok(PathSpec {
+        name: fields.required("name")?,
+        links: fields.or("links", vec![LINK.to_owned()])?,
+        extra_rtt: fields.or("extra_rtt", Span::default())?,
+    })
 }
 
 fn tour(fields: Fields<'_, '_>) -> Result<Tour, ScenarioError> {

@@ -56,8 +56,12 @@ pub struct FlowSpec {
     /// Tunables of it, as written.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub receive_set: BTreeMap<String, String>,
-    /// Links in the order from the flow's host to the server.
+    /// Links in the order from the flow's host to the server; empty beside `paths`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<String>,
+    /// Names of [`PathSpec`]s: an MPTCP connection with a subflow on each, the first of them on the first. Empty for plain TCP.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
     /// Of its packets, both ways, for disciplines that have classes.
     pub class: u8,
     /// Which way the data go.
@@ -78,6 +82,28 @@ pub struct FlowSpec {
     /// Runs in place of the built-in sender.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
+}
+
+/// A path that MPTCP flows may take, with an address of its own at the flow's host.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PathSpec {
+    /// Unique name.
+    pub name: String,
+    /// Links in the order from the flow's host to the server.
+    pub links: Vec<String>,
+    /// Added to the base RTT of this path, half of it in each direction.
+    pub extra_rtt: Span,
+}
+
+/// One way between the host of a flow and the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowPath<'a> {
+    /// That of its [`PathSpec`]; none of a plain TCP flow.
+    pub name: Option<&'a str>,
+    /// Links in the order from the flow's host to the server.
+    pub links: &'a [String],
+    /// Added to the base RTT, half of it in each direction.
+    pub extra_rtt: Span,
 }
 
 /// A flow is given another algorithm while it runs.
@@ -109,6 +135,12 @@ pub struct Wanted<'a> {
 }
 
 impl FlowSpec {
+    /// Whether it is an MPTCP connection.
+    #[must_use]
+    pub fn is_mptcp(&self) -> bool {
+        !self.paths.is_empty()
+    }
+
     /// What the flow starts with.
     #[must_use]
     pub fn wanted(&self) -> Wanted<'_> {

@@ -4,7 +4,7 @@ mod flow;
 mod host;
 mod link;
 
-pub use flow::{Direction, FlowSpec, Repeat, SwapSpec, UdpSpec, Wanted};
+pub use flow::{Direction, FlowPath, FlowSpec, PathSpec, Repeat, SwapSpec, UdpSpec, Wanted};
 pub use host::{ALL_HOSTS, HostSpec, SERVER};
 pub use link::{Distribution, HopSpec, JitterSpec, LINK, LinkSpec, LossSpec, RateStep, RttStep, WirelessSpec};
 pub(crate) use link::{bdp_bytes, queue_size};
@@ -37,6 +37,9 @@ pub struct Scenario {
     /// Further links.
     #[serde(rename = "hop", skip_serializing_if = "Vec::is_empty")]
     pub hops: Vec<HopSpec>,
+    /// Paths of MPTCP flows.
+    #[serde(rename = "path", skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<PathSpec>,
     /// Settings of hosts by name: of the server, of a flow or UDP source, or of all.
     #[serde(rename = "host", skip_serializing_if = "BTreeMap::is_empty")]
     pub hosts: BTreeMap<String, HostSpec>,
@@ -157,10 +160,27 @@ impl Scenario {
         Span { ns }
     }
 
-    /// Propagation delay of a flow's round trip at the beginning of the run.
+    /// The paths of a flow, the one that it begins on first: one of plain TCP, one or several of MPTCP.
+    #[must_use]
+    pub fn paths_of<'a>(&'a self, flow: &'a FlowSpec) -> Vec<FlowPath<'a>> {
+        if !flow.is_mptcp() {
+            return vec![FlowPath { name: None, links: &flow.path, extra_rtt: flow.extra_rtt }];
+        }
+        let named = |name: &String| self.paths.iter().find(|path| path.name == *name);
+        let path = |path: &'a PathSpec| FlowPath {
+            name: Some(&path.name),
+            links: &path.links,
+            extra_rtt: Span { ns: path.extra_rtt.ns.saturating_add(flow.extra_rtt.ns) },
+        };
+        flow.paths.iter().filter_map(named).map(path).collect()
+    }
+
+    /// Propagation delay of a flow's round trip at the beginning of the run: of several paths the first.
     #[must_use]
     pub fn base_rtt(&self, flow: &FlowSpec) -> Span {
-        Span { ns: self.path_rtt(&flow.path).ns.saturating_add(flow.extra_rtt.ns) }
+        let first = self.paths_of(flow).first().map(|path| (self.path_rtt(path.links).ns, path.extra_rtt.ns));
+        let (path_ns, extra_ns) = first.unwrap_or_default();
+        Span { ns: path_ns.saturating_add(extra_ns) }
     }
 
     /// Settings of a host, by the name of its flow or UDP source or [`SERVER`]: its own before those of all hosts.

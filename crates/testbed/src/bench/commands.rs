@@ -3,7 +3,8 @@
 use super::policies::chosen_by_its_sender;
 use crate::emulator::address;
 use crate::traffic::{
-    Closing, End, FIRST_PORT, FetchOptions, ReceiveOptions, Schedule, SendOptions, ServeOptions, UdpSendOptions,
+    Closing, End, FIRST_PORT, FetchOptions, Protocol, ReceiveOptions, Schedule, SendOptions, ServeOptions,
+    UdpSendOptions,
 };
 use ccactl_loader::pick_algorithm;
 use ccactl_scenario::units::Span;
@@ -24,6 +25,7 @@ pub fn receive(scenario: &Scenario, kernel_names: &[String]) -> End {
         address: address::SERVER,
         first_port: FIRST_PORT,
         ports: scenario.flows.iter().map(|flow| flow.direction == Direction::Upload).collect(),
+        mptcp_ports: (0..).zip(&scenario.flows).filter(|(_, flow)| flow.is_mptcp()).map(|(port, _)| port).collect(),
         udp_ports: scenario.udp.len() as u16,
         algorithms: names.map(|(port, _)| (port, kernel_names[usize::from(port)].clone())).collect(),
     })
@@ -33,25 +35,28 @@ pub fn receive(scenario: &Scenario, kernel_names: &[String]) -> End {
 pub fn send(flow: &FlowSpec, port: u16) -> End {
     let algorithm = chosen_by_its_sender(&flow.algorithm).map(str::to_owned);
     let closing = Closing::Reset;
-    End::Send(SendOptions { to: server(port), schedule: schedule(flow), bytes: flow.bytes, algorithm, closing })
+    let (to, protocol, schedule) = (server(port), protocol(flow), schedule(flow));
+    End::Send(SendOptions { to, protocol, schedule, bytes: flow.bytes, algorithm, closing })
 }
 
 /// The sending end of an upload before the run, for so long.
 pub fn warm_up(flow: &FlowSpec, port: u16, length: Span) -> End {
     let algorithm = chosen_by_its_sender(&flow.algorithm).map(str::to_owned);
     let schedule = Schedule { start_ns: 0, stop_ns: length.ns, transfers: Some(1), gap_ns: 0 };
-    End::Send(SendOptions { to: server(port), schedule, bytes: None, algorithm, closing: Closing::InOrder })
+    let (to, protocol) = (server(port), protocol(flow));
+    End::Send(SendOptions { to, protocol, schedule, bytes: None, algorithm, closing: Closing::InOrder })
 }
 
 /// The sending end of a download.
 pub fn serve(flow: &FlowSpec, port: u16) -> End {
-    End::Serve(ServeOptions { at: server(port), bytes: flow.bytes, stop_ns: flow.stop.ns })
+    End::Serve(ServeOptions { at: server(port), protocol: protocol(flow), bytes: flow.bytes, stop_ns: flow.stop.ns })
 }
 
 /// The receiving end of a download.
 pub fn fetch(flow: &FlowSpec, port: u16, kernel_name: &str) -> End {
     End::Fetch(FetchOptions {
         from: server(port),
+        protocol: protocol(flow),
         schedule: schedule(flow),
         bytes: flow.bytes,
         algorithm: needs_ecn(flow).then(|| kernel_name.to_owned()),
@@ -68,6 +73,10 @@ pub fn udp(source: &UdpSpec, link: &LinkSpec, port: u16) -> End {
         steps: std::iter::once(first).chain(source.steps.iter().map(|step| (step.at.ns, step.rate.bps))).collect(),
         stop_ns: source.stop.ns,
     })
+}
+
+fn protocol(flow: &FlowSpec) -> Protocol {
+    if flow.is_mptcp() { Protocol::Mptcp } else { Protocol::Tcp }
 }
 
 fn server(port: u16) -> SocketAddr {

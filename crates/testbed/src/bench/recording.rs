@@ -1,5 +1,6 @@
 //! The recording of a run, and what it says about the flows.
 
+use crate::emulator::{Access, address};
 use crate::error::Result;
 use crate::host::cgroup::Cgroup;
 use ccactl_collector::{
@@ -8,7 +9,7 @@ use ccactl_collector::{
 use ccactl_loader::Loader;
 use ccactl_report::RecordingSummary;
 use ccactl_scenario::units::Span;
-use ccactl_scenario::{Direction, FlowSpec, LINK, Scenario};
+use ccactl_scenario::{Direction, FlowPath, FlowSpec, LINK, Scenario};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -72,30 +73,45 @@ pub fn base_rtt_us(rtt: Span) -> f64 {
 }
 
 /// How the data of a flow pass the bottleneck, in the words of `ccactl.flows`.
-fn way(flow: &FlowSpec) -> &'static str {
+fn way(scenario: &Scenario, flow: &FlowSpec) -> &'static str {
+    let (paths, passes) = (scenario.paths_of(flow), |path: &FlowPath<'_>| path.links.iter().any(|link| link == LINK));
     match flow.direction {
-        _ if !flow.path.iter().any(|link| link == LINK) => "beside",
+        _ if paths.iter().all(|path| !passes(path)) => "beside",
+        _ if !paths.iter().all(passes) => "partly",
         Direction::Upload => "up",
         Direction::Download => "down",
     }
 }
 
+/// Names of the paths of an MPTCP flow by their addresses.
+fn paths(scenario: &Scenario, number: usize) -> BTreeMap<String, String> {
+    let accesses = Access::all(scenario);
+    let addresses =
+        (0..).zip(&accesses).filter(|(_, access)| access.host == number).map(|(index, _)| address::host(index));
+    let named = addresses.zip(scenario.paths_of(&scenario.flows[number]));
+    named.filter_map(|(address, path)| Some((address.to_string(), path.name?.to_owned()))).collect()
+}
+
 fn metadata(scenario: &Scenario, (senders, clients): (&[Cgroup], &[Option<Cgroup>])) -> Metadata {
     let link = &scenario.link;
-    let flow = |(flow, cgroup): (&FlowSpec, &Cgroup)| FlowInfo {
-        cgroup_id: cgroup.id(),
-        name: flow.name.clone(),
-        algorithm: Some(flow.algorithm.clone()),
-        base_rtt_us: Some(base_rtt_us(scenario.base_rtt(flow))),
-        way: Some(way(flow).to_owned()),
+    let described = |(number, cgroup): (usize, &Cgroup)| {
+        let flow = &scenario.flows[number];
+        FlowInfo {
+            cgroup_id: cgroup.id(),
+            name: flow.name.clone(),
+            algorithm: Some(flow.algorithm.clone()),
+            base_rtt_us: (!flow.is_mptcp()).then(|| base_rtt_us(scenario.base_rtt(flow))),
+            paths: paths(scenario, number),
+            way: Some(way(scenario, flow).to_owned()),
+        }
     };
-    let client = |(flow_spec, cgroup): (&FlowSpec, &Option<Cgroup>)| {
-        let described = flow((flow_spec, cgroup.as_ref()?));
-        Some(FlowInfo { algorithm: flow_spec.receive.clone(), ..described })
+    let client = |(number, cgroup): (usize, &Option<Cgroup>)| {
+        let algorithm = scenario.flows[number].receive.clone();
+        Some(FlowInfo { algorithm, ..described((number, cgroup.as_ref()?)) })
     };
-    let senders = scenario.flows.iter().zip(senders).map(flow);
+    let senders = senders.iter().enumerate().map(described);
     Metadata {
-        flows: Some(senders.chain(scenario.flows.iter().zip(clients).filter_map(client)).collect()),
+        flows: Some(senders.chain(clients.iter().enumerate().filter_map(client)).collect()),
         link: Some(Link {
             rate_bps: link.rate.bps as f64,
             mean_rate_bps: Some(link.mean_rate_bps(scenario.duration)),

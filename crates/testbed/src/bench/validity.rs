@@ -320,6 +320,7 @@ mod tests {
             changes: Vec::new(),
             transfers: Vec::new(),
             completion: None,
+            paths: Vec::new(),
         }
     }
 

@@ -4,6 +4,7 @@ use super::histogram::{Histogram, QueueingDelay};
 use ccactl_link::snoop::SnoopCounters;
 use ccactl_link::{DropReason, LossReason, Nanos};
 use serde::{Deserialize, Serialize};
+use std::ops::Add;
 
 /// Packets of one path in one direction, over all its links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -95,6 +96,27 @@ impl FlowCounters {
     #[must_use]
     pub fn dropped_packets(&self) -> u64 {
         self.dropped_full_packets + self.dropped_early_packets
+    }
+}
+
+impl Add for FlowCounters {
+    type Output = FlowCounters;
+
+    fn add(self, other: FlowCounters) -> FlowCounters {
+        FlowCounters {
+            offered_packets: self.offered_packets + other.offered_packets,
+            delivered_packets: self.delivered_packets + other.delivered_packets,
+            delivered_wire_bytes: self.delivered_wire_bytes + other.delivered_wire_bytes,
+            dropped_full_packets: self.dropped_full_packets + other.dropped_full_packets,
+            dropped_early_packets: self.dropped_early_packets + other.dropped_early_packets,
+            marked_packets: self.marked_packets + other.marked_packets,
+            lost_packets: self.lost_packets + other.lost_packets,
+            lost_wireless_packets: self.lost_wireless_packets + other.lost_wireless_packets,
+            return_offered_packets: self.return_offered_packets + other.return_offered_packets,
+            returned_packets: self.returned_packets + other.returned_packets,
+            return_dropped_packets: self.return_dropped_packets + other.return_dropped_packets,
+            return_lost_packets: self.return_lost_packets + other.return_lost_packets,
+        }
     }
 }
 

@@ -26,7 +26,7 @@ pub use histogram::{Lateness, QueueingDelay};
 pub use network::{FlowTally, LinkReport};
 pub use route::Way;
 pub use series::{INTERVAL, Interval};
-pub use topology::Topology;
+pub use topology::{Access, Topology};
 
 use crate::clock;
 use crate::error::{Error, Result};

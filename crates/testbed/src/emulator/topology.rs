@@ -20,14 +20,38 @@ pub struct Topology {
     pub transmitters: Vec<Transmitter>,
     /// Name and direction of each of them.
     pub names: Vec<(String, Way)>,
-    /// One per flow and then one per UDP source, each with a host of its own.
+    /// One per flow and then one per UDP source, each with a host of its own; then the further paths of MPTCP flows.
     pub paths: Vec<Path>,
+    /// Where each path begins.
+    pub accesses: Vec<Access>,
     /// Highest rate at which packets can come through for long, in bit/s.
     pub carried_bps: u64,
     /// MTU of all devices.
     pub mtu: u32,
     /// Most packets inside at the same time.
     pub packets: usize,
+}
+
+/// Where a path begins: each has a device of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    /// Index of the host: those of the flows first, then those of the UDP sources.
+    pub host: usize,
+    /// Number of the device at the host, and of the path among those of the flow.
+    pub device: usize,
+}
+
+impl Access {
+    /// By path: of each host the first, then the further ones of MPTCP flows.
+    #[must_use]
+    pub fn all(scenario: &Scenario) -> Vec<Access> {
+        let first = (0..scenario.flows.len() + scenario.udp.len()).map(|host| Access { host, device: 0 });
+        let of_flow = |(host, flow): (usize, &FlowSpec)| {
+            let devices = scenario.paths_of(flow).len();
+            (1..devices).map(move |device| Access { host, device })
+        };
+        first.chain(scenario.flows.iter().enumerate().flat_map(of_flow)).collect()
+    }
 }
 
 /// A link of the scenario with the indices of its transmitters.
@@ -56,15 +80,25 @@ impl Topology {
             let down = spec.duplex.then(|| add(Way::Down));
             hops.push(Hop { name, spec, up, down });
         }
-        let flows =
-            scenario.flows.iter().map(|flow| path(&hops, &flow.path, (data_of(flow), flow.class), flow.extra_rtt.ns));
-        let udp = scenario.udp.iter().map(|udp| path(&hops, &udp.path, (Way::Up, udp.class), 0));
-        let used = scenario.flows.iter().map(|flow| &flow.path).chain(scenario.udp.iter().map(|udp| &udp.path));
+        let accesses = Access::all(scenario);
+        let begin = |access: &Access| match scenario.flows.get(access.host) {
+            Some(flow) => {
+                let of_it = scenario.paths_of(flow)[access.device];
+                path(&hops, of_it.links, (data_of(flow), flow.class), of_it.extra_rtt.ns)
+            }
+            None => {
+                let udp = &scenario.udp[access.host - scenario.flows.len()];
+                path(&hops, &udp.path, (Way::Up, udp.class), 0)
+            }
+        };
+        let of_flows = scenario.flows.iter().flat_map(|flow| scenario.paths_of(flow)).map(|path| path.links);
+        let used = of_flows.chain(scenario.udp.iter().map(|udp| &udp.path[..]));
         Topology {
             carried_bps: used.filter_map(|path| slowest_bps(&hops, path)).max().unwrap_or(0),
             packets: (hops.iter().map(Hop::packets).sum::<u64>() + SPARE_SLOTS) as usize,
             mtu: scenario.link.mtu,
-            paths: flows.chain(udp).collect(),
+            paths: accesses.iter().map(begin).collect(),
+            accesses,
             transmitters,
             names,
         }

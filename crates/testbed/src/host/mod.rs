@@ -5,6 +5,7 @@ pub mod cgroup;
 pub mod clean;
 pub mod cpu;
 pub(crate) mod iproute;
+pub(crate) mod mptcp;
 mod netlink;
 pub mod netns;
 pub(crate) mod offload;

@@ -18,8 +18,14 @@ const RING_PACKETS: c_int = 20_000;
 /// Network of the testbed, inside its own namespaces only.
 const NETMASK: Ipv4Addr = Ipv4Addr::new(255, 255, 0, 0);
 
-/// Name of the device in each namespace.
+/// Name of the first device in each namespace.
 pub const DEVICE: &str = "ccactl0";
+
+/// Name of a device in a namespace, from 0: a host has one for each of its paths.
+#[must_use]
+pub fn device_name(number: usize) -> String {
+    format!("ccactl{number}")
+}
 
 /// How long a device may outlive its last user.
 const GONE_WITHIN: Duration = Duration::from_secs(5);
@@ -33,24 +39,24 @@ pub struct Tun {
 
 impl Tun {
     /// Makes a device in `netns` with an address, brings it and the loopback up.
-    pub fn create(netns: &Netns, address: Ipv4Addr, mtu: u32) -> Result<Tun> {
+    pub fn create(netns: &Netns, device: &str, address: Ipv4Addr, mtu: u32) -> Result<Tun> {
         offload::no_ipv6(netns)?;
         let file = netns
             .run(|| {
-                let file = open_device()?;
+                let file = open_device(device)?;
                 let control = control_socket()?;
                 let fd = control.as_fd();
-                set_int(fd, DEVICE, libc::SIOCSIFMTU, mtu as c_int)?;
-                set_int(fd, DEVICE, libc::SIOCSIFTXQLEN, RING_PACKETS)?;
-                set_address(fd, DEVICE, libc::SIOCSIFADDR, address)?;
-                set_address(fd, DEVICE, libc::SIOCSIFNETMASK, NETMASK)?;
-                bring_up(fd, DEVICE)?;
+                set_int(fd, device, libc::SIOCSIFMTU, mtu as c_int)?;
+                set_int(fd, device, libc::SIOCSIFTXQLEN, RING_PACKETS)?;
+                set_address(fd, device, libc::SIOCSIFADDR, address)?;
+                set_address(fd, device, libc::SIOCSIFNETMASK, NETMASK)?;
+                bring_up(fd, device)?;
                 bring_up(fd, "lo")?;
                 // Whatever the host's default is: no second queue with a mind of its own, no pacing below TCP.
-                qdisc::set_root_pfifo(DEVICE, RING_PACKETS as u32)?;
+                qdisc::set_root_pfifo(device, RING_PACKETS as u32)?;
                 Ok(file)
             })
-            .map_err(Error::system(format!("create TUN device {DEVICE} in namespace {}", netns.name())))?;
+            .map_err(Error::system(format!("create TUN device {device} in namespace {}", netns.name())))?;
         Ok(Tun { file, namespace: netns.name().to_owned() })
     }
 
@@ -117,13 +123,13 @@ fn parse_drops(line: &str, device: &str) -> Option<u64> {
     Some(counters.get(3)? + counters.get(11)?)
 }
 
-fn open_device() -> io::Result<File> {
+fn open_device(device: &str) -> io::Result<File> {
     let file = OpenOptions::new()
         .read(true)
         .write(true)
         .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
         .open("/dev/net/tun")?;
-    let mut request = request_for(DEVICE);
+    let mut request = request_for(device);
     // No IFF_VNET_HDR and no TUNSETOFFLOAD: the kernel segments and checksums before it gives packets out.
     request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as c_short;
     ioctl(file.as_fd(), libc::TUNSETIFF, &request)?;

@@ -98,6 +98,8 @@ impl Plan {
         let link = &scenario.link;
         let found = scenario.hops.len();
         lacks.ensure(found == 0, "hop", "the bottleneck alone", format!("{found} further links"));
+        let found = scenario.paths.len();
+        lacks.ensure(found == 0, "path", "flows with one path", format!("{found} paths"));
         lacks.ensure(scenario.warm_up.is_none(), "warm_up", "none", scenario.warm_up.unwrap_or_default());
         lacks.ensure(link.down_buffer.is_none(), "link.down_buffer", "none: both directions alike", "one");
         let transmitter = [shaper::shaper(link, &mut lacks), queue::queue(link, &mut lacks)];

@@ -1,7 +1,7 @@
 //! The receiving end that opens its connections: takes what the sending end has for it, and measures how long that takes.
 
 use super::protocol::{after_go, block_on, say, sleep_until};
-use super::transfer::{self, CHUNK_BYTES, Next, Schedule, Transfer};
+use super::transfer::{self, CHUNK_BYTES, Next, Protocol, Schedule, Transfer};
 use crate::clock;
 use ccactl_link::Nanos;
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,9 @@ use tokio::net::TcpStream;
 pub struct FetchOptions {
     /// The sending end.
     pub from: SocketAddr,
+    /// Of its connections.
+    #[serde(default)]
+    pub protocol: Protocol,
     /// When.
     pub schedule: Schedule,
     /// Payload that each connection is to bring; endless when absent.
@@ -43,7 +46,7 @@ async fn fetch_from(t0: Nanos, options: &FetchOptions) -> io::Result<FetchReport
     let mut report = FetchReport::default();
     let each = async |stop| {
         let mut transfer = Transfer::begin(t0);
-        let stream = transfer::connect(options.from, options.algorithm.as_deref(), stop).await?;
+        let stream = transfer::connect(options.protocol, options.from, options.algorithm.as_deref(), stop).await?;
         let next = match stream {
             None => Next::Stopped,
             Some(mut stream) => {

@@ -30,7 +30,7 @@ pub use receiver::{Arrival, ReceiveOptions, ReceiveReport, UdpCount};
 pub use sender::{Closing, SendOptions, SendReport};
 pub use server::ServeOptions;
 pub use supply::Supply;
-pub use transfer::{Algorithms, Schedule, Transfer};
+pub use transfer::{Algorithms, Protocol, Schedule, Transfer};
 pub use udp::{RatePlan, UdpSendOptions, UdpSendReport};
 
 use crate::host::priority;

@@ -1,7 +1,7 @@
 //! The receiving end of all flows: one port per flow, everything is counted and thrown away.
 
 use super::protocol::{block_on, commands, say, wait_for_go};
-use super::transfer::CHUNK_BYTES;
+use super::transfer::{CHUNK_BYTES, Protocol};
 use crate::clock;
 use ccactl_link::Nanos;
 use nix::sys::socket::setsockopt;
@@ -27,6 +27,9 @@ pub struct ReceiveOptions {
     pub first_port: u16,
     /// Whether there is a listener, by TCP port from the first one on.
     pub ports: Vec<bool>,
+    /// TCP ports, counted from the first, whose listener is one of MPTCP.
+    #[serde(default)]
+    pub mptcp_ports: Vec<u16>,
     /// Number of UDP ports, after those.
     pub udp_ports: u16,
     /// TCP ports, counted from the first, whose listener takes this congestion control.
@@ -71,7 +74,8 @@ pub fn receive(options: ReceiveOptions) -> io::Result<()> {
         let listening = (0..).zip(&options.ports).zip(&ports).filter(|((_, listens), _)| **listens);
         for ((i, _), arrivals) in listening {
             let address = SocketAddr::from((options.address, options.first_port + i));
-            let listener = TcpListener::bind(address).await?;
+            let protocol = if options.mptcp_ports.contains(&i) { Protocol::Mptcp } else { Protocol::Tcp };
+            let listener = protocol.listen(address)?;
             if let Some((_, name)) = options.algorithms.iter().find(|(port, _)| *port == i) {
                 setsockopt(&listener, TcpCongestion, &OsString::from(name))?;
             }

@@ -2,7 +2,7 @@
 
 use super::protocol::{after_go, block_on, say, sleep_until};
 use super::supply::Supply;
-use super::transfer::{self, Algorithms, Next, Schedule, Transfer};
+use super::transfer::{self, Algorithms, Next, Protocol, Schedule, Transfer};
 use crate::clock;
 use ccactl_link::Nanos;
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,9 @@ use tokio::net::TcpStream;
 pub struct SendOptions {
     /// Receiver.
     pub to: SocketAddr,
+    /// Of its connections.
+    #[serde(default)]
+    pub protocol: Protocol,
     /// When.
     pub schedule: Schedule,
     /// Payload of each connection; endless when absent.
@@ -75,11 +78,11 @@ async fn send_from(t0: Nanos, options: &SendOptions) -> io::Result<SendReport> {
     let mut report = SendReport::default();
     let each = async |stop| {
         let mut transfer = Transfer::begin(t0);
-        let stream = transfer::connect(options.to, options.algorithm.as_deref(), stop).await?;
+        let stream = transfer::connect(options.protocol, options.to, options.algorithm.as_deref(), stop).await?;
         transfer.connect_us = stream.as_ref().map(|_| transfer.micros_to(clock::now() - t0));
         report.opened.push(transfer);
         match stream {
-            Some(stream) => fill(stream, options.bytes, stop, options.closing, &mut report).await,
+            Some(stream) => fill(stream, (options.protocol, options.bytes), stop, options.closing, &mut report).await,
             None => Ok(Next::Stopped),
         }
     };
@@ -89,17 +92,21 @@ async fn send_from(t0: Nanos, options: &SendOptions) -> io::Result<SendReport> {
 }
 
 /// Sends on one connection until its size is received or the stop has come.
+///
+/// The kernel tells of an MPTCP connection's first subflow alone whether it has data, so nothing is said of its supply.
 pub(super) async fn fill(
     mut stream: TcpStream,
-    bytes: Option<u64>,
+    (protocol, bytes): (Protocol, Option<u64>),
     stop: Nanos,
     closing: Closing,
     report: &mut SendReport,
 ) -> io::Result<Next> {
     report.algorithms.see(&stream)?;
     let mut written = 0;
+    let mut unknown = Supply::default();
+    let supply = if protocol == Protocol::Tcp { &mut report.supply } else { &mut unknown };
     let complete = tokio::select! {
-        result = transfer(&mut stream, bytes, &mut written, &mut report.supply) => after_stop(result, stop)?,
+        result = transfer(&mut stream, bytes, &mut written, supply) => after_stop(result, stop)?,
         () = sleep_until(stop) => false,
     };
     report.acked_bytes += written - if complete { 0 } else { transfer::unacked_bytes(&stream)? };

@@ -3,6 +3,7 @@
 use super::protocol::sleep_until;
 use super::supply::Supply;
 use crate::clock;
+use crate::host::mptcp;
 use ccactl_link::Nanos;
 use nix::sys::socket::sockopt::TcpCongestion;
 use nix::sys::socket::{getsockopt, setsockopt};
@@ -13,7 +14,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
-use tokio::net::{TcpSocket, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 /// Bytes handed to or taken from the kernel at once.
 pub(super) const CHUNK_BYTES: usize = 256 * 1024;
@@ -118,9 +119,46 @@ impl Algorithms {
     }
 }
 
+/// What a connection is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    /// One path.
+    #[default]
+    Tcp,
+    /// Several: the kernel's path manager opens the subflows. IPv4.
+    Mptcp,
+}
+
+impl Protocol {
+    fn socket(self, address: SocketAddr) -> io::Result<TcpSocket> {
+        match self {
+            Protocol::Tcp if address.is_ipv4() => TcpSocket::new_v4(),
+            Protocol::Tcp => TcpSocket::new_v6(),
+            Protocol::Mptcp => Ok(TcpSocket::from_std_stream(mptcp::open_socket()?.into())),
+        }
+    }
+
+    /// A listening socket.
+    pub(super) fn listen(self, at: SocketAddr) -> io::Result<TcpListener> {
+        let socket = self.socket(at)?;
+        socket.set_reuseaddr(true)?;
+        socket.bind(at)?;
+        socket.listen(BACKLOG)
+    }
+}
+
+/// Connections that wait to be accepted.
+const BACKLOG: u32 = 1024;
+
 /// Opens a connection, with a congestion control of the caller's choice if there is one; `None` when `stop` comes before.
-pub(super) async fn connect(to: SocketAddr, algorithm: Option<&str>, stop: Nanos) -> io::Result<Option<TcpStream>> {
-    let socket = if to.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+pub(super) async fn connect(
+    protocol: Protocol,
+    to: SocketAddr,
+    algorithm: Option<&str>,
+    stop: Nanos,
+) -> io::Result<Option<TcpStream>> {
+    let socket = protocol.socket(to)?;
     if let Some(name) = algorithm {
         setsockopt(&socket, TcpCongestion, &OsString::from(name))?;
     }

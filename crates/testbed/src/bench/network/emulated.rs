@@ -1,9 +1,10 @@
 //! Hosts with a TUN device each, and the emulator between them.
 
 use super::{Carried, Hosts};
-use crate::emulator::{Devices, Emulator, EmulatorReport, Topology, Way, address};
+use crate::emulator::{Access, Devices, Emulator, EmulatorReport, Topology, Way, address};
 use crate::error::Result;
 use crate::host::netns::Netns;
+use crate::host::offload;
 use crate::host::run_id::RunId;
 use crate::host::tun::{self, Tun};
 use ccactl_link::Nanos;
@@ -39,10 +40,14 @@ impl Emulated {
 
     fn between(hosts: Hosts, scenario: &Scenario, run: u32) -> Result<Emulated> {
         let topology = Topology::of(scenario, run);
-        let server = Tun::create(&hosts.server, address::SERVER, topology.mtu)?;
-        let device = |(i, host)| Tun::create(host, address::host(i), topology.mtu);
-        let devices = hosts.hosts.iter().enumerate().map(device).collect::<Result<Vec<_>>>()?;
+        let server = Tun::create(&hosts.server, tun::DEVICE, address::SERVER, topology.mtu)?;
+        let device = |(i, access): (usize, &Access)| {
+            let name = tun::device_name(access.device);
+            Tun::create(&hosts.hosts[access.host], &name, address::host(i), topology.mtu)
+        };
+        let devices = topology.accesses.iter().enumerate().map(device).collect::<Result<Vec<_>>>()?;
         hosts.set_up_devices(scenario)?;
+        hosts.set_up_mptcp(scenario, &topology.accesses)?;
         let (links, carried_bps) = (topology.names.clone(), topology.carried_bps);
         let emulator = Emulator::start(Devices { hosts: devices, server }, topology, scenario.duration.ns)?;
         Ok(Emulated { emulator, hosts, links, carried_bps })
@@ -70,7 +75,12 @@ impl Emulated {
     /// # Errors
     /// When the counters of a device cannot be read, or the emulator's thread has failed.
     pub fn stop(self) -> Result<(EmulatorReport, u64)> {
-        let drops = self.hosts.all().map(|host| tun::dropped_packets(host, tun::DEVICE)).sum::<Result<u64>>()?;
+        let mut drops = 0;
+        for host in self.hosts.all() {
+            for device in offload::devices(host)? {
+                drops += tun::dropped_packets(host, &device)?;
+            }
+        }
         Ok((self.emulator.finish()?, drops))
     }
 

@@ -1,10 +1,11 @@
 //! The hosts of one run: a namespace for the server and for each flow and UDP source, whatever lies between them.
 
+use crate::emulator::{Access, address};
 use crate::error::Result;
 use crate::host::netns::Netns;
-use crate::host::offload;
 use crate::host::run_id::{PREFIX, RunId};
-use ccactl_scenario::{HostSpec, SERVER, Scenario};
+use crate::host::{mptcp, offload, tun};
+use ccactl_scenario::{FlowSpec, HostSpec, SERVER, Scenario};
 
 /// Ceiling of the socket buffers. Windows of the shipped scenarios are below 10 MB; unless a scenario says so it must never be
 /// the buffers that limit a flow.
@@ -48,6 +49,23 @@ impl Hosts {
         };
         limit(&self.server, SERVER)?;
         self.hosts.iter().zip(names(scenario)).try_for_each(|(netns, name)| limit(netns, name))
+    }
+
+    /// Subflows of MPTCP flows: the server takes them, and a flow's host opens one on each further path.
+    pub fn set_up_mptcp(&self, scenario: &Scenario, accesses: &[Access]) -> Result<()> {
+        if !scenario.flows.iter().any(FlowSpec::is_mptcp) {
+            return Ok(());
+        }
+        mptcp::allow_subflows(&self.server)?;
+        for (netns, flow) in self.hosts.iter().zip(&scenario.flows) {
+            if flow.is_mptcp() {
+                mptcp::allow_subflows(netns)?;
+            }
+        }
+        for (i, access) in accesses.iter().enumerate().filter(|(_, access)| access.device > 0) {
+            mptcp::add_endpoint(&self.hosts[access.host], address::host(i), &tun::device_name(access.device))?;
+        }
+        Ok(())
     }
 
     /// All of them.

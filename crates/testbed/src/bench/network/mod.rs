@@ -12,9 +12,10 @@ pub use emulated::Emulated;
 pub use hosts::Hosts;
 
 use crate::error::Result;
+use crate::host::mptcp;
 use crate::host::run_id::RunId;
 use ccactl_link::Nanos;
-use ccactl_scenario::Scenario;
+use ccactl_scenario::{FlowSpec, Scenario};
 use kernel::Kernel;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -66,6 +67,9 @@ impl Backend {
     /// # Errors
     /// What the scenario asks for and this back end cannot do, or what this kernel lacks.
     pub fn check(self, scenario: &Scenario) -> Result<Option<String>> {
+        if scenario.flows.iter().any(FlowSpec::is_mptcp) {
+            mptcp::check()?;
+        }
         match self {
             Backend::Emulator => Ok(None),
             Backend::Netem => {

@@ -2,11 +2,12 @@
 
 use super::Measured;
 use crate::bench::children::FlowReport;
-use crate::emulator::{FlowCounters, QueueingDelay};
+use crate::emulator::{Access, FlowCounters, FlowTally, QueueingDelay, address};
 use crate::traffic::Transfer;
 use ccactl_report::{AlgorithmChange, FlowSummary, Measures, RecordingSummary};
-use ccactl_scenario::{Direction, FlowSpec, Repeat, SERVER, Scenario};
+use ccactl_scenario::{Direction, FlowPath, FlowSpec, Repeat, SERVER, Scenario};
 use serde::{Deserialize, Serialize};
+use std::ops::Add;
 
 /// One flow of one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,6 +43,25 @@ pub struct FlowResult {
     pub transfers: Vec<Transfer>,
     /// Their completion times; none for a flow without a size.
     pub completion: Option<Completion>,
+    /// Each path of an MPTCP flow, in the order of the scenario; empty for plain TCP. `link` and `metrics` of the flow are
+    /// their sums.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<PathResult>,
+}
+
+/// What an MPTCP flow did on one of its paths.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PathResult {
+    /// Name in the scenario.
+    pub name: String,
+    /// What the links counted; absent where they do not count by flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<FlowCounters>,
+    /// Time that its delivered data packets spent in queues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queueing: Option<QueueingDelay>,
+    /// Figures of the recording, of its subflows; none when there was none.
+    pub metrics: Option<Measures>,
 }
 
 /// Completion times of a flow's transfers: from the start of the connection to the last byte at the receiving application.
@@ -86,10 +106,12 @@ impl Completion {
 pub(super) fn flow_results(scenario: &Scenario, measured: &Measured, summary: &RecordingSummary) -> Vec<FlowResult> {
     let of_flow = |(i, flow): (usize, &FlowSpec)| {
         let report = &measured.reports.flows[i];
-        let tally = measured.carried.emulator.as_ref().map(|emulator| emulator.flows[i]);
+        let tallies = |path: usize| measured.carried.emulator.as_ref().map(|emulator| emulator.flows[path]);
         let sockets: Vec<&FlowSummary> =
             summary.flows.iter().filter(|socket| socket.cgroup_id == measured.cgroup_ids[i]).collect();
         let largest = sockets.iter().max_by_key(|socket| socket.measures.acked_bytes);
+        let paths = path_results(scenario, i, &sockets, &tallies);
+        let tally = tallies(i).filter(|_| !flow.is_mptcp());
         let completion = flow.bytes.map(|_| Completion::of(&report.transfers));
         FlowResult {
             name: flow.name.clone(),
@@ -98,16 +120,43 @@ pub(super) fn flow_results(scenario: &Scenario, measured: &Measured, summary: &R
             connect_us: report.transfers.first().and_then(|transfer| transfer.connect_us),
             complete: completion.map(|completion| is_complete(flow.repeat, &completion)),
             received_bytes: report.received_bytes,
-            link: tally.map(|tally| tally.counters),
+            link: tally
+                .map(|tally| tally.counters)
+                .or_else(|| paths.iter().filter_map(|path| path.link).reduce(Add::add)),
             queueing: tally.map(|tally| tally.queueing),
             socket_empty: socket_empty(scenario, flow, report),
             metrics: measures(flow, &sockets),
             changes: largest.map(|socket| socket.changes.clone()).unwrap_or_default(),
             transfers: if flow.bytes.is_some() { report.transfers.clone() } else { Vec::new() },
             completion,
+            paths,
         }
     };
     scenario.flows.iter().enumerate().map(of_flow).collect()
+}
+
+/// A subflow belongs to the path whose address it has at the flow's host.
+fn path_results(
+    scenario: &Scenario,
+    flow: usize,
+    sockets: &[&FlowSummary],
+    tallies: &dyn Fn(usize) -> Option<FlowTally>,
+) -> Vec<PathResult> {
+    let (accesses, spec) = (Access::all(scenario), &scenario.flows[flow]);
+    let of_it = accesses.iter().enumerate().filter(|(_, access)| access.host == flow && spec.is_mptcp());
+    let result = |((index, _), path): ((usize, &Access), FlowPath<'_>)| {
+        let at = format!("{}:", address::host(index));
+        let here = |socket: &&&FlowSummary| socket.local.starts_with(&at) || socket.remote.starts_with(&at);
+        let measures: Vec<&Measures> = sockets.iter().filter(here).map(|socket| &socket.measures).collect();
+        let tally = tallies(index);
+        PathResult {
+            name: path.name.unwrap_or_default().to_owned(),
+            link: tally.map(|tally| tally.counters),
+            queueing: tally.map(|tally| tally.queueing),
+            metrics: if let [one] = measures[..] { Some(one.clone()) } else { together(&measures) },
+        }
+    };
+    of_it.zip(scenario.paths_of(spec)).map(result).collect()
 }
 
 /// With a buffer that the scenario limits, a socket without further data is what it asks for.
@@ -136,10 +185,21 @@ pub(super) fn is_single(flow: &FlowSpec) -> bool {
 /// A command may open several sockets: its largest stands for it. Those of a repeated flow count together.
 fn measures(flow: &FlowSpec, sockets: &[&FlowSummary]) -> Option<Measures> {
     let all = sockets.iter().map(|socket| &socket.measures);
+    if is_single(flow) && flow.is_mptcp() {
+        return at_once(&all.collect::<Vec<_>>());
+    }
     if is_single(flow) {
         return all.max_by_key(|measures| measures.acked_bytes).cloned();
     }
     together(&all.collect::<Vec<_>>())
+}
+
+/// Subflows of one connection: what they carry side by side adds up too.
+fn at_once(subflows: &[&Measures]) -> Option<Measures> {
+    let sum =
+        |value: fn(&Measures) -> Option<f64>| subflows.iter().filter_map(|measures| value(measures)).reduce(Add::add);
+    let (throughput_bps, goodput_bps) = (sum(|m| m.throughput_bps), sum(|m| m.goodput_bps));
+    together(subflows).map(|all| Measures { throughput_bps, goodput_bps, ..all })
 }
 
 /// Counters are sums, the mean RTT is that of all samples, the smallest RTT the smallest of all. Rates, windows, percentiles and

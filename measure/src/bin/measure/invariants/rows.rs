@@ -220,6 +220,9 @@ const fn detects_nothing_alone(algorithm: &'static str) -> Row {
 pub const ROWS: &[Row] = &[
     cut("tahoe", "a loss halves ssthresh", &ONE_BDP, 0.5),
     cut("reno", "a loss halves the window", &ONE_BDP, 0.5),
+    cut("lia", "alone: a loss halves the window", &ONE_BDP, 0.5),
+    cut("olia", "alone: a loss halves the window", &ONE_BDP, 0.5),
+    cut("balia", "alone: a loss halves the window", &ONE_BDP, 0.5),
     cut("cubic", "a loss leaves 717/1024", &ONE_BDP, 0.7),
     cut("bic", "a loss leaves 819/1024", &ONE_BDP, 0.8),
     row(
@@ -304,6 +307,14 @@ pub const ROWS: &[Row] = &[
         shares::between_thresholds,
     ),
     queue("new-vegas", "keeps 2 to 4 packets queued, by the delay", &DEEP, (1.0, 5.0)),
+    row(
+        "wvegas",
+        "alone: drains its queue before the buffer is full",
+        &DEEP,
+        ("packets marked lost after 5 s", "packets"),
+        (0.0, 0.0),
+        |run| increase(&run.flow()?, "lost_pkts", SETTLED_S, f64::INFINITY),
+    ),
     row(
         "nv",
         "keeps its pad of 10 packets above what its smallest RTT needs",
