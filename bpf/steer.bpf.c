@@ -60,7 +60,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_SOCKMAP);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, u64);
+	__type(value, u32);
 } listener SEC(".maps");
 
 SEC("sk_lookup")

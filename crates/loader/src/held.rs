@@ -90,8 +90,8 @@ impl Loader {
 
 /// A process id has 22 bits at most, so that with the slot it is six digits.
 fn name_of_process(algorithm: &Algorithm, slot: u32) -> String {
-    let stem = algorithm.kernel_name.get(..STEM_BYTES).unwrap_or(algorithm.kernel_name);
-    format!("{stem}_{:06x}", process::id() << 1 | slot & 1)
+    let stem = algorithm.name.replace('-', "_");
+    format!("{}_{:06x}", stem.get(..STEM_BYTES).unwrap_or(&stem), process::id() << 1 | slot & 1)
 }
 
 /// Whether a socket can choose it, which also loads the kernel's module.
