@@ -27,8 +27,8 @@ pub use reference::reference;
 pub use schema::schema;
 pub use shipped::{SHIPPED, Shipped};
 pub use spec::{
-    ALL_HOSTS, Direction, Distribution, FlowSpec, HopSpec, HostSpec, JitterSpec, LINK, LinkSpec, LossSpec, Published,
-    RateStep, Repeat, RttStep, SERVER, Scenario, SwapSpec, Thresholds, UdpSpec, Wanted, WirelessSpec,
+    ALL_HOSTS, Direction, Distribution, FlowSpec, HopSpec, HostSpec, JitterSpec, LINK, LinkSpec, LossSpec, ProxySpec,
+    Published, RateStep, Repeat, RttStep, SERVER, Scenario, SwapSpec, Thresholds, UdpSpec, Wanted, WirelessSpec,
 };
 pub use trace::Trace;
 

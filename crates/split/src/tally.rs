@@ -1,6 +1,6 @@
 //! What a proxy did, and which failures are worth a line.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 const QUIET: Duration = Duration::from_secs(1);
 
 /// What a proxy did.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Connections that were accepted.
     pub connections: u64,
@@ -34,7 +34,7 @@ pub struct Tally {
 }
 
 /// Connections that failed, each of which was reset.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failures {
     /// The server refused.
     pub refused: u64,

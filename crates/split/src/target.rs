@@ -23,6 +23,12 @@ pub struct TargetError {
 }
 
 impl Target {
+    /// A port at one address.
+    #[must_use]
+    pub fn new(address: IpAddr, port: u16) -> Self {
+        Self { address, prefix_bits: if address.is_ipv4() { 32 } else { 128 }, port }
+    }
+
     /// Whether connections to this address and port are meant.
     #[must_use]
     pub fn contains(&self, to: SocketAddr) -> bool {

@@ -14,6 +14,7 @@ mod leftovers;
 mod netem;
 mod own_files;
 mod paths;
+mod proxy;
 mod scenario;
 mod suite;
 mod swaps;

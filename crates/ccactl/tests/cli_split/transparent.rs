@@ -1,10 +1,11 @@
 //! A proxy on the way between two hosts that know nothing of it.
 
-use super::place::{NATIVE, Proxy, accept, has_root, ip, read, read_up_to, write};
+use super::place::{NATIVE, Proxy, accept, eventually, has_root, ip, read, read_up_to, write};
 use ccactl_testbed::host::netns::Netns;
 use ccactl_testbed::host::run_id::{PREFIX, RunId};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
+use std::time::Duration;
 
 /// client ── router ── server, the proxy on the router; both protocols.
 pub struct Path {
@@ -104,12 +105,13 @@ fn other_ports_are_left_alone_and_the_steering_goes_with_the_process() {
     let path = Path::new();
     let args = [&["--listen", "[::]:0", "--transparent", "10.2.0.1:81"][..], &NATIVE].concat();
     let proxy = Proxy::start(&path.router, &args);
-    let to: SocketAddr = "10.2.0.1:80".parse().unwrap();
-    assert!(path.client.run(|| TcpStream::connect(to)).is_err(), "nobody listens there on the router");
-    let steered: SocketAddr = "10.2.0.1:81".parse().unwrap();
-    assert!(path.client.run(|| TcpStream::connect(steered)).is_ok());
+    // The router does not answer for an address that is not its own.
+    let answers = |port: u16| {
+        let to = SocketAddr::new(SERVER[0].parse().unwrap(), port);
+        path.client.run(|| TcpStream::connect_timeout(&to, Duration::from_secs(1))).is_ok()
+    };
+    assert!(!answers(80));
+    eventually("the other port is steered", || answers(81));
     proxy.signal(nix::sys::signal::Signal::SIGKILL);
-    super::place::eventually("nothing is steered any more", || {
-        path.client.run(|| TcpStream::connect(steered)).is_err()
-    });
+    eventually("nothing is steered any more", || !answers(81));
 }

@@ -2,6 +2,7 @@
 
 mod host;
 mod link;
+mod proxy;
 mod traffic;
 
 use crate::fields::{DOCUMENT, PUBLISHED, THRESHOLDS};
@@ -52,6 +53,7 @@ pub(crate) fn scenario(source: &Source<'_>, document: &Spanned<DeTable<'_>>) -> 
         every: fields.or("every", "ack".to_owned())?,
         link,
         hops,
+        proxies: fields.optional_tables("proxy")?.into_iter().map(proxy::proxy).collect::<Result<_, _>>()?,
         hosts: host::hosts(fields.optional_table("host")?)?,
         flows,
         swaps: Vec::new(),

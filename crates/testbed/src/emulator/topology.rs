@@ -20,8 +20,11 @@ pub struct Topology {
     pub transmitters: Vec<Transmitter>,
     /// Name and direction of each of them.
     pub names: Vec<(String, Way)>,
-    /// One per flow and then one per UDP source, each with a host of its own.
+    /// One per flow and then one per UDP source, each with a host of its own; where a proxy stands on it, it ends there. Then
+    /// those from a proxy on.
     pub paths: Vec<Path>,
+    /// By host, the index of the path from the proxy on, if one stands on the way.
+    pub beyond: Vec<Option<usize>>,
     /// Highest rate at which packets can come through for long, in bit/s.
     pub carried_bps: u64,
     /// MTU of all devices.
@@ -56,15 +59,33 @@ impl Topology {
             let down = spec.duplex.then(|| add(Way::Down));
             hops.push(Hop { name, spec, up, down });
         }
+        let proxy = scenario.proxies.first();
+        let split = |flow: &'_ FlowSpec| -> (Vec<String>, Option<Vec<String>>) {
+            match proxy.and_then(|proxy| proxy.split(&flow.path)) {
+                Some((near, far)) => (near.to_vec(), Some(far.to_vec())),
+                None => (flow.path.clone(), None),
+            }
+        };
+        let sections: Vec<_> = scenario.flows.iter().map(|flow| (flow, split(flow))).collect();
         let flows =
-            scenario.flows.iter().map(|flow| path(&hops, &flow.path, (data_of(flow), flow.class), flow.extra_rtt.ns));
+            sections.iter().map(|(flow, (near, _))| path(&hops, near, (data_of(flow), flow.class), flow.extra_rtt.ns));
         let udp = scenario.udp.iter().map(|udp| path(&hops, &udp.path, (Way::Up, udp.class), 0));
-        let used = scenario.flows.iter().map(|flow| &flow.path).chain(scenario.udp.iter().map(|udp| &udp.path));
+        let mut beyond = vec![None; scenario.flows.len() + scenario.udp.len()];
+        let mut far_paths = Vec::new();
+        for (i, (flow, (_, far))) in sections.iter().enumerate() {
+            if let Some(far) = far {
+                beyond[i] = Some(beyond.len() + far_paths.len());
+                far_paths.push(path(&hops, far, (data_of(flow), flow.class), 0));
+            }
+        }
+        let used = sections.iter().flat_map(|(_, (near, far))| [near].into_iter().chain(far));
+        let used = used.chain(scenario.udp.iter().map(|udp| &udp.path));
         Topology {
             carried_bps: used.filter_map(|path| slowest_bps(&hops, path)).max().unwrap_or(0),
             packets: (hops.iter().map(Hop::packets).sum::<u64>() + SPARE_SLOTS) as usize,
             mtu: scenario.link.mtu,
-            paths: flows.chain(udp).collect(),
+            paths: flows.chain(udp).chain(far_paths).collect(),
+            beyond,
             transmitters,
             names,
         }

@@ -35,22 +35,27 @@ impl Tun {
     /// Makes a device in `netns` with an address, brings it and the loopback up.
     pub fn create(netns: &Netns, address: Ipv4Addr, mtu: u32) -> Result<Tun> {
         offload::no_ipv6(netns)?;
+        Tun::create_as(netns, DEVICE, (address, NETMASK), mtu)
+    }
+
+    /// The same for a host with several of them: under a name, with the address of its network.
+    pub fn create_as(netns: &Netns, name: &str, (address, mask): (Ipv4Addr, Ipv4Addr), mtu: u32) -> Result<Tun> {
         let file = netns
             .run(|| {
-                let file = open_device()?;
+                let file = open_device(name)?;
                 let control = control_socket()?;
                 let fd = control.as_fd();
-                set_int(fd, DEVICE, libc::SIOCSIFMTU, mtu as c_int)?;
-                set_int(fd, DEVICE, libc::SIOCSIFTXQLEN, RING_PACKETS)?;
-                set_address(fd, DEVICE, libc::SIOCSIFADDR, address)?;
-                set_address(fd, DEVICE, libc::SIOCSIFNETMASK, NETMASK)?;
-                bring_up(fd, DEVICE)?;
+                set_int(fd, name, libc::SIOCSIFMTU, mtu as c_int)?;
+                set_int(fd, name, libc::SIOCSIFTXQLEN, RING_PACKETS)?;
+                set_address(fd, name, libc::SIOCSIFADDR, address)?;
+                set_address(fd, name, libc::SIOCSIFNETMASK, mask)?;
+                bring_up(fd, name)?;
                 bring_up(fd, "lo")?;
                 // Whatever the host's default is: no second queue with a mind of its own, no pacing below TCP.
-                qdisc::set_root_pfifo(DEVICE, RING_PACKETS as u32)?;
+                qdisc::set_root_pfifo(name, RING_PACKETS as u32)?;
                 Ok(file)
             })
-            .map_err(Error::system(format!("create TUN device {DEVICE} in namespace {}", netns.name())))?;
+            .map_err(Error::system(format!("create TUN device {name} in namespace {}", netns.name())))?;
         Ok(Tun { file, namespace: netns.name().to_owned() })
     }
 
@@ -117,13 +122,13 @@ fn parse_drops(line: &str, device: &str) -> Option<u64> {
     Some(counters.get(3)? + counters.get(11)?)
 }
 
-fn open_device() -> io::Result<File> {
+fn open_device(name: &str) -> io::Result<File> {
     let file = OpenOptions::new()
         .read(true)
         .write(true)
         .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
         .open("/dev/net/tun")?;
-    let mut request = request_for(DEVICE);
+    let mut request = request_for(name);
     // No IFF_VNET_HDR and no TUNSETOFFLOAD: the kernel segments and checksums before it gives packets out.
     request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as c_short;
     ioctl(file.as_fd(), libc::TUNSETIFF, &request)?;

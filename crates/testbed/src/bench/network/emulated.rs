@@ -1,6 +1,6 @@
 //! Hosts with a TUN device each, and the emulator between them.
 
-use super::{Carried, Hosts};
+use super::{Carried, Hosts, proxy};
 use crate::emulator::{Devices, Emulator, EmulatorReport, Topology, Way, address};
 use crate::error::Result;
 use crate::host::netns::Netns;
@@ -42,9 +42,10 @@ impl Emulated {
         let server = Tun::create(&hosts.server, address::SERVER, topology.mtu)?;
         let device = |(i, host)| Tun::create(host, address::host(i), topology.mtu);
         let devices = hosts.hosts.iter().enumerate().map(device).collect::<Result<Vec<_>>>()?;
+        let proxy = hosts.proxy.as_ref().map(|netns| proxy::devices(netns, topology.mtu)).transpose()?;
         hosts.set_up_devices(scenario)?;
         let (links, carried_bps) = (topology.names.clone(), topology.carried_bps);
-        let emulator = Emulator::start(Devices { hosts: devices, server }, topology, scenario.duration.ns)?;
+        let emulator = Emulator::start(Devices { hosts: devices, server, proxy }, topology, scenario.duration.ns)?;
         Ok(Emulated { emulator, hosts, links, carried_bps })
     }
 
@@ -71,6 +72,7 @@ impl Emulated {
     /// When the counters of a device cannot be read, or the emulator's thread has failed.
     pub fn stop(self) -> Result<(EmulatorReport, u64)> {
         let drops = self.hosts.all().map(|host| tun::dropped_packets(host, tun::DEVICE)).sum::<Result<u64>>()?;
+        let drops = drops + self.hosts.proxy.as_ref().map_or(Ok(0), proxy::dropped_packets)?;
         Ok((self.emulator.finish()?, drops))
     }
 
