@@ -30,6 +30,7 @@ fn main() {
         ("ATTACH", "sockops policy for the new sockets of a cgroup.", "attach.bpf.c"),
         ("MIGRATE", "Moves live sockets to what their policy says.", "migrate.bpf.c"),
         ("RECEIVE", "Brings live sockets to a receiving algorithm, and back.", "receive.bpf.c"),
+        ("STEER", "Hands connections to chosen destinations to one listener.", "steer.bpf.c"),
         ("COLLECT", "Samples and events into the ring buffer.", "collect.bpf.c"),
         ("RING_ERROR", "Measures what BBRv2's ring says of packets.", "measure/ring_error.bpf.c"),
     ] {

@@ -29,6 +29,8 @@ pub enum Error {
     #[error(transparent)]
     Rollout(#[from] ccactl_observe::rollout::Error),
     #[error(transparent)]
+    Split(#[from] ccactl_split::Error),
+    #[error(transparent)]
     Testbed(#[from] ccactl_testbed::Error),
     #[error(transparent)]
     Suites(#[from] ccactl_suites::Error),
@@ -65,6 +67,7 @@ impl Error {
             Self::Exporter(error) => error.exit_code(),
             Self::Bounds(error) => error.exit_code(),
             Self::Rollout(error) => error.exit_code(),
+            Self::Split(error) => error.exit_code(),
             Self::Testbed(error) => error.exit_code(),
             Self::Suites(error) => error.exit_code(),
             Self::Lab(error) => error.exit_code(),

@@ -53,6 +53,8 @@ enum Command {
     Dev(commands::dev::Args),
     /// Write headers, templates and flags for an editor into a folder
     Sdk(commands::sdk::Args),
+    /// Split TCP connections in two, each leg with an algorithm of its own
+    Split(commands::split::Args),
     /// Record the sockets of a cgroup, namespace or port
     Record(commands::record::Args),
     /// Make a Parquet file of the stream that a killed recording left
@@ -123,6 +125,7 @@ fn main() -> ExitCode {
         Command::Transfer(args) => commands::check::transfer(&args),
         Command::Sdk(args) => commands::sdk::run(&args),
         Command::Dev(args) => commands::dev::run(args),
+        Command::Split(args) => commands::split::run(args),
         Command::Record(args) => commands::record::run(args),
         Command::Recover(args) => commands::recover::run(args),
         Command::Exporter(args) => commands::exporter::run(args),

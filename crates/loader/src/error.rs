@@ -72,6 +72,11 @@ pub enum Error {
     )]
     NoLinkUpdate { kernel_name: String },
     #[error(
+        "{algorithm} cannot be registered for this process alone: expected Linux 6.4 or later, which has links of struct_ops; load \
+         it into a cgroup with `ccactl load`, and name it by its kernel name"
+    )]
+    NoStructOpsLink { algorithm: String },
+    #[error(
         "the kernel already has a congestion control '{kernel_name}' that is not in {}; choose another name with --as, \
          or unregister that one", bpffs.display()
     )]
@@ -194,6 +199,7 @@ impl Error {
             | Self::Incomplete { .. }
             | Self::Refused { .. }
             | Self::NoLinkUpdate { .. }
+            | Self::NoStructOpsLink { .. }
             | Self::Load { .. } => exit::KERNEL,
             Self::MissingCapabilities { .. } | Self::CgroupPart { .. } => exit::PERMISSION,
             Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,

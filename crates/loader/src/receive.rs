@@ -173,7 +173,7 @@ impl Loader {
         self.unload_receivers(|_| true)
     }
 
-    fn unload_receivers(&self, wanted: impl Fn(u64) -> bool) -> Result<Vec<ReceiveOutcome>> {
+    pub(crate) fn unload_receivers(&self, wanted: impl Fn(u64) -> bool) -> Result<Vec<ReceiveOutcome>> {
         let lock = self.lock()?;
         let mut outcomes = Vec::new();
         for id in ids(&self.paths)?.into_iter().filter(|id| wanted(*id)) {

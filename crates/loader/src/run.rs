@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 use std::process::{self, Child, Command, ExitStatus};
 
 const PREFIX: &str = "ccactl-run-";
+/// Of the cgroup of a proxy's listener.
+pub(crate) const SPLIT_PREFIX: &str = "ccactl-split-";
 const FORWARDED: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 
 impl Loader {
@@ -50,10 +52,11 @@ impl Loader {
         Ok(exit_code(status?))
     }
 
-    /// Removes what runs that were killed have left: their process is gone and their cgroup is empty.
-    fn sweep_runs(&self) {
+    /// Removes what runs and proxies that were killed have left: their process is gone and their cgroup is empty.
+    pub(crate) fn sweep_runs(&self) {
         for name in bpffs::names(self.mount.path()).unwrap_or_default() {
-            let Some(pid) = name.strip_prefix(PREFIX).filter(|pid| pid.parse::<u32>().is_ok()) else { continue };
+            let pid = [PREFIX, SPLIT_PREFIX].iter().find_map(|prefix| name.strip_prefix(prefix));
+            let Some(pid) = pid.filter(|pid| pid.parse::<u32>().is_ok()) else { continue };
             let path = self.mount.path().join(&name);
             if Path::new("/proc").join(pid).exists() || is_populated(&path) {
                 continue;
@@ -61,6 +64,9 @@ impl Loader {
             tracing::info!("removing the leftover {}", path.display());
             if let Ok(id) = cgroup::id(&path) {
                 drop(PolicyGuard { loader: self, id });
+                if let Err(error) = self.unload_receivers(|found| found == id) {
+                    tracing::warn!("{error}");
+                }
             }
             let _ = fs::remove_dir(&path);
         }

@@ -28,7 +28,7 @@ pub use schema::schema;
 pub use shipped::{SHIPPED, Shipped};
 pub use spec::{
     ALL_HOSTS, Direction, Distribution, FlowPath, FlowSpec, HopSpec, HostSpec, JitterSpec, LINK, LinkSpec, LossSpec,
-    PathSpec, Published, RateStep, Repeat, RttStep, SERVER, Scenario, SwapSpec, Thresholds, UdpSpec, Wanted,
+    PathSpec, ProxySpec, Published, RateStep, Repeat, RttStep, SERVER, Scenario, SwapSpec, Thresholds, UdpSpec, Wanted,
     WirelessSpec,
 };
 pub use trace::Trace;

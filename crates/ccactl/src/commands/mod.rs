@@ -30,6 +30,7 @@ pub mod sdk;
 pub mod settings;
 pub mod show;
 pub mod sockets_view;
+pub mod split;
 pub mod status;
 pub mod suite;
 pub mod swap;

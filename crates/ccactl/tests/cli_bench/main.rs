@@ -15,6 +15,7 @@ mod mptcp;
 mod netem;
 mod own_files;
 mod paths;
+mod proxy;
 mod scenario;
 mod suite;
 mod swaps;

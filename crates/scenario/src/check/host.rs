@@ -11,7 +11,8 @@ const OF_THE_FLOW: &[&str] = &["ipv4/tcp_congestion_control", "ipv4/tcp_allowed_
 pub(super) fn check_hosts(scenario: &Scenario) -> Check {
     let names = || {
         let flows = scenario.flows.iter().map(|flow| flow.name.as_str());
-        flows.chain(scenario.udp.iter().map(|udp| udp.name.as_str()))
+        let udp = scenario.udp.iter().map(|udp| udp.name.as_str());
+        flows.chain(udp).chain(scenario.proxies.iter().map(|proxy| proxy.name.as_str()))
     };
     for (name, host) in &scenario.hosts {
         let path = format!("host.{name}");

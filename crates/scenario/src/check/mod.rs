@@ -5,6 +5,7 @@ mod algorithm;
 mod host;
 mod link;
 mod problem;
+mod proxy;
 mod traffic;
 
 pub(crate) use algorithm::{check_algorithm, check_aliases};
@@ -51,6 +52,7 @@ pub(crate) fn check(scenario: &Scenario) -> Check {
         })?;
     }
     link::check_use(scenario)?;
+    proxy::check_proxies(scenario)?;
     host::check_hosts(scenario)
 }
 

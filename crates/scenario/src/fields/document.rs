@@ -38,12 +38,35 @@ pub(crate) const DOCUMENT: Table = Table {
         optional("path", Kind::Tables(&PATHS), "none", "paths of MPTCP flows"),
         optional("swap", Kind::Tables(&SWAP), "none", "changes of algorithm during the run"),
         optional("udp", Kind::Tables(&UDP), "none", "traffic that responds to nothing"),
+        optional("proxy", Kind::Tables(&PROXY), "none", "a proxy on the path that splits connections; one at the most"),
         optional("host", Kind::Map(&HOST), "none", "settings of the hosts"),
         optional("thresholds", Kind::Table(&THRESHOLDS), "none", "what the result must reach"),
         optional("published", Kind::Table(&PUBLISHED), "none", "printed figures"),
         optional("matrix", Kind::Tables(&MATRIX), "none", "axes of a sweep"),
         optional("quick", Kind::Table(&QUICK), "none", "what `--quick` changes"),
         optional("as-printed", Kind::Table(&AS_PRINTED), "none", "what `--as-printed` changes"),
+    ],
+};
+
+/// `[[proxy]]`
+pub(crate) const PROXY: Table = Table {
+    title: "`[[proxy]]`",
+    fields: &[
+        optional("name", Kind::Name, "`\"proxy\"`", "name of its host, for `[host.NAME]`"),
+        required(
+            "after",
+            Kind::Text,
+            "the link behind which it stands, as the flows' hosts see it; every flow with this link in its path is split \
+             there, unseen by both ends, and needs another link behind it",
+        ),
+        required("client_algorithm", Kind::Text, "algorithm of its legs to the flows' hosts: data of downloads"),
+        required("server_algorithm", Kind::Text, "algorithm of its legs to the server: data of uploads"),
+        optional(
+            "upload_target",
+            Kind::Span,
+            "none",
+            "it offers the flows' hosts a window with which their queue stays near this delay (rLEDBAT), in ms",
+        ),
     ],
 };
 

@@ -5,7 +5,7 @@ mod document;
 mod link;
 mod traffic;
 
-pub(crate) use document::{AS_PRINTED, CELL, DOCUMENT, HOST, MATRIX, PUBLISHED, QUICK, THRESHOLDS};
+pub(crate) use document::{AS_PRINTED, CELL, DOCUMENT, HOST, MATRIX, PROXY, PUBLISHED, QUICK, THRESHOLDS};
 pub(crate) use link::{DELAY_STEP, GILBERT_ELLIOTT, HOP, JITTER, LINK, LOSS, RATE_STEP, RTT_STEP, TRACE, WIRELESS};
 pub(crate) use traffic::{FLOW, PATHS, SWAP, TOUR, UDP};
 

@@ -2,6 +2,7 @@
 
 mod host;
 mod link;
+mod proxy;
 mod traffic;
 
 use crate::fields::{DOCUMENT, PUBLISHED, THRESHOLDS};
@@ -54,6 +55,7 @@ pub(crate) fn scenario(source: &Source<'_>, document: &Spanned<DeTable<'_>>) -> 
         link,
         hops,
         paths,
+        proxies: fields.optional_tables("proxy")?.into_iter().map(proxy::proxy).collect::<Result<_, _>>()?,
         hosts: host::hosts(fields.optional_table("host")?)?,
         flows,
         swaps: Vec::new(),

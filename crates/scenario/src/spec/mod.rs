@@ -3,11 +3,13 @@
 mod flow;
 mod host;
 mod link;
+mod proxy;
 
 pub use flow::{Direction, FlowPath, FlowSpec, PathSpec, Repeat, SwapSpec, UdpSpec, Wanted};
 pub use host::{ALL_HOSTS, HostSpec, SERVER};
 pub use link::{Distribution, HopSpec, JitterSpec, LINK, LinkSpec, LossSpec, RateStep, RttStep, WirelessSpec};
 pub(crate) use link::{bdp_bytes, queue_size};
+pub use proxy::ProxySpec;
 
 pub(crate) use flow::UNTIL_STOP;
 
@@ -40,7 +42,10 @@ pub struct Scenario {
     /// Paths of MPTCP flows.
     #[serde(rename = "path", skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<PathSpec>,
-    /// Settings of hosts by name: of the server, of a flow or UDP source, or of all.
+    /// The proxy on the path, if there is one.
+    #[serde(rename = "proxy", skip_serializing_if = "Vec::is_empty")]
+    pub proxies: Vec<ProxySpec>,
+    /// Settings of hosts by name: of the server, of a flow, UDP source or proxy, or of all.
     #[serde(rename = "host", skip_serializing_if = "BTreeMap::is_empty")]
     pub hosts: BTreeMap<String, HostSpec>,
     /// The TCP flows.

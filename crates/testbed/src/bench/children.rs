@@ -12,6 +12,7 @@ use crate::traffic::{
 };
 use ccactl_link::Nanos;
 use ccactl_scenario::{Direction, FlowSpec, Scenario};
+use ccactl_split::Tally;
 use std::path::Path;
 use std::time::Duration;
 
@@ -61,6 +62,7 @@ pub struct Places<'a> {
 /// All processes of a run.
 pub struct Children {
     receiver: Talker,
+    proxy: Option<Talker>,
     flows: Vec<Flow>,
     udp: Vec<Talker>,
 }
@@ -68,12 +70,17 @@ pub struct Children {
 impl Children {
     /// Starts them and waits until all are ready. `program` is the `ccactl` binary.
     pub fn start(program: &Path, scenario: &Scenario, places: Places<'_>) -> Result<Children> {
-        let Places { hosts: Hosts { hosts, server }, cgroups, ends, policies } = places;
+        let Places { hosts: Hosts { hosts, server, proxy }, cgroups, ends, policies } = places;
         let kernel_names = &policies.kernel_names;
         let start =
             |name: &str, end: End, netns, cgroup| Talker::start(name, &mut end.command(program), netns, Some(cgroup));
         let mut receiver = start("receiver", commands::receive(scenario, kernel_names), server, ends)?;
         receiver.wait_ready()?;
+        let proxy = proxy.iter().zip(&scenario.proxies).next().map(|(netns, spec)| {
+            let mut talker = start(&spec.name, commands::proxy(spec, scenario), netns, ends)?;
+            talker.wait_ready().map(|()| talker)
+        });
+        let proxy = proxy.transpose()?;
         let mut flows = Vec::new();
         for (i, (flow, cgroup)) in scenario.flows.iter().zip(cgroups).enumerate() {
             let (name, port) = (&flow.name, FIRST_PORT + i as u16);
@@ -104,7 +111,7 @@ impl Children {
             }
         }
         udp.iter_mut().try_for_each(Talker::wait_ready)?;
-        Ok(Children { receiver, flows, udp })
+        Ok(Children { receiver, proxy, flows, udp })
     }
 
     /// Whether all of them but commands of the scenario run with real-time priority.
@@ -115,12 +122,14 @@ impl Children {
             Flow::Download { server, client } => server.is_realtime() && client.is_realtime(),
             Flow::Foreign(_) => true,
         });
-        flows && self.receiver.is_realtime() && self.udp.iter().all(Talker::is_realtime)
+        let proxy = self.proxy.as_ref().is_none_or(Talker::is_realtime);
+        flows && proxy && self.receiver.is_realtime() && self.udp.iter().all(Talker::is_realtime)
     }
 
     /// Begins the run at `t0`.
     pub fn go(&mut self, t0: Nanos) -> Result<()> {
         self.receiver.go(t0)?;
+        self.proxy.as_mut().map_or(Ok(()), |proxy| proxy.go(t0))?;
         self.udp.iter_mut().try_for_each(|talker| talker.go(t0))?;
         self.flows.iter_mut().try_for_each(|flow| match flow {
             Flow::Upload(talker) => talker.go(t0),
@@ -139,6 +148,7 @@ impl Children {
                 Flow::Download { server, client } => server.check_running().and_then(|()| client.check_running())?,
             }
         }
+        self.proxy.as_mut().map_or(Ok(()), Talker::check_running)?;
         self.udp.iter_mut().try_for_each(Talker::check_running)
     }
 
@@ -156,6 +166,7 @@ impl Children {
         // Commands are killed here; what they have sent is still on its way for an instant.
         drop(self.flows);
         drop(self.udp);
+        self.proxy.as_mut().map_or(Ok(()), check_proxy)?;
         self.receiver.hang_up();
         let received: ReceiveReport = self.receiver.report()?;
         for ((report, flow), arrivals) in flows.iter_mut().zip(&scenario.flows).zip(&received.arrivals) {
@@ -166,6 +177,22 @@ impl Children {
         let udp = udp_sent.into_iter().zip(received.udp).collect();
         Ok(Reports { flows, udp })
     }
+}
+
+/// A run in which the proxy did not do its part must not look like one in which it did.
+fn check_proxy(proxy: &mut Talker) -> Result<()> {
+    proxy.hang_up();
+    let tally: Tally = proxy.report()?;
+    let failed = tally.failures.named().into_iter().map(|(name, count)| format!("{count} {name}"));
+    let failed: Vec<String> = failed.collect();
+    if tally.connections == 0 {
+        return Err(proxy.fault("expected connections to pass it, found none"));
+    }
+    if failed.is_empty() {
+        return Ok(());
+    }
+    let all = tally.connections;
+    Err(proxy.fault(format!("expected all of {all} connections to be split, found {}", failed.join(", "))))
 }
 
 fn download(server: &mut Talker, client: &mut Talker) -> Result<FlowReport> {

@@ -3,13 +3,15 @@
 use super::policies::chosen_by_its_sender;
 use crate::emulator::address;
 use crate::traffic::{
-    Closing, End, FIRST_PORT, FetchOptions, Protocol, ReceiveOptions, Schedule, SendOptions, ServeOptions,
+    Closing, End, FIRST_PORT, FetchOptions, Protocol, ProxyOptions, ReceiveOptions, Schedule, SendOptions,
+    ServeOptions,
     UdpSendOptions,
 };
 use ccactl_loader::pick_algorithm;
 use ccactl_scenario::units::Span;
-use ccactl_scenario::{Direction, FlowSpec, LinkSpec, Repeat, Scenario, UdpSpec};
+use ccactl_scenario::{Direction, FlowSpec, LinkSpec, ProxySpec, Repeat, Scenario, UdpSpec};
 use std::net::SocketAddr;
+use std::time::Duration;
 
 /// IPv4 without options, and UDP.
 const UDP_HEADER_BYTES: u32 = 20 + 8;
@@ -60,6 +62,17 @@ pub fn fetch(flow: &FlowSpec, port: u16, kernel_name: &str) -> End {
         schedule: schedule(flow),
         bytes: flow.bytes,
         algorithm: needs_ecn(flow).then(|| kernel_name.to_owned()),
+    })
+}
+
+/// The proxy, which takes the ports of all flows.
+pub fn proxy(proxy: &ProxySpec, scenario: &Scenario) -> End {
+    End::Proxy(ProxyOptions {
+        server: address::SERVER,
+        ports: scenario.flows.len() as u16,
+        client_algorithm: proxy.client_algorithm.clone(),
+        server_algorithm: proxy.server_algorithm.clone(),
+        upload_target: proxy.upload_target.map(Duration::from),
     })
 }
 

@@ -5,6 +5,9 @@ use std::net::Ipv4Addr;
 /// The server's address.
 pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 200, 0, 1);
 
+/// Addresses of a proxy's two devices: towards the hosts, towards the server.
+pub const PROXY: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 200, 2, 1), Ipv4Addr::new(10, 200, 2, 2)];
+
 /// Address of the host at the other end of path `index`: that of a flow or of a UDP source.
 #[must_use]
 pub fn host(index: usize) -> Ipv4Addr {

@@ -42,11 +42,29 @@ pub struct Devices {
     pub hosts: Vec<Tun>,
     /// The server's.
     pub server: Tun,
+    /// Of a proxy on the way: towards the hosts, towards the server.
+    pub proxy: Option<[Tun; 2]>,
+}
+
+/// Whose device it is.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// The host's of a path.
+    Host(usize),
+    Server,
+    /// The proxy's, towards the hosts.
+    ProxyNear,
+    /// The proxy's, towards the server.
+    ProxyFar,
 }
 
 /// Everything that the loop touches.
 pub struct Engine {
     devices: Devices,
+    /// All of them.
+    places: Vec<Place>,
+    /// By host, the path on which its packets go on behind a proxy.
+    beyond: Vec<Option<usize>>,
     network: Network<Packet>,
     tick: bool,
     pool: Pool,
@@ -61,16 +79,39 @@ pub struct Engine {
     pub(super) paces: [Pace; 2],
 }
 
+impl Devices {
+    fn at(&self, place: Place) -> &Tun {
+        let of_proxy = || self.proxy.as_ref().expect("only paths of a proxy lead there");
+        match place {
+            Place::Host(path) => &self.hosts[path],
+            Place::Server => &self.server,
+            Place::ProxyNear => &of_proxy()[0],
+            Place::ProxyFar => &of_proxy()[1],
+        }
+    }
+}
+
 impl Engine {
-    /// Allocates and touches everything. `carried_bps` is the highest rate at which packets can come through for long, `mtu`
-    /// that of the devices, `slots` how many packets have room.
-    pub fn new(devices: Devices, network: Network<Packet>, carried_bps: u64, mtu: u32, slots: usize) -> Self {
-        let all = devices.hosts.iter().chain([&devices.server]);
+    /// Allocates and touches everything. `beyond` is [`Topology::beyond`](super::Topology::beyond), `carried_bps` the highest
+    /// rate at which packets can come through for long, `mtu` that of the devices, `slots` how many packets have room.
+    pub fn new(
+        devices: Devices,
+        network: Network<Packet>,
+        beyond: Vec<Option<usize>>,
+        carried_bps: u64,
+        mtu: u32,
+        slots: usize,
+    ) -> Self {
+        let all = devices.hosts.iter().chain([&devices.server]).chain(devices.proxy.iter().flatten());
+        let of_proxy = devices.proxy.iter().flat_map(|_| [Place::ProxyNear, Place::ProxyFar]);
+        let places = (0..devices.hosts.len()).map(Place::Host).chain([Place::Server]).chain(of_proxy).collect();
         let descriptors = all
             .map(|device| libc::pollfd { fd: device.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 })
             .collect();
         Engine {
             devices,
+            places,
+            beyond,
             network,
             tick: carried_bps > TICK_ABOVE_BPS,
             pool: Pool::new(slots, (mtu as usize).next_multiple_of(64)),
@@ -111,16 +152,16 @@ impl Engine {
     /// Reads what the devices have; true when a device may have more.
     fn take_in(&mut self) -> bool {
         let mut more = false;
-        for path in 0..self.devices.hosts.len() {
-            more |= self.take_from(Some(path));
+        for i in 0..self.places.len() {
+            more |= self.take_from(self.places[i]);
         }
-        more | self.take_from(None)
+        more
     }
 
-    /// Reads from the host of a path, or from the server.
-    fn take_from(&mut self, host: Option<usize>) -> bool {
+    /// Reads from a device.
+    fn take_from(&mut self, place: Place) -> bool {
         for _ in 0..BATCH {
-            let device = host.map_or(&self.devices.server, |path| &self.devices.hosts[path]);
+            let device = self.devices.at(place);
             let packet = match self.pool.fill(|slot| device.receive(slot)) {
                 Some(Ok(Some(packet))) => packet,
                 // The device is left alone until the next wake-up.
@@ -135,7 +176,7 @@ impl Engine {
                     return false;
                 }
             };
-            match self.transit(packet, host) {
+            match self.transit(packet, place) {
                 Some(transit) => {
                     let now = clock::now();
                     self.give_out(now);
@@ -151,11 +192,19 @@ impl Engine {
     }
 
     /// Where a packet belongs; `None` for one that goes to nobody.
-    fn transit(&self, packet: Packet, host: Option<usize>) -> Option<Transit<Packet>> {
+    fn transit(&self, packet: Packet, place: Place) -> Option<Transit<Packet>> {
         let header = Header::read(self.pool.bytes(packet))?;
-        let (path, way) = match host {
-            Some(path) => ((header.destination == address::SERVER).then_some(path)?, Way::Up),
-            None => (address::host_index(header.destination, self.devices.hosts.len())?, Way::Down),
+        let host = |address| address::host_index(address, self.devices.hosts.len());
+        let to_server = (header.destination == address::SERVER).then_some(());
+        // A proxy keeps the addresses of both ends.
+        let (path, way) = match place {
+            Place::Host(path) => (to_server.map(|()| path)?, Way::Up),
+            Place::ProxyFar => (to_server.and_then(|()| self.beyond[host(header.source)?])?, Way::Up),
+            Place::ProxyNear => (host(header.destination)?, Way::Down),
+            Place::Server => {
+                let path = host(header.destination)?;
+                (self.beyond[path].unwrap_or(path), Way::Down)
+            }
         };
         Some(Transit {
             packet,
@@ -192,10 +241,14 @@ impl Engine {
     fn deliver(&mut self, transit: &Transit<Packet>, due: Nanos) -> Nanos {
         let actual = clock::now();
         self.lateness.add(actual.saturating_sub(due));
-        let device = match transit.way {
-            Way::Up => &self.devices.server,
-            Way::Down => &self.devices.hosts[transit.path as usize],
+        let path = transit.path as usize;
+        let place = match transit.way {
+            Way::Up if self.beyond.get(path).is_some_and(Option::is_some) => Place::ProxyNear,
+            Way::Up => Place::Server,
+            Way::Down if path >= self.devices.hosts.len() => Place::ProxyFar,
+            Way::Down => Place::Host(path),
         };
+        let device = self.devices.at(place);
         if device.send(self.pool.bytes(transit.packet)).is_err() {
             self.troubles.write_failures += 1;
         }

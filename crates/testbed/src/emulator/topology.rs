@@ -20,10 +20,13 @@ pub struct Topology {
     pub transmitters: Vec<Transmitter>,
     /// Name and direction of each of them.
     pub names: Vec<(String, Way)>,
-    /// One per flow and then one per UDP source, each with a host of its own; then the further paths of MPTCP flows.
+    /// One per flow and then one per UDP source, each with a host of its own; then the further paths of MPTCP flows. Where a
+    /// proxy stands on one, it ends there, and those from a proxy on follow.
     pub paths: Vec<Path>,
-    /// Where each path begins.
+    /// Where each path begins, but for those from a proxy on.
     pub accesses: Vec<Access>,
+    /// By access, the index of the path from the proxy on, if one stands on the way.
+    pub beyond: Vec<Option<usize>>,
     /// Highest rate at which packets can come through for long, in bit/s.
     pub carried_bps: u64,
     /// MTU of all devices.
@@ -81,24 +84,29 @@ impl Topology {
             hops.push(Hop { name, spec, up, down });
         }
         let accesses = Access::all(scenario);
-        let begin = |access: &Access| match scenario.flows.get(access.host) {
-            Some(flow) => {
-                let of_it = scenario.paths_of(flow)[access.device];
-                path(&hops, of_it.links, (data_of(flow), flow.class), of_it.extra_rtt.ns)
+        let mut paths = Vec::new();
+        let mut far_paths = Vec::new();
+        let mut beyond = Vec::new();
+        let mut slowest = Vec::new();
+        for access in &accesses {
+            let (links, data, extra_rtt_ns) = links_of(scenario, access);
+            let proxy = scenario.proxies.first().filter(|_| access.host < scenario.flows.len());
+            let (near, far) = proxy.and_then(|proxy| proxy.split(links)).unwrap_or((links, &[]));
+            paths.push(path(&hops, near, data, extra_rtt_ns));
+            slowest.push(slowest_bps(&hops, near));
+            beyond.push((!far.is_empty()).then(|| accesses.len() + far_paths.len()));
+            if !far.is_empty() {
+                far_paths.push(path(&hops, far, data, 0));
+                slowest.push(slowest_bps(&hops, far));
             }
-            None => {
-                let udp = &scenario.udp[access.host - scenario.flows.len()];
-                path(&hops, &udp.path, (Way::Up, udp.class), 0)
-            }
-        };
-        let of_flows = scenario.flows.iter().flat_map(|flow| scenario.paths_of(flow)).map(|path| path.links);
-        let used = of_flows.chain(scenario.udp.iter().map(|udp| &udp.path[..]));
+        }
         Topology {
-            carried_bps: used.filter_map(|path| slowest_bps(&hops, path)).max().unwrap_or(0),
+            carried_bps: slowest.into_iter().flatten().max().unwrap_or(0),
             packets: (hops.iter().map(Hop::packets).sum::<u64>() + SPARE_SLOTS) as usize,
             mtu: scenario.link.mtu,
-            paths: accesses.iter().map(begin).collect(),
+            paths: paths.into_iter().chain(far_paths).collect(),
             accesses,
+            beyond,
             transmitters,
             names,
         }
@@ -166,6 +174,21 @@ fn highest_bps(spec: &LinkSpec) -> u64 {
 
 fn slowest_bps(hops: &[Hop<'_>], path: &[String]) -> Option<u64> {
     path.iter().map(|name| highest_bps(Hop::named(hops, name).spec)).min()
+}
+
+/// The links of a path in the order from the host to the server, how its data go and of which class they are, and the RTT
+/// that it has besides, in ns.
+fn links_of<'a>(scenario: &'a Scenario, access: &Access) -> (&'a [String], (Way, u8), Nanos) {
+    match scenario.flows.get(access.host) {
+        Some(flow) => {
+            let of_it = &scenario.paths_of(flow)[access.device];
+            (of_it.links, (data_of(flow), flow.class), of_it.extra_rtt.ns)
+        }
+        None => {
+            let udp = &scenario.udp[access.host - scenario.flows.len()];
+            (&udp.path, (Way::Up, udp.class), 0)
+        }
+    }
 }
 
 fn data_of(flow: &FlowSpec) -> Way {

@@ -41,6 +41,11 @@ impl Tun {
     /// Makes a device in `netns` with an address, brings it and the loopback up.
     pub fn create(netns: &Netns, device: &str, address: Ipv4Addr, mtu: u32) -> Result<Tun> {
         offload::no_ipv6(netns)?;
+        Tun::create_as(netns, device, (address, NETMASK), mtu)
+    }
+
+    /// The same with the address of a network of its own, and without a word on IPv6.
+    pub fn create_as(netns: &Netns, device: &str, (address, mask): (Ipv4Addr, Ipv4Addr), mtu: u32) -> Result<Tun> {
         let file = netns
             .run(|| {
                 let file = open_device(device)?;
@@ -49,7 +54,7 @@ impl Tun {
                 set_int(fd, device, libc::SIOCSIFMTU, mtu as c_int)?;
                 set_int(fd, device, libc::SIOCSIFTXQLEN, RING_PACKETS)?;
                 set_address(fd, device, libc::SIOCSIFADDR, address)?;
-                set_address(fd, device, libc::SIOCSIFNETMASK, NETMASK)?;
+                set_address(fd, device, libc::SIOCSIFNETMASK, mask)?;
                 bring_up(fd, device)?;
                 bring_up(fd, "lo")?;
                 // Whatever the host's default is: no second queue with a mind of its own, no pacing below TCP.

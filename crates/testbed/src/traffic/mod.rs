@@ -6,7 +6,7 @@
 //! | sends | [`sender`] | [`server`] |
 //! | receives | [`client`] | [`receiver`] |
 //!
-//! [`loopback`] is apart: one connection of a process to itself.
+//! A [`proxy`] may stand between them. [`loopback`] is apart: one connection of a process to itself.
 //!
 //! A child says `ready` on its standard output, waits for `go T0` on its standard input (`CLOCK_MONOTONIC` in
 //! ns, to which all its times are relative) and, at the end, prints one line of JSON. A receiver ends when its
@@ -16,6 +16,7 @@ pub mod checked;
 pub mod client;
 pub mod loopback;
 mod protocol;
+pub mod proxy;
 pub mod receiver;
 pub mod sender;
 pub mod server;
@@ -26,6 +27,7 @@ pub mod udp;
 pub use client::{FetchOptions, FetchReport};
 pub use loopback::{Looped, over_loopback};
 pub use protocol::READY;
+pub use proxy::ProxyOptions;
 pub use receiver::{Arrival, ReceiveOptions, ReceiveReport, UdpCount};
 pub use sender::{Closing, SendOptions, SendReport};
 pub use server::ServeOptions;
@@ -53,6 +55,8 @@ pub enum End {
     Fetch(FetchOptions),
     /// Sends paced UDP packets.
     Udp(UdpSendOptions),
+    /// Takes connections on their way.
+    Proxy(ProxyOptions),
     /// One end of many connections on which every byte is checked.
     Checked(checked::EndOptions),
 }
@@ -82,6 +86,7 @@ impl End {
             End::Serve(options) => server::serve(options),
             End::Fetch(options) => client::fetch(options),
             End::Udp(options) => udp::send(options),
+            End::Proxy(options) => proxy::run(options),
             End::Checked(options) => checked::end::run(options),
         }
     }

@@ -1,6 +1,6 @@
 //! Hosts with a TUN device each, and the emulator between them.
 
-use super::{Carried, Hosts};
+use super::{Carried, Hosts, proxy};
 use crate::emulator::{Access, Devices, Emulator, EmulatorReport, Topology, Way, address};
 use crate::error::Result;
 use crate::host::netns::Netns;
@@ -46,10 +46,11 @@ impl Emulated {
             Tun::create(&hosts.hosts[access.host], &name, address::host(i), topology.mtu)
         };
         let devices = topology.accesses.iter().enumerate().map(device).collect::<Result<Vec<_>>>()?;
+        let proxy = hosts.proxy.as_ref().map(|netns| proxy::devices(netns, topology.mtu)).transpose()?;
         hosts.set_up_devices(scenario)?;
         hosts.set_up_mptcp(scenario, &topology.accesses)?;
         let (links, carried_bps) = (topology.names.clone(), topology.carried_bps);
-        let emulator = Emulator::start(Devices { hosts: devices, server }, topology, scenario.duration.ns)?;
+        let emulator = Emulator::start(Devices { hosts: devices, server, proxy }, topology, scenario.duration.ns)?;
         Ok(Emulated { emulator, hosts, links, carried_bps })
     }
 
@@ -76,7 +77,7 @@ impl Emulated {
     /// When the counters of a device cannot be read, or the emulator's thread has failed.
     pub fn stop(self) -> Result<(EmulatorReport, u64)> {
         let mut drops = 0;
-        for host in self.hosts.all() {
+        for host in self.hosts.all().chain(&self.hosts.proxy) {
             for device in offload::devices(host)? {
                 drops += tun::dropped_packets(host, &device)?;
             }

@@ -27,6 +27,8 @@ pub struct Hosts {
     pub hosts: Vec<Netns>,
     /// The common server.
     pub server: Netns,
+    /// Of the proxy, if there is one.
+    pub proxy: Option<Netns>,
 }
 
 impl Hosts {
@@ -37,8 +39,9 @@ impl Hosts {
             namespace(id, role, remember, &scenario.host(name))
         };
         let server = namespace("rx", SERVER)?;
+        let proxy = scenario.proxies.first().map(|proxy| namespace("px", &proxy.name)).transpose()?;
         let hosts = names(scenario).enumerate().map(|(i, name)| namespace(&format!("tx{i}"), name));
-        Ok(Hosts { hosts: hosts.collect::<Result<_>>()?, server })
+        Ok(Hosts { hosts: hosts.collect::<Result<_>>()?, server, proxy })
     }
 
     /// What a scenario says about their devices, which are there by now.
@@ -68,7 +71,7 @@ impl Hosts {
         Ok(())
     }
 
-    /// All of them.
+    /// All of them but the proxy's, which is not like the others.
     pub fn all(&self) -> impl Iterator<Item = &Netns> {
         self.hosts.iter().chain([&self.server])
     }

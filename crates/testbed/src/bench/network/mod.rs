@@ -6,6 +6,7 @@ mod emulated;
 mod hosts;
 mod kernel;
 mod probe;
+mod proxy;
 
 pub use carried::{Carried, TransmitterResult};
 pub use emulated::Emulated;
