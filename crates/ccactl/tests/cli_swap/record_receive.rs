@@ -17,13 +17,15 @@ fn a_recording_has_what_a_receiver_offers_and_the_limit_behind_it() {
     let file = host.run.path().join("x.parquet");
     let file = file.to_str().unwrap();
     host.ok(&["load", "--receive", "fixed-clamp", "--set", &limit, "--cgroup", &cgroup, "--create"]);
-    let record = ["record", "--cgroup", &cgroup, "--duration", "3s", "-o", file];
-    let recorder = host.command(&record).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    sleep(Duration::from_millis(1500));
+    // Other tests hold the process's cgroup for a while.
     let mut live = Live::open(&host, 2);
-    (0..10).for_each(|_| live.upload());
-    let recorded = recorder.wait_with_output().unwrap();
-    assert!(recorded.status.success(), "{}", String::from_utf8_lossy(&recorded.stderr));
+    let record = ["record", "--cgroup", &cgroup, "--duration", "4s", "-o", file];
+    let mut recorder = host.command(&record).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while recorder.try_wait().unwrap().is_none() {
+        live.upload();
+        sleep(Duration::from_millis(50));
+    }
+    assert!(recorder.wait().unwrap().success());
 
     let report = host.json(&["report", "--json", file]);
     let receivers = report["recordings"][0]["receivers"].as_array().expect("receivers");
