@@ -57,6 +57,8 @@ fn an_upload_uses_both_paths_at_once() {
     assert_eq!(left, Vec::<String>::new());
     let flow = &last_run(&result)["flows"][0];
     assert_both_paths(flow);
+    let link = &last_run(&result)["link"];
+    assert_eq!(link["utilisation"], Value::Null, "what passed the bottleneck is a part of the flow: {link}");
     // One path could carry 15 MB.
     assert!(count(flow, "received_bytes") > 15_000_000, "{flow}");
 }
