@@ -61,6 +61,8 @@ pub fn run(options: ProxyOptions) -> io::Result<()> {
     let tally = proxy.run(&stop, &mut |event| match event {
         // A bench that is gone is noticed by its input.
         Event::Ready { .. } => drop(say(READY)),
+        // All flows end before it.
+        Event::Draining { .. } => {}
         other => tracing::warn!("{other}"),
     });
     say(&serde_json::to_string(&tally.map_err(io::Error::other)?)?)
