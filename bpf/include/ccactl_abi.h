@@ -101,13 +101,13 @@ struct cca_sample {
 	unsigned int lost_pkts; /* tp->lost, cumulative */
 	unsigned int delivered_pkts;
 	unsigned int delivered_ce_pkts;
-	unsigned int rtt_samples; /* RTT samples since the recorder has known the socket */
-	unsigned int rtt_min_us;  /* least RTT in that time, 0 = none */
+	unsigned int rtt_samples;     /* RTT samples since the recorder has known the socket */
+	unsigned int rtt_min_us;      /* least RTT in that time, 0 = none */
 	unsigned int rcv_wnd_bytes;   /* window that this socket has offered last */
 	unsigned int rcv_limit_bytes; /* largest that its receiving algorithm allows, 0 = has none */
 	unsigned int rcv_rtt_us;      /* that algorithm's smoothed RTT, 0 = none */
 	unsigned int rcv_min_rtt_us;  /* and its least RTT, 0 = none */
-	unsigned short sport;     /* host order */
+	unsigned short sport;         /* host order */
 	unsigned short dport;
 	unsigned char event;             /* enum cca_event */
 	unsigned char family;            /* 4 or 6 */

@@ -146,18 +146,19 @@ pub fn fold(recording: &Recording, window_us: (u64, u64), options: &Options) -> 
     let mut flows: Vec<Running> = Vec::new();
     let mut drops = Drops::default();
     let mut intervals = Intervals::new(width_us);
-    let walked = walk(recording, window_us, &[&COLUMNS[..], &COUNTERS, &inner::COLUMNS, &offers::COLUMNS].concat(), |batch| {
-        for run in batch.runs() {
-            if !intervals.have_room(&run) {
-                return;
+    let walked =
+        walk(recording, window_us, &[&COLUMNS[..], &COUNTERS, &inner::COLUMNS, &offers::COLUMNS].concat(), |batch| {
+            for run in batch.runs() {
+                if !intervals.have_room(&run) {
+                    return;
+                }
+                if flows.len() <= run.flow {
+                    flows.push(Running::default());
+                }
+                flows[run.flow].add(&run, width_us);
             }
-            if flows.len() <= run.flow {
-                flows.push(Running::default());
-            }
-            flows[run.flow].add(&run, width_us);
-        }
-        add_drops(&mut drops, batch, width_us);
-    })?;
+            add_drops(&mut drops, batch, width_us);
+        })?;
     intervals.check(recording.path())?;
     let Walked { flows: keys, names, extent, truncated } = walked;
     let swaps = find_swaps(recording, window_us, &flows)?;

@@ -70,10 +70,7 @@ fn row(cell: &CellResults) -> Row {
         };
         Entry(vec![Compared { metric, measured, printed: None }])
     };
-    Row {
-        names: vec![cell.label("remedy").unwrap_or("–").to_owned()],
-        entries: COLUMNS.iter().map(entry).collect(),
-    }
+    Row { names: vec![cell.label("remedy").unwrap_or("–").to_owned()], entries: COLUMNS.iter().map(entry).collect() }
 }
 
 /// RTT alone and completion times, by remedy and path.

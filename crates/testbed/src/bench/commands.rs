@@ -4,8 +4,7 @@ use super::policies::chosen_by_its_sender;
 use crate::emulator::address;
 use crate::traffic::{
     Closing, End, FIRST_PORT, FetchOptions, Protocol, ProxyOptions, ReceiveOptions, Schedule, SendOptions,
-    ServeOptions,
-    UdpSendOptions,
+    ServeOptions, UdpSendOptions,
 };
 use ccactl_loader::pick_algorithm;
 use ccactl_scenario::units::Span;

@@ -26,12 +26,7 @@ impl<'a> Policies<'a> {
     /// kernel does not load is known before the run.
     ///
     /// Clients of downloads with a receiving algorithm get a cgroup of their own, which is recorded too.
-    pub fn load(
-        loader: &'a Loader,
-        scenario: &Scenario,
-        parent: &Cgroup,
-        cgroups: &[Cgroup],
-    ) -> Result<Policies<'a>> {
+    pub fn load(loader: &'a Loader, scenario: &Scenario, parent: &Cgroup, cgroups: &[Cgroup]) -> Result<Policies<'a>> {
         let mut policies = Policies {
             loader,
             cgroup_ids: Vec::new(),
