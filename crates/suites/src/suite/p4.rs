@@ -160,11 +160,11 @@ const DOWNSTREAM: &[Ordering] = &[
         },
     },
     Ordering {
-        text: "Over a lossy hop Snoop and BBRv3 give a loss-based download several times its throughput",
+        text: "Over a lossy hop Snoop, a split with BBRv3 and BBRv3 itself give a CUBIC download several times its throughput",
         claims: |results| {
             let rate = |remedy| alone(results, "wifi-lossy", remedy, Metric::Throughput);
             let mut claims = Claims::new();
-            ["snoop", "bbrv3"].iter().for_each(|remedy| claims.below(&rate(WITHOUT).times(2.0), &rate(remedy)));
+            ["snoop", "split-bbrv3", "bbrv3"].iter().for_each(|remedy| claims.below(&rate(WITHOUT).times(2.0), &rate(remedy)));
             claims
         },
     },
@@ -173,6 +173,10 @@ const DOWNSTREAM: &[Ordering] = &[
 const UPSTREAM: &[Ordering] = &[
     SENDERS,
     ROUTERS,
+    Ordering {
+        text: "A proxy that bounds uploads halves the RTT, and short transfers are sooner done",
+        claims: |results| shortens(results, &["upload-proxy"]),
+    },
     Ordering {
         text: "A send buffer of 400 KB halves the RTT on LTE, and short transfers are sooner done",
         claims: |results| {
