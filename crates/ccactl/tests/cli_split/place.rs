@@ -164,7 +164,7 @@ pub fn connected(netns: &Netns, to: SocketAddr, server: &TcpListener) -> (TcpStr
 
 /// A stream's byte, by its name and its position: SplitMix64 of both.
 pub fn byte(stream: u64, position: u64) -> u8 {
-    let mut z = (stream << 40 ^ position / 8).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = ((stream << 40) ^ (position / 8)).wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     (z ^ (z >> 31)).to_le_bytes()[(position % 8) as usize]
