@@ -38,7 +38,7 @@ fn every_whole_row_comes_back_with_what_is_known_of_it() {
         let (there, metadata) = rows(&target);
         assert_eq!(there as u64, expected);
         assert_eq!(metadata["ccactl.rows"], expected.to_string());
-        assert_eq!(metadata["ccactl.schema_version"], "3");
+        assert_eq!(metadata["ccactl.schema_version"], "2");
         let recovered: serde_json::Value = serde_json::from_str(&metadata["ccactl.recovered"]).unwrap();
         assert_eq!((&recovered["rows"], &recovered["truncated"]), (&expected.into(), &true.into()));
         assert_eq!(recovered["until"].is_null(), expected == 0);
@@ -77,7 +77,7 @@ fn what_is_no_stream_of_a_recording_is_refused() {
     fs::write(&path, stream(&[("ccactl.version", "1")], &[&[1]]).0).unwrap();
     refused("no metadata key ccactl.schema_version");
     fs::write(&path, stream(&[("ccactl.schema_version", "9")], &[&[1]]).0).unwrap();
-    refused("schema version is 9, expected 1 to 2");
+    refused("schema version is 9, expected 1 to 3");
     assert!(matches!(recover(folder.path(), &target, false), Err(Error::NotAStream { .. })));
 }
 
