@@ -164,7 +164,9 @@ const DOWNSTREAM: &[Ordering] = &[
         claims: |results| {
             let rate = |remedy| alone(results, "wifi-lossy", remedy, Metric::Throughput);
             let mut claims = Claims::new();
-            ["snoop", "split-bbrv3", "bbrv3"].iter().for_each(|remedy| claims.below(&rate(WITHOUT).times(2.0), &rate(remedy)));
+            ["snoop", "split-bbrv3", "bbrv3"]
+                .iter()
+                .for_each(|remedy| claims.below(&rate(WITHOUT).times(2.0), &rate(remedy)));
             claims
         },
     },
