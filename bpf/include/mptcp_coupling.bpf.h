@@ -117,14 +117,18 @@ static __always_inline u32 cc_connection_token(const struct sock *sk)
 #endif
 
 /* Puts an element under the first free number. Returns the number, or -1. */
-CC_GLOBAL int cc_claim_path(struct cc_path *path)
+CC_GLOBAL int cc_claim_path(const struct cc_path *fresh)
 {
-	if (!path)
-		return -1;
-	for (u32 number = 0; number < CC_PATHS; number++) {
-		struct cc_path_key key = {.token = path->token, .number = number};
+	struct cc_path path;
 
-		if (!cc_shared_add(cc_path_map, &key, path))
+	if (!fresh)
+		return -1;
+	/* Before 6.2 the verifier wants a map's value on the stack of the function itself. */
+	path = *fresh;
+	for (u32 number = 0; number < CC_PATHS; number++) {
+		struct cc_path_key key = {.token = path.token, .number = number};
+
+		if (!cc_shared_add(cc_path_map, &key, &path))
 			return number;
 	}
 	return -1;
@@ -141,27 +145,23 @@ static __always_inline struct cc_path *cc_find_path(const struct sock *sk, const
 	return path && path->owner == (u64)(unsigned long)sk ? path : NULL;
 }
 
-/* The subflow's own element, made where there is none; NULL = it shares nothing. */
-static __always_inline struct cc_path *cc_own_path(const struct sock *sk, struct cc_path_ref *ref)
+/* Whether the subflow has an element now: it gets one with what is in `fresh`. */
+static __always_inline int cc_join_paths(const struct sock *sk, struct cc_path_ref *ref, struct cc_path *fresh)
 {
-	struct cc_path fresh = {.owner = (u64)(unsigned long)sk};
-	struct cc_path *path = cc_find_path(sk, ref);
 	int number;
 
-	if (path)
-		return path;
 	if (!ref->ready)
-		return NULL;
+		return 0;
 	if (!ref->token)
 		ref->token = cc_connection_token(sk);
 	if (!ref->token)
-		return NULL;
-	fresh.token = ref->token;
-	number = cc_claim_path(&fresh);
+		return 0;
+	fresh->token = ref->token;
+	number = cc_claim_path(fresh);
 	if (number < 0)
-		return NULL;
+		return 0;
 	ref->number = number;
-	return cc_find_path(sk, ref);
+	return 1;
 }
 
 /*
@@ -180,15 +180,22 @@ static __always_inline void cc_begin_path(struct cc_path_ref *ref)
 static __always_inline int cc_show_path(const struct sock *sk, struct cc_path_ref *ref, u8 state, u64 value)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
-	struct cc_path *path = cc_own_path(sk, ref);
+	struct cc_path *path = cc_find_path(sk, ref);
+	struct cc_path now = {
+	    .owner = (u64)(unsigned long)sk,
+	    .value = value,
+	    .cwnd_pkts = state == TCP_CA_CWR || state == TCP_CA_Recovery ? tp->snd_ssthresh : tp->snd_cwnd,
+	    .srtt_us = tp->srtt_us >> 3,
+	};
 
-	if (!path) {
+	if (path) {
+		path->cwnd_pkts = now.cwnd_pkts;
+		path->srtt_us = now.srtt_us;
+		path->value = now.value;
+	} else if (!cc_join_paths(sk, ref, &now)) {
 		ref->paths = 0;
 		return 0;
 	}
-	path->cwnd_pkts = state == TCP_CA_CWR || state == TCP_CA_Recovery ? tp->snd_ssthresh : tp->snd_cwnd;
-	path->srtt_us = tp->srtt_us >> 3;
-	path->value = value;
 	if (!ref->paths)
 		ref->paths = 1;
 	return 1;
