@@ -6,6 +6,7 @@ mod common;
 use bytemuck::Zeroable;
 use ccactl_abi::layout::{FLAG_TRACE, Sample, Trace};
 use ccactl_abi::{ALGORITHMS, Algorithm, Family, test_every_algorithm};
+use ccactl_host::state::SHARED_MAPS;
 use common::drops::{Drop, Loss};
 use common::net::{Connection, LOOPBACK, PATIENCE, algorithm_of, ask_for_ecn, choose, in_own_netns, one_way, tcp_info};
 use common::state::{INFINITE_SSTHRESH, PACING_NEEDED, PACING_NONE, Sockets, State};
@@ -401,8 +402,10 @@ struct Seen {
 /// Runs something with the recorder's own program at work, and returns what it saw of senders to this port.
 fn recorded(bpffs: &Path, port: u16, action: impl FnOnce()) -> Vec<Seen> {
     let mut object = ObjectBuilder::default().open_memory(ccactl_abi::objects::COLLECT).unwrap();
-    let mut trace_map = object.maps_mut().find(|map| map.name() == "cca_trace_map").unwrap();
-    trace_map.set_pin_path(bpffs.join("cca_trace_map")).unwrap();
+    for name in SHARED_MAPS {
+        let mut map = object.maps_mut().find(|map| map.name() == name).unwrap();
+        map.set_pin_path(bpffs.join(name)).unwrap();
+    }
     // Of the recorder's programs the one whose rows are looked at; not every kernel takes them all.
     for mut program in object.progs_mut() {
         program.set_autoload(program.name() == "on_segment");
