@@ -114,7 +114,7 @@ fn another_schema_version() {
 fn another_schema_version_in_a_stream() {
     let (_folder, path) = place("x.arrows");
     transfer().meta("schema_version", "4").stream(&path, 10);
-    assert!(complaint(&path).contains("schema version 3, expected 1 to 2"));
+    assert!(complaint(&path).contains("schema version 4, expected 1 to 3"));
 }
 
 #[test]

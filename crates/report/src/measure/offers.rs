@@ -36,6 +36,8 @@ impl Offers {
                 |t_us, value| {
                     let (since_us, before) = last.replace((t_us, value)).unwrap_or((t_us, value));
                     held.add(before, t_us.saturating_sub(since_us));
+                    // The last one has held for no time yet, and is seen all the same.
+                    held.add(value, 0);
                 },
             );
         }
