@@ -125,7 +125,7 @@ CC_GLOBAL int olia_find_sets(const struct cc_paths *paths, struct olia_sets *set
 	*sets = (struct olia_sets){};
 	best.shift = olia_distance_shift(paths);
 	/* Unrolled: as a loop it is entered in its middle, which Linux 6.1 does not take. */
-#pragma clang loop unroll(full)
+#pragma GCC unroll 9 /* CC_PATHS */
 	for (u32 number = 0; number < CC_PATHS; number++) {
 		const struct cc_path_view *path = &paths->path[number];
 		u32 l = path->value >> best.shift;
@@ -136,7 +136,7 @@ CC_GLOBAL int olia_find_sets(const struct cc_paths *paths, struct olia_sets *set
 			best.rtt = path->rtt;
 		}
 	}
-#pragma clang loop unroll(full)
+#pragma GCC unroll 9 /* CC_PATHS */
 	for (u32 number = 0; number < CC_PATHS; number++) {
 		/* Through memory: in registers the verifier would follow every count apart. */
 		*(volatile u32 *)&sets->widest += olia_is_widest(&best, &paths->path[number]);

@@ -4,7 +4,8 @@ mod mptcp_driver;
 
 use ccactl_native::path::Link;
 use mptcp_driver::{
-    acks_per_packet, connection, is_reno_on_a_path, is_reno_on_one_path, lose, side_by_side, survives_anything,
+    acks_per_packet, connection, grows_when_limited_and_alone_in_slow_start, is_reno_on_a_path, is_reno_on_one_path,
+    lose, side_by_side, survives_anything,
 };
 
 /// alpha = 1 and s = 2 on both: 10 * 10 * 2^2 / (2 * 5) = 40.
@@ -56,14 +57,7 @@ fn extreme_ratios_are_cut() {
 
 #[test]
 fn nothing_grows_while_the_application_limits_and_slow_start_is_not_coupled() {
-    let [mut a, _b] = connection("balia", [(16, 50_000), (16, 50_000)]);
-    a.tp_mut().set_cwnd_limited(false);
-    a.cong_avoid(0, 1000);
-    assert_eq!(a.cwnd(), 16);
-    a.tp_mut().set_cwnd_limited(true);
-    a.tp_mut().snd_ssthresh = 30;
-    a.cong_avoid(0, 10);
-    assert_eq!(a.cwnd(), 26);
+    grows_when_limited_and_alone_in_slow_start("balia");
 }
 
 #[test]

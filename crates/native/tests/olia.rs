@@ -5,7 +5,8 @@ mod mptcp_driver;
 use ccactl_native::Socket;
 use ccactl_native::path::Link;
 use mptcp_driver::{
-    acks_per_packet, connection, is_reno_on_a_path, is_reno_on_one_path, lose, seen, side_by_side, survives_anything,
+    acks_per_packet, connection, grows_when_limited_and_alone_in_slow_start, is_reno_on_a_path, is_reno_on_one_path,
+    lose, seen, side_by_side, survives_anything,
 };
 
 /// Data that is acknowledged without letting the window grow; the others see the new distance since the last loss.
@@ -124,14 +125,7 @@ fn the_window_never_falls_below_one_packet() {
 
 #[test]
 fn nothing_grows_while_the_application_limits_and_slow_start_is_not_coupled() {
-    let [mut a, _b] = connection("olia", [(16, 50_000), (16, 50_000)]);
-    a.tp_mut().set_cwnd_limited(false);
-    a.cong_avoid(0, 1000);
-    assert_eq!(a.cwnd(), 16);
-    a.tp_mut().set_cwnd_limited(true);
-    a.tp_mut().snd_ssthresh = 30;
-    a.cong_avoid(0, 10);
-    assert_eq!(a.cwnd(), 26);
+    grows_when_limited_and_alone_in_slow_start("olia");
 }
 
 #[test]

@@ -164,6 +164,18 @@ pub fn is_reno_on_a_path(algorithm: &str) {
     assert_eq!(run(algorithm, token()), reno);
 }
 
+/// Nothing grows while the application limits the flow, and slow start is not coupled.
+pub fn grows_when_limited_and_alone_in_slow_start(algorithm: &str) {
+    let [mut socket, _other] = connection(algorithm, [(16, 50_000), (16, 50_000)]);
+    socket.tp_mut().set_cwnd_limited(false);
+    socket.cong_avoid(0, 1000);
+    assert_eq!(socket.cwnd(), 16);
+    socket.tp_mut().set_cwnd_limited(true);
+    socket.tp_mut().snd_ssthresh = 30;
+    socket.cong_avoid(0, 10);
+    assert_eq!(socket.cwnd(), 26);
+}
+
 /// That whatever happens to the subflows of a connection, in whatever order, all of them keep a window.
 pub fn survives_anything(algorithm: &'static str) {
     let input = prop::collection::vec((0..3_usize, events()), 1..12);
