@@ -68,9 +68,10 @@ const fn count(
 }
 
 /// All of them, in the order of the columns of CSV and Parquet.
-pub const METRICS: [Metric; 22] = [
+pub const METRICS: [Metric; 23] = [
     real("throughput_bps", "throughput", "Mbit/s", 1e6, |m| m.throughput_bps),
     real("goodput_bps", "goodput", "Mbit/s", 1e6, |m| m.goodput_bps),
+    real("sending_goodput_bps", "while sending", "Mbit/s", 1e6, |m| m.sending_goodput_bps),
     count("sent_bytes", "sent", "MB", 1e6, |m| Some(m.sent_bytes)),
     count("acked_bytes", "acked", "MB", 1e6, |m| Some(m.acked_bytes)),
     count("retrans_pkts", "retrans", "pkts", 1.0, |m| Some(m.retrans_pkts)),
@@ -94,8 +95,9 @@ pub const METRICS: [Metric; 22] = [
 ];
 
 /// Keys of the figures that a table of flows shows, in its order.
-pub const SHOWN: [&str; 16] = [
+pub const SHOWN: [&str; 17] = [
     "goodput_bps",
+    "sending_goodput_bps",
     "throughput_bps",
     "retrans_pkts",
     "retrans_ratio",

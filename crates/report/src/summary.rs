@@ -189,10 +189,14 @@ pub enum Convergence {
 /// What is measured, for a flow or for an algorithm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 pub struct Measures {
-    /// Payload sent per second, retransmissions included.
+    /// Payload sent per second for which the connection was open, retransmissions included. Of an algorithm this and the two
+    /// rates that follow are the means of its flows.
     pub throughput_bps: Option<f64>,
-    /// Payload acknowledged per second.
+    /// Payload acknowledged per second for which the connection was open.
     pub goodput_bps: Option<f64>,
+    /// Payload acknowledged per second from the first row to the last progress.
+    #[serde(default)]
+    pub sending_goodput_bps: Option<f64>,
     /// Payload sent, retransmissions included.
     pub sent_bytes: u64,
     /// Payload acknowledged.

@@ -48,14 +48,59 @@ fn throughput_counts_what_was_sent_and_goodput_what_was_acknowledged() {
 }
 
 #[test]
-fn time_after_the_last_progress_does_not_slow_a_flow_down() {
+fn goodput_is_over_the_time_that_the_connection_was_open() {
     let rows = vec![
         Row::at(1, 0),
         Row::at(1, 2 * SECOND).bytes(1_000_000, 1_000_000),
         Row { event: "close", ..Row::at(1, 10 * SECOND).bytes(1_000_000, 1_000_000) },
     ];
-    // 1 MB in 2 s, not in 10 s.
-    near(flow(&summary(rows), 1).measures.goodput_bps, 4_000_000.0);
+    // 1 MB in the 10 s that it was open, and in the 2 s that it moved data.
+    let measures = flow(&summary(rows), 1).measures.clone();
+    near(measures.goodput_bps, 800_000.0);
+    near(measures.throughput_bps, 800_000.0);
+    near(measures.sending_goodput_bps, 4_000_000.0);
+}
+
+#[test]
+fn a_flow_is_open_from_its_opening_to_its_close_or_as_long_as_the_recording() {
+    let sends = |id: u64, from_s: u64| Row::at(id, (from_s + 1) * SECOND).bytes(1_000_000, 1_000_000);
+    let rows = vec![
+        Row::at(1, 0),
+        sends(1, 0),
+        // Was there before: since 0 s.
+        Row::at(2, 2 * SECOND),
+        sends(2, 2),
+        Row { event: "open", ..Row::at(3, 4 * SECOND) },
+        sends(3, 4),
+        Row { event: "close", ..Row::at(3, 8 * SECOND).bytes(1_000_000, 1_000_000) },
+        Row::at(1, 10 * SECOND).bytes(1_000_000, 1_000_000),
+    ];
+    let found = summary(rows);
+    near(flow(&found, 1).measures.goodput_bps, 800_000.0);
+    near(flow(&found, 2).measures.goodput_bps, 800_000.0);
+    near(flow(&found, 3).measures.goodput_bps, 2_000_000.0);
+    assert!(found.flows.iter().all(|flow| flow.measures.sending_goodput_bps == Some(8_000_000.0)));
+    // That of an algorithm is the mean of what its flows show.
+    near(found.algorithms[0].measures.goodput_bps, 1_200_000.0);
+}
+
+#[test]
+fn the_time_without_rows_belongs_to_the_algorithm_beside_it() {
+    let bbr = |row| Row { algorithm: "bbr", ..row };
+    let rows = vec![
+        Row::at(2, 0),
+        // There since 0 s.
+        Row::at(1, 2 * SECOND),
+        Row::at(1, 4 * SECOND).bytes(1_000_000, 1_000_000),
+        bbr(Row::at(1, 5 * SECOND).bytes(2_000_000, 2_000_000)),
+        bbr(Row::at(1, 6 * SECOND).bytes(5_000_000, 5_000_000)),
+        Row::at(2, 10 * SECOND),
+    ];
+    let found = summary(rows);
+    // 2 MB from 0 to 5 s, 3 MB from 5 to 10 s.
+    near(found.algorithms[0].measures.goodput_bps, 3_200_000.0);
+    near(found.algorithms[1].measures.goodput_bps, 4_800_000.0);
+    near(found.flows[0].measures.goodput_bps, 4_000_000.0);
 }
 
 #[test]
@@ -197,7 +242,7 @@ fn a_late_flow_is_measured_over_its_own_time_and_shares_are_of_the_whole_run() {
     let rows = vec![
         Row::at(1, 0),
         Row::at(1, 10 * SECOND).bytes(10_000_000, 10_000_000),
-        Row::at(2, 8 * SECOND),
+        Row { event: "open", ..Row::at(2, 8 * SECOND) },
         Row::at(2, 10 * SECOND).bytes(2_000_000, 2_000_000),
     ];
     let found = summary(rows);

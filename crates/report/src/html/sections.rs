@@ -8,8 +8,9 @@ use crate::summary::{RecordingSummary, Summary};
 use ccactl_recording::read::Metadata;
 
 /// Heading and unit of each figure, in the order of [`table::cells`].
-const FIGURES: [(&str, &str); 12] = [
+const FIGURES: [(&str, &str); 13] = [
     ("Goodput", "Mbit/s"),
+    ("while sending", "Mbit/s"),
     ("Throughput", "Mbit/s"),
     ("Retrans.", "packets"),
     ("Retrans.", "% of bytes"),
@@ -66,7 +67,9 @@ fn figures(recording: &RecordingSummary) -> String {
     }
     out.push_str("</tbody>\n");
     if recording.algorithms_differ_from_flows() {
-        out.push_str("<tbody>\n");
+        let columns = 2 + FIGURES.len();
+        let heading = table::PER_ALGORITHM;
+        out.push_str(&format!("<tbody>\n<tr><th class=\"name\" colspan=\"{columns}\">{heading}</th></tr>\n"));
         for algorithm in &recording.algorithms {
             let name = table::flow_count(algorithm);
             let cells = table::cells(&algorithm.measures);

@@ -69,7 +69,7 @@ fn figures(recording: &RecordingSummary, listed: &[&FlowSummary]) -> Table {
             .row(vec![name_beside_algorithm(flow).to_owned(), flow.algorithm.clone()], cells(&metrics, &flow.measures));
     }
     if recording.algorithms_differ_from_flows() {
-        table.lines.push(Line::Section("per algorithm".to_owned()));
+        table.lines.push(Line::Section(table::PER_ALGORITHM.to_owned()));
         for algorithm in &recording.algorithms {
             let names = vec![table::flow_count(algorithm), algorithm.algorithm.clone()];
             table.row(names, cells(&metrics, &algorithm.measures));

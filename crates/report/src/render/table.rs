@@ -33,16 +33,20 @@ pub(crate) fn inner_state(measures: &Measures) -> String {
     measures.inner_state.iter().map(value).collect::<Vec<_>>().join(", ")
 }
 
+/// What the figures of an algorithm are of those of its flows.
+pub(crate) const PER_ALGORITHM: &str = "per algorithm: mean rates, packets of all flows, RTTs over all samples";
+
 /// How many flows the figures of an algorithm stand for.
 pub(crate) fn flow_count(algorithm: &AlgorithmSummary) -> String {
-    if algorithm.flows == 1 { "1 flow".to_owned() } else { format!("mean of {} flows", algorithm.flows) }
+    if algorithm.flows == 1 { "1 flow".to_owned() } else { format!("{} flows", algorithm.flows) }
 }
 
-/// Goodput, throughput, retransmissions (packets, share), lost packets, cwnd, RTT (mean, median, p95, p99, least), queue.
-pub(crate) fn cells(measures: &Measures) -> [String; 12] {
+/// Goodput, the same while sending, throughput, retransmissions (packets, share), lost packets, cwnd, RTT (mean, median, p95, p99, least), queue.
+pub(crate) fn cells(measures: &Measures) -> [String; 13] {
     let us = |value: Option<u64>| millis(value.map(|us| us as f64));
     [
         mbit_per_s(measures.goodput_bps),
+        mbit_per_s(measures.sending_goodput_bps),
         mbit_per_s(measures.throughput_bps),
         measures.retrans_pkts.to_string(),
         percent(measures.retrans_ratio),

@@ -4,7 +4,7 @@ use polars::prelude::*;
 
 use super::cells::{Line, lines};
 use super::quantiles::{self, GROUP, MEAN, SAMPLES, percentile};
-use super::stretches::{DESCRIBES, EXCESS_SAMPLES, EXCESS_US, Grouped, LASTED_US, rtts, with};
+use super::stretches::{DESCRIBES, EXCESS_SAMPLES, EXCESS_US, Grouped, OPEN_US, Rates, SENDING_US, rtts, with};
 use crate::labels;
 use crate::measure::inner;
 use crate::scale::{BITS_PER_BYTE, US_PER_S};
@@ -22,6 +22,7 @@ const HIGH: f64 = 4_294_967_296.0;
 
 const THROUGHPUT_BPS: &str = "throughput_bps";
 const GOODPUT_BPS: &str = "goodput_bps";
+const SENDING_GOODPUT_BPS: &str = "sending_goodput_bps";
 const RETRANS_RATIO: &str = "retrans_ratio";
 const LOSS_RATIO: &str = "loss_ratio";
 const CE_RATIO: &str = "ce_ratio";
@@ -60,13 +61,11 @@ fn mean_over_time(of: &str, time_us: &str) -> Expr {
 /// One line per group, in their order: everything but phases.
 fn table(tables: &Tables, grouped: &Grouped) -> LazyFrame {
     let rtts = with(rtts(tables), grouped.stretches.clone().select([col(c::STRETCH), col(GROUP)]), c::STRETCH);
-    let sums = grouped.stretches.clone().group_by([col(GROUP)]).agg(sums(&grouped.lasted_us));
+    let sums = grouped.stretches.clone().group_by([col(GROUP)]).agg(sums(grouped.rates));
     let sums = sums.sort([GROUP], SortMultipleOptions::default());
     let ended = real(grown(Counter::LostPkts)) + real(grown(Counter::DeliveredPkts));
     with(sums, quantiles::of(rtts, &PERCENTS), GROUP)
         .with_columns([
-            rate_bps(grown(Counter::BytesSent), col(LASTED_US)).alias(THROUGHPUT_BPS),
-            rate_bps(grown(Counter::BytesAcked), col(LASTED_US)).alias(GOODPUT_BPS),
             per(grown(Counter::BytesRetrans), grown(Counter::BytesSent)).alias(RETRANS_RATIO),
             per(grown(Counter::LostPkts), ended).alias(LOSS_RATIO),
             per(grown(Counter::DeliveredCePkts), grown(Counter::DeliveredPkts)).alias(CE_RATIO),
@@ -79,7 +78,30 @@ fn table(tables: &Tables, grouped: &Grouped) -> LazyFrame {
         }))
 }
 
-fn sums(lasted_us: &Expr) -> Vec<Expr> {
+/// The rates of a group.
+fn rates(rates: Rates) -> [Expr; 3] {
+    let open = (OPEN_US, c::OPEN_FROM_US, c::OPEN_TO_US);
+    let sending = (SENDING_US, c::FIRST_US, c::PROGRESS_US);
+    [
+        (THROUGHPUT_BPS, Counter::BytesSent, open),
+        (GOODPUT_BPS, Counter::BytesAcked, open),
+        (SENDING_GOODPUT_BPS, Counter::BytesAcked, sending),
+    ]
+    .map(|(name, counter, (of_stretch, from, to))| {
+        // One row alone does not show how many bytes there were.
+        let known = |steps_us: Expr, rate: Expr| when(steps_us.gt(lit(0))).then(rate).otherwise(lit(NULL));
+        let steps_us = col(c::TIME_US);
+        let rate = match rates {
+            Rates::OfOneFlow => {
+                known(steps_us.sum(), rate_bps(real(grown(counter)).sum(), col(to).max() - col(from).min()))
+            }
+            Rates::MeanOfFlows => known(steps_us, rate_bps(grown(counter), col(of_stretch))).mean(),
+        };
+        rate.alias(name)
+    })
+}
+
+fn sums(of: Rates) -> Vec<Expr> {
     // A sum of whole numbers begins anew beyond 2⁶⁴, where a damaged counter may lead. It stays there instead.
     let sum = |of: &str| {
         let is_beyond = real(col(of)).sum().gt_eq(lit(u64::MAX as f64));
@@ -87,7 +109,6 @@ fn sums(lasted_us: &Expr) -> Vec<Expr> {
     };
     let [cwnd_high, cwnd_low] = c::wide(c::CWND_PKTS_US);
     let mut sums = vec![
-        lasted_us.clone().alias(LASTED_US),
         len().alias(STRETCHES),
         col(c::FIRST_US).min(),
         col(c::PROGRESS_US).max(),
@@ -99,6 +120,7 @@ fn sums(lasted_us: &Expr) -> Vec<Expr> {
         col(EXCESS_US).sum(),
         sum(EXCESS_SAMPLES),
     ];
+    sums.extend(rates(of));
     sums.extend(Counter::ALL.map(|counter| sum(c::grown(counter))));
     let described = |of: &str| col(of).filter(col(DESCRIBES));
     for of in inner::COLUMNS {
@@ -157,6 +179,7 @@ fn measures(metadata: &Metadata, line: Line<'_>) -> Measures {
     Measures {
         throughput_bps: line.real(THROUGHPUT_BPS),
         goodput_bps: line.real(GOODPUT_BPS),
+        sending_goodput_bps: line.real(SENDING_GOODPUT_BPS),
         sent_bytes: grown(Counter::BytesSent),
         acked_bytes: grown(Counter::BytesAcked),
         retrans_pkts: grown(Counter::RetransPkts),

@@ -10,10 +10,10 @@ use ccactl_recording::read::Metadata;
 const BASE_RTT_US: &str = "base_rtt_us";
 /// Which way the flow passes the bottleneck.
 pub const WAY: &str = "way";
-/// How long the flow ran this algorithm.
-const RAN_US: &str = "ran_us";
-/// How long the group lasted.
-pub const LASTED_US: &str = "lasted_us";
+/// From the stretch's first row to its last progress.
+pub const SENDING_US: &str = "sending_us";
+/// How long the flow was open with this algorithm.
+pub const OPEN_US: &str = "open_us";
 /// RTT above that of the empty path, summed up over the samples.
 pub const EXCESS_US: &str = "excess_us";
 /// Number of these samples.
@@ -25,8 +25,17 @@ pub const DESCRIBES: &str = "describes";
 pub struct Grouped {
     /// As [`Tables::flows`], and the columns of this file.
     pub stretches: LazyFrame,
-    /// How long a group lasted, from the columns of its stretches.
-    pub lasted_us: Expr,
+    /// How the rates of its stretches make that of a group.
+    pub rates: Rates,
+}
+
+/// How rates are put together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Rates {
+    /// All bytes, over the time from its first stretch to its last.
+    OfOneFlow,
+    /// The mean of what the stretches have.
+    MeanOfFlows,
 }
 
 /// What the metadata say of the flows of a cgroup; whoever comes first counts.
@@ -51,8 +60,18 @@ fn stretches(tables: &Tables, metadata: &Metadata) -> PolarsResult<LazyFrame> {
     let of_link = metadata.link.as_ref().and_then(|link| link.base_rtt_us);
     let of_flow = |value: Expr| value.over([col(c::FLOW)]);
     let active_us = of_flow(col(c::PROGRESS_US).max())? - of_flow(col(c::FIRST_US).min())?;
-    // A flow that kept its algorithm ran it for its whole active time; else the steps say for how long.
+    // A flow that kept its algorithm ran it all the time; else the steps say for how long. What came before its first row
+    // belongs to the first algorithm, and what comes after its last row to the last one.
     let kept = of_flow(len())?.eq(lit(1));
+    let [open_from_us, open_to_us] = [c::OPEN_FROM_US, c::OPEN_TO_US].map(|of| col(of).cast(DataType::Int64));
+    let whole_us = open_to_us - open_from_us.clone();
+    let before_us = of_flow(col(c::FIRST_US).min())?.cast(DataType::Int64) - open_from_us;
+    let steps_us = of_flow(col(c::TIME_US).sum())?.cast(DataType::Int64);
+    let after_us = whole_us.clone() - before_us.clone() - steps_us;
+    let only = |is: Expr, us: Expr| when(is.and(us.clone().gt(lit(0)))).then(us).otherwise(lit(0i64));
+    let open_us = col(c::TIME_US).cast(DataType::Int64)
+        + only(col(c::IS_FIRST), before_us)
+        + only(col(c::ALGORITHM).eq(col(c::LAST_ALGORITHM)), after_us);
     let rtts = rtts(tables).with_column(col(c::STRETCH).alias(GROUP));
     let rtts = quantiles::of(rtts, &[0.0]).rename([GROUP], [c::STRETCH], true);
     let least = col(quantiles::percentile(0.0)).cast(DataType::Float64);
@@ -60,7 +79,8 @@ fn stretches(tables: &Tables, metadata: &Metadata) -> PolarsResult<LazyFrame> {
     let base = coalesce(&[col(BASE_RTT_US), of_link.map_or(lit(NULL).cast(DataType::Float64), lit), least]);
     let frame = with(tables.flows.clone().lazy(), cgroups(metadata)?.lazy(), c::CGROUP_ID);
     Ok(with(frame, rtts, c::STRETCH).with_columns([
-        when(kept).then(active_us).otherwise(col(c::TIME_US)).alias(RAN_US),
+        when(kept.clone()).then(active_us).otherwise(col(c::TIME_US)).alias(SENDING_US),
+        when(kept).then(whole_us).otherwise(open_us).alias(OPEN_US),
         ((col(MEAN) - base) * col(SAMPLES).cast(DataType::Float64)).alias(EXCESS_US),
         col(SAMPLES).alias(EXCESS_SAMPLES),
     ]))
@@ -75,14 +95,14 @@ pub fn rtts(tables: &Tables) -> LazyFrame {
 pub fn by_flow(tables: &Tables, metadata: &Metadata) -> PolarsResult<Grouped> {
     let stretches =
         stretches(tables, metadata)?.with_columns([col(c::FLOW).alias(GROUP), col(c::IS_FIRST).alias(DESCRIBES)]);
-    Ok(Grouped { stretches, lasted_us: col(c::PROGRESS_US).max() - col(c::FIRST_US).min() })
+    Ok(Grouped { stretches, rates: Rates::OfOneFlow })
 }
 
-/// The algorithms in the order in which they appear, and each with all its flows, for the time for which they ran it.
+/// The algorithms in the order in which they appear, and each with all its flows.
 pub fn by_algorithm(tables: &Tables, metadata: &Metadata) -> PolarsResult<(DataFrame, Grouped)> {
     let kernel_names = tables.flows.select([c::ALGORITHM])?.unique_stable(None, UniqueKeepStrategy::First, None)?;
     let kernel_names = kernel_names.with_row_index(GROUP.into(), None)?;
     let stretches = with(stretches(tables, metadata)?, kernel_names.clone().lazy(), c::ALGORITHM)
         .with_column(lit(true).alias(DESCRIBES));
-    Ok((kernel_names, Grouped { stretches, lasted_us: col(RAN_US).sum() }))
+    Ok((kernel_names, Grouped { stretches, rates: Rates::MeanOfFlows }))
 }

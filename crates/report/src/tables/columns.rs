@@ -31,6 +31,10 @@ pub const LAST_ALGORITHM: &str = "last_algorithm";
 pub const FIRST_US: &str = "first_us";
 /// Last row that shows progress, or the first row where none does: maximum.
 pub const PROGRESS_US: &str = "progress_us";
+/// Since when the flow was open, as far as the recording or its window knows.
+pub const OPEN_FROM_US: &str = "open_from_us";
+/// Until when: to its close, else to the end of the recording or its window.
+pub const OPEN_TO_US: &str = "open_to_us";
 /// Number of rows: sum.
 pub const ROWS: &str = "rows";
 /// Length of the steps: sum.

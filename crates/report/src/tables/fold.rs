@@ -112,6 +112,12 @@ impl Flow {
         self.sum(|totals| totals.grown(counter))
     }
 
+    /// From its opening to its close, where they are among the rows; else to the ends of the rows of all flows.
+    pub fn open_us(&self, extent: Extent) -> (u64, u64) {
+        let from_us = if self.opened { self.first_us() } else { extent.first_us };
+        (from_us, self.closing.map_or(extent.last_us, |closing| closing.t_us))
+    }
+
     /// The algorithm with which it ended.
     pub fn last_algorithm(&self) -> Name {
         self.swaps.last().map_or(self.parts[self.parts.len() - 1].algorithm, |swap| swap.change.to)

@@ -21,6 +21,8 @@ struct Stretch<'a> {
     is_first: bool,
     of: &'a Flow,
     part: &'a Part,
+    /// From when to when the flow was open.
+    open_us: (u64, u64),
 }
 
 impl Tables {
@@ -28,11 +30,19 @@ impl Tables {
     pub fn of_fold(folded: &Folded) -> PolarsResult<Tables> {
         let names = &folded.names;
         let flows: Vec<(u32, &Flow)> = (0..).zip(&folded.flows).collect();
+        let open_us = |of: &Flow| folded.extent.map_or((0, 0), |extent| of.open_us(extent));
         let stretches: Vec<Stretch> = flows
             .iter()
             .flat_map(|&(flow, of)| of.parts.iter().enumerate().map(move |(i, part)| (flow, i == 0, of, part)))
             .zip(0..)
-            .map(|((flow, is_first, of, part), number)| Stretch { number, flow, is_first, of, part })
+            .map(|((flow, is_first, of, part), number)| Stretch {
+                number,
+                flow,
+                is_first,
+                of,
+                part,
+                open_us: open_us(of),
+            })
             .collect();
         Ok(Tables {
             flows: flow_table(&stretches, names)?,
@@ -83,6 +93,8 @@ fn flow_table(stretches: &[Stretch<'_>], names: &Names) -> PolarsResult<DataFram
         column(c::LAST_ALGORITHM, stretches, |s| text(s.of.last_algorithm())),
         column(c::FIRST_US, stretches, |s| s.part.totals.first_us),
         column(c::PROGRESS_US, stretches, |s| s.part.totals.progress_or_first_us()),
+        column(c::OPEN_FROM_US, stretches, |s| s.open_us.0),
+        column(c::OPEN_TO_US, stretches, |s| s.open_us.1),
         column(c::ROWS, stretches, |s| s.part.totals.rows),
         column(c::TIME_US, stretches, |s| s.part.totals.time_us),
         column(c::CWND_TIME_US, stretches, |s| s.part.totals.cwnd_time_us),

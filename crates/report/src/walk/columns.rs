@@ -135,7 +135,7 @@ impl<'a> Columns<'a> {
     /// The columns that only a `close` fills.
     pub fn closing(&self, i: usize) -> Closing {
         let [duration_us, completion_us, rtt_mean_us, rtt_min_us] = std::array::from_fn(|k| self.closing[k].get(i));
-        Closing { duration_us, completion_us, rtt_mean_us, rtt_min_us }
+        Closing { t_us: self.times_us[i], duration_us, completion_us, rtt_mean_us, rtt_min_us }
     }
 
     /// Addresses and cgroup of a row's flow.

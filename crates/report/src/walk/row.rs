@@ -159,6 +159,8 @@ pub fn increase(before: u64, now: u64) -> u64 {
 /// What only the row of a `close` says; none as `docs/schema.md` has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Closing {
+    /// When it was.
+    pub t_us: u64,
     /// From the handshake to the close.
     pub duration_us: Option<u64>,
     /// Flow completion time.

@@ -199,7 +199,8 @@ fn at_once(subflows: &[&Measures]) -> Option<Measures> {
     let sum =
         |value: fn(&Measures) -> Option<f64>| subflows.iter().filter_map(|measures| value(measures)).reduce(Add::add);
     let (throughput_bps, goodput_bps) = (sum(|m| m.throughput_bps), sum(|m| m.goodput_bps));
-    together(subflows).map(|all| Measures { throughput_bps, goodput_bps, ..all })
+    let sending_goodput_bps = sum(|m| m.sending_goodput_bps);
+    together(subflows).map(|all| Measures { throughput_bps, goodput_bps, sending_goodput_bps, ..all })
 }
 
 /// Counters are sums, the mean RTT is that of all samples, the smallest RTT the smallest of all. Rates, windows, percentiles and
@@ -218,6 +219,7 @@ fn together(sockets: &[&Measures]) -> Option<Measures> {
     Some(Measures {
         throughput_bps: None,
         goodput_bps: None,
+        sending_goodput_bps: None,
         sent_bytes,
         acked_bytes: sum(|m| m.acked_bytes),
         retrans_pkts: sum(|m| m.retrans_pkts),
