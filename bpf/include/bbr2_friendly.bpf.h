@@ -49,7 +49,7 @@ struct bbr2_variant {
 #include "bbr2_state.bpf.h"
 
 CC_TRACE_V0("rtprop_first_us", "the delay that the detector compares with; -1 = none yet");
-CC_TRACE_V1("bounds",
+CC_TRACE_V1("bounds_bits",
 	    "sum of: 1 cwnd cut to inflight_hi, 2 to inflight_hi less headroom, 4 to inflight_lo, 8 rate follows "
 	    "bw_lo, 16 cwnd used up, 32 loss-based flow detected, 64 cruise gain raised (with 16: masked by cwnd)");
 

@@ -43,7 +43,10 @@ CC_ABOUT("contract\t" CC_TEXT(CC_CONTRACT));
 	enum tag { names };                                                                                            \
 	CC_ABOUT("modes\t" #tag "\t" #names)
 
-/* What cca_trace.v0 and v1 are: CC_TRACE_V0("origin_pkts", "plateau of the cubic"); The unit ends the name. */
+/*
+ * What cca_trace.v0 and v1 are: CC_TRACE_V0("origin_pkts", "plateau of the cubic"); The unit ends the name.
+ * A report has means of it, unless the name ends with _bits (a sum of bits) or _token (the name of something).
+ */
 #define CC_TRACE_V0(name, meaning) CC_ABOUT("v0\t" name "\t" meaning)
 #define CC_TRACE_V1(name, meaning) CC_ABOUT("v1\t" name "\t" meaning)
 

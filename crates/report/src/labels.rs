@@ -59,9 +59,14 @@ pub fn inner_labels(metadata: &Metadata, kernel_name: &str) -> [Option<ValueInfo
     [
         value("bw_bps", "the algorithm's bandwidth estimate"),
         value("min_rtt_us", "the algorithm's estimate of the RTT without a queue"),
-        info.and_then(|info| info.v0.clone()),
-        info.and_then(|info| info.v1.clone()),
+        info.and_then(|info| info.v0.clone()).filter(is_quantity),
+        info.and_then(|info| info.v1.clone()).filter(is_quantity),
     ]
+}
+
+/// Whether a mean or a line says anything of it. Sums of bits and names of connections are numbers by chance.
+fn is_quantity(value: &ValueInfo) -> bool {
+    !["_bits", "_token"].iter().any(|kind| value.name.ends_with(kind))
 }
 
 /// What a flow without a name of its own is known by.
@@ -139,6 +144,15 @@ mod tests {
             local: format!("[fd00::1]:{port}"),
             remote: "10.0.0.2:80".into(),
         }
+    }
+
+    #[test]
+    fn what_is_a_number_by_chance_has_no_mean() {
+        let value = |name: &str| Some(ValueInfo { name: name.to_owned(), doc: String::new() });
+        let of = AlgorithmInfo { v0: value("bounds_bits"), v1: value("loss_milli"), ..info("bpf_bbr2", "bbrv2", None) };
+        let metadata = Metadata { algorithms: Some(vec![of]), ..Default::default() };
+        let names = inner_labels(&metadata, "bpf_bbr2").map(|value| value.map(|value| value.name));
+        assert_eq!(names.map(Option::unwrap_or_default), ["bw_bps", "min_rtt_us", "", "loss_milli"]);
     }
 
     #[test]

@@ -79,7 +79,7 @@ mod tests {
             ("inflight_hi_pkts", Some(400.0)),
             ("pacing_gain", Some(1.25)),
             ("rtprop_first_us", Some(-1.0)),
-            ("bounds", Some(0.0)),
+            ("bounds_bits", Some(0.0)),
         ];
         assert_eq!(values, expected);
         assert!(found.iter().any(|value| value.doc.contains("detector")));

@@ -12,7 +12,7 @@ const DETECTED: u64 = 32;
 /// Of the time in CRUISE, that in which a loss-based flow was detected.
 pub fn detected(run: &Run) -> Result<f64, String> {
     let flow = run.flow()?;
-    let (modes, bounds) = (flow.text("trace_mode")?, flow.column("bounds")?);
+    let (modes, bounds) = (flow.text("trace_mode")?, flow.column("bounds_bits")?);
     let (mut cruise_s, mut detected_s) = (0.0, 0.0);
     for i in 1..flow.t_s.len() {
         if flow.t_s[i - 1] >= SETTLED_S && modes[i - 1] == "probe-bw-cruise" {
