@@ -44,6 +44,17 @@ fn it_splits_the_paths_with_its_link_and_is_written_back() {
 }
 
 #[test]
+fn the_base_rtt_is_that_of_the_leg_of_the_sender() {
+    let rtt_ms = |change: &str| {
+        let scenario = set(change).unwrap();
+        let of = |flow: usize| scenario.base_rtt(&scenario.flows[flow]).ns / 1_000_000;
+        (of(0), of(1))
+    };
+    assert_eq!(rtt_ms("flow[split].extra_rtt=2ms"), (12, 200), "an upload ends at the proxy");
+    assert_eq!(rtt_ms("flow[split].direction=download"), (200, 200), "a download begins behind it");
+}
+
+#[test]
 fn what_cannot_be_is_told_with_its_field() {
     for (change, field, words) in [
         ("proxy[0].after=link", "proxy[0].after", "another one behind it in the path of each flow"),

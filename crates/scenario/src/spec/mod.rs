@@ -180,12 +180,18 @@ impl Scenario {
         flow.paths.iter().filter_map(named).map(path).collect()
     }
 
-    /// Propagation delay of a flow's round trip at the beginning of the run: of several paths the first.
+    /// Propagation delay of the round trip that the sender of a flow sees at the beginning of the run: of several paths the first,
+    /// with a proxy that of its own leg. What the flow adds lies on the leg of its host.
     #[must_use]
     pub fn base_rtt(&self, flow: &FlowSpec) -> Span {
-        let first = self.paths_of(flow).first().map(|path| (self.path_rtt(path.links).ns, path.extra_rtt.ns));
-        let (path_ns, extra_ns) = first.unwrap_or_default();
-        Span { ns: path_ns.saturating_add(extra_ns) }
+        let Some(path) = self.paths_of(flow).into_iter().next() else { return Span::default() };
+        let legs = self.proxies.first().and_then(|proxy| proxy.split(path.links));
+        let (links, extra_ns) = match (legs, flow.direction) {
+            (None, _) => (path.links, path.extra_rtt.ns),
+            (Some((near, _)), Direction::Upload) => (near, path.extra_rtt.ns),
+            (Some((_, far)), Direction::Download) => (far, 0),
+        };
+        Span { ns: self.path_rtt(links).ns.saturating_add(extra_ns) }
     }
 
     /// Settings of a host, by the name of its flow or UDP source or [`SERVER`]: its own before those of all hosts.
