@@ -18,12 +18,14 @@ pub enum Metric {
     Retransmissions,
     /// Retransmission timeouts.
     Timeouts,
-    /// Packets that the full buffer refused.
+    /// Packets that the full buffer refused; known of whole runs.
     Overflow,
     /// Congestion window, weighted by time.
     Cwnd,
     /// Mean of the RTT samples.
     Rtt,
+    /// Mean RTT above that of the path.
+    Queueing,
     /// Packets delivered.
     Delivered,
     /// Packets delivered by all flows.
@@ -34,11 +36,11 @@ pub enum Metric {
     JainPerSecond,
     /// How long after the last start the flows shared evenly.
     Convergence,
-    /// Mean time in the queue of the bottleneck, as the link model saw it.
+    /// Mean time in the queue of the bottleneck, as the link model saw it; known of whole runs.
     Queue,
-    /// Share of the link that was used.
+    /// Share of the link that was used; known of whole runs.
     Utilisation,
-    /// Mean completion time of the transfers.
+    /// Mean completion time of the transfers; known of whole runs.
     Completion,
     /// Bandwidth as the algorithm estimates it.
     BandwidthEstimate,
@@ -76,6 +78,7 @@ impl Metric {
             Metric::Overflow => "Dropped by the full buffer",
             Metric::Cwnd => "Mean cwnd",
             Metric::Rtt => "Mean RTT",
+            Metric::Queueing => "Queueing delay",
             Metric::Delivered => "Delivered",
             Metric::TotalDelivered => "Delivered by all flows",
             Metric::Jain => "Jain index",
@@ -101,7 +104,7 @@ impl Metric {
             }
             Metric::Timeouts => unit("", 0),
             Metric::Cwnd => unit("packets", 0),
-            Metric::Rtt | Metric::Queue | Metric::MinRttEstimate => unit("ms", 2),
+            Metric::Rtt | Metric::Queueing | Metric::Queue | Metric::MinRttEstimate => unit("ms", 2),
             Metric::Jain | Metric::JainPerSecond => unit("", 4),
             Metric::Convergence | Metric::Completion => unit("s", 2),
             Metric::Utilisation => unit("%", 1),
@@ -129,6 +132,12 @@ impl Metric {
                 | Metric::Queue
                 | Metric::Utilisation
         )
+    }
+
+    /// Whether a window of a run has it too. What the link and the transfers did is counted per run.
+    #[must_use]
+    pub fn is_of_a_window(self) -> bool {
+        !matches!(self, Metric::Queue | Metric::Utilisation | Metric::Completion | Metric::Overflow)
     }
 
     fn is_throughput(self) -> bool {
@@ -161,6 +170,7 @@ impl Metric {
             Metric::Overflow => part.flows.get(flow)?.overflow_pkts.map(|pkts| pkts as f64),
             Metric::Cwnd => measures(part, flow)?.cwnd_mean_pkts,
             Metric::Rtt => Some(measures(part, flow)?.rtt_mean_us? / MILLI),
+            Metric::Queueing => Some(measures(part, flow)?.queueing_delay_us? / MILLI),
             Metric::BandwidthEstimate => Some(inner(part, flow, "bw_bps")? / MBIT),
             Metric::MinRttEstimate => Some(inner(part, flow, "min_rtt_us")? / MILLI),
             Metric::Completion => mean(&part.flows.get(flow)?.completions_s),

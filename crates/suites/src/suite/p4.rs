@@ -152,8 +152,8 @@ const DOWNSTREAM: &[Ordering] = &[
                     let of = |remedy, metric| alone(results, path, remedy, metric);
                     let rate = of(WITHOUT, Metric::Throughput).times(AS_MUCH);
                     claims.below(&rate, &of(remedy, Metric::Throughput));
-                    let queue = of(WITHOUT, Metric::Queue).times(A_QUARTER);
-                    claims.below(&of(remedy, Metric::Queue), &queue);
+                    let queue = of(WITHOUT, Metric::Queueing).times(A_QUARTER);
+                    claims.below(&of(remedy, Metric::Queueing), &queue);
                 }
             }
             claims

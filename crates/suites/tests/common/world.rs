@@ -31,13 +31,14 @@ impl Place<'_> {
 }
 
 /// The metrics that a part of a run holds by itself.
-pub const STORED: [Metric; 15] = [
+pub const STORED: [Metric; 16] = [
     Metric::Throughput,
     Metric::Retransmissions,
     Metric::Timeouts,
     Metric::Overflow,
     Metric::Cwnd,
     Metric::Rtt,
+    Metric::Queueing,
     Metric::Delivered,
     Metric::Jain,
     Metric::JainPerSecond,
@@ -55,7 +56,7 @@ pub fn results(cells: &[Cell], windows: &[Window], world: World) -> Results {
         let part = |window: &str| {
             let mut part = Part { flows: flows(cell), ..Part::default() };
             for flow in 0..part.flows.len() {
-                for metric in STORED {
+                for metric in STORED.iter().copied().filter(|metric| window.is_empty() || metric.is_of_a_window()) {
                     let value = world(&Place { labels: &cell.labels, window, flow }, metric);
                     set(&mut part, flow, metric, value);
                 }
@@ -111,6 +112,7 @@ fn set_of_flow(flow: &mut Flow, metric: Metric, value: f64) {
         Metric::Delivered => measures.delivered_pkts = value as u64,
         Metric::Cwnd => measures.cwnd_mean_pkts = Some(value),
         Metric::Rtt => measures.rtt_mean_us = Some(value * 1e3),
+        Metric::Queueing => measures.queueing_delay_us = Some(value * 1e3),
         Metric::Overflow => flow.overflow_pkts = Some(value as u64),
         Metric::Completion => flow.completions_s = vec![value],
         Metric::BandwidthEstimate => inner("bw_bps", value * 1e6),

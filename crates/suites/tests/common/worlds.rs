@@ -68,8 +68,8 @@ pub fn of(suite: &str) -> World {
         "p4" | "p4-upload" => |place, metric| match (metric, place.label("remedy"), place.label("path")) {
             (Metric::Throughput, "none", "wifi-lossy") => 2.0,
             (Metric::Throughput, ..) => 20.0,
-            (Metric::Rtt | Metric::Queue, "none", _) => 300.0,
-            (Metric::Rtt | Metric::Queue, ..) => 40.0,
+            (Metric::Rtt | Metric::Queueing, "none", _) => 300.0,
+            (Metric::Rtt | Metric::Queueing, ..) => 40.0,
             (Metric::Completion, "none", _) => 2.0,
             (Metric::Completion, ..) => 0.5,
             _ => ANY,
