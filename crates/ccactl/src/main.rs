@@ -72,6 +72,9 @@ enum Command {
     /// One end of a bench flow (started by `bench` itself)
     #[command(name = "__flow", hide = true)]
     Flow(commands::flow::Args),
+    /// On the way to namespace and cgroup (started by `bench` itself)
+    #[command(name = "__enter", hide = true)]
+    Enter(commands::flow::EnterArgs),
     /// The properties of a file (started by `check` itself)
     #[command(name = "__properties", hide = true)]
     Properties(commands::check::PropertiesArgs),
@@ -134,6 +137,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => commands::bench::run(args),
         Command::Demo(args) => commands::demo::run(args),
         Command::Flow(args) => commands::flow::run(args),
+        Command::Enter(args) => commands::flow::enter(&args),
         Command::Guest => commands::guest::run(),
     };
     let result = result.and_then(|code| match terminal::failure() {

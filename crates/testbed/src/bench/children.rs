@@ -6,6 +6,7 @@ use super::network::Hosts;
 use super::policies::Policies;
 use crate::error::Result;
 use crate::host::cgroup::Cgroup;
+use crate::host::process::Start;
 use crate::host::talker::Talker;
 use crate::traffic::{
     Arrival, End, FIRST_PORT, FetchReport, ReceiveReport, SendReport, Transfer, UdpCount, UdpSendReport,
@@ -72,8 +73,9 @@ impl Children {
     pub fn start(program: &Path, scenario: &Scenario, places: Places<'_>) -> Result<Children> {
         let Places { hosts: Hosts { hosts, server, proxy }, cgroups, ends, policies } = places;
         let kernel_names = &policies.kernel_names;
-        let start =
-            |name: &str, end: End, netns, cgroup| Talker::start(name, &mut end.command(program), netns, Some(cgroup));
+        let start = |name: &str, end: End, netns, cgroup| {
+            Talker::start(name, &end, Start { program, netns, cgroup: Some(cgroup) })
+        };
         let mut receiver = start("receiver", commands::receive(scenario, kernel_names), server, ends)?;
         receiver.wait_ready()?;
         let proxy = proxy.iter().zip(&scenario.proxies).next().map(|(netns, spec)| {
@@ -85,7 +87,7 @@ impl Children {
         for (i, (flow, cgroup)) in scenario.flows.iter().zip(cgroups).enumerate() {
             let (name, port) = (&flow.name, FIRST_PORT + i as u16);
             flows.push(match (&flow.command, flow.direction) {
-                (Some(words), _) => Flow::Foreign(Box::new(Foreign::new(flow, words, port))),
+                (Some(words), _) => Flow::Foreign(Box::new(Foreign::new(program, flow, words, port))),
                 (None, Direction::Upload) => Flow::Upload(start(name, commands::send(flow, port), &hosts[i], cgroup)?),
                 (None, Direction::Download) => {
                     let mut sender = start(name, commands::serve(flow, port), server, cgroup)?;

@@ -6,8 +6,9 @@ use super::run::{ATTENTION_NS, LEAD_NS};
 use super::{Interrupt, commands};
 use crate::clock;
 use crate::error::Result;
+use crate::host::process::Start;
 use crate::host::talker::Talker;
-use crate::traffic::{FIRST_PORT, ReceiveReport, SendReport};
+use crate::traffic::{End, FIRST_PORT, ReceiveReport, SendReport};
 use ccactl_scenario::Scenario;
 use ccactl_scenario::units::Span;
 use std::path::Path;
@@ -23,13 +24,14 @@ pub fn warm_up(
 ) -> Result<()> {
     let kernel_names = &places.policies.kernel_names;
     let receive = commands::receive(scenario, kernel_names);
-    let mut receiver =
-        Talker::start("receiver", &mut receive.command(program), &places.hosts.server, Some(places.ends))?;
+    let start =
+        |name: &str, end: &End, netns, cgroup| Talker::start(name, end, Start { program, netns, cgroup: Some(cgroup) });
+    let mut receiver = start("receiver", &receive, &places.hosts.server, places.ends)?;
     receiver.wait_ready()?;
     let mut senders = Vec::new();
     for (i, (flow, cgroup)) in scenario.flows.iter().zip(places.cgroups).enumerate() {
         let send = commands::warm_up(flow, FIRST_PORT + i as u16, length);
-        senders.push(Talker::start(&flow.name, &mut send.command(program), &places.hosts.hosts[i], Some(cgroup))?);
+        senders.push(start(&flow.name, &send, &places.hosts.hosts[i], cgroup)?);
     }
     senders.iter_mut().try_for_each(Talker::wait_ready)?;
     let t0 = clock::now() + LEAD_NS;

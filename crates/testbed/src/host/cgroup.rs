@@ -1,7 +1,6 @@
 //! Transient cgroups of a bench.
 
 use crate::error::{Error, Result};
-use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -46,9 +45,8 @@ impl Cgroup {
     }
 
     /// The file to which a process writes `0` to enter.
-    pub fn procs(&self) -> Result<File> {
-        let path = self.path.join("cgroup.procs");
-        OpenOptions::new().write(true).open(&path).map_err(Error::system(format!("open {}", path.display())))
+    pub(super) fn procs(&self) -> PathBuf {
+        self.path.join("cgroup.procs")
     }
 }
 

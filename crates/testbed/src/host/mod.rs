@@ -4,6 +4,7 @@
 pub mod cgroup;
 pub mod clean;
 pub mod cpu;
+pub mod entry;
 pub(crate) mod iproute;
 pub(crate) mod mptcp;
 mod netlink;

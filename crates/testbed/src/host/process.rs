@@ -1,13 +1,25 @@
 //! Child processes inside a namespace and a cgroup.
 
 use super::cgroup::Cgroup;
+use super::entry::Awaited;
 use super::netns::Netns;
 use crate::error::{Error, Result};
-use nix::sched::{CloneFlags, setns};
-use std::io::{self, Write};
-use std::os::fd::AsFd;
+use std::ffi::OsString;
+use std::io;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus};
+
+/// Where a child is started.
+#[derive(Clone, Copy)]
+pub struct Start<'a> {
+    /// The `ccactl` binary, which brings it there.
+    pub program: &'a Path,
+    /// Its namespace.
+    pub netns: &'a Netns,
+    /// Its cgroup, if not ours.
+    pub cgroup: Option<&'a Cgroup>,
+}
 
 /// A child that is killed with this value, and by the kernel when this process dies first.
 #[derive(Debug)]
@@ -16,30 +28,19 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a command that is inside `netns`, and inside `cgroup` if there is one, before it runs its first
-    /// instruction. Call from a thread that lives as long as the child may.
-    pub fn spawn(command: &mut Command, netns: &Netns, cgroup: Option<&Cgroup>) -> Result<Process> {
-        let action = format!("start {:?} in namespace {}", command.get_program(), netns.name());
-        let namespace = netns.as_fd().try_clone_to_owned().map_err(Error::system(action.clone()))?;
-        let mut procs = cgroup.map(Cgroup::procs).transpose()?;
-        let parent = std::process::id();
-        let enter = move || -> io::Result<()> {
-            if let Some(procs) = &mut procs {
-                procs.write_all(b"0")?;
-            }
-            setns(namespace.as_fd(), CloneFlags::CLONE_NEWNET)?;
-            nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
-            if nix::unistd::getppid().as_raw().cast_unsigned() != parent {
-                return Err(io::Error::from_raw_os_error(libc::ESRCH));
-            }
-            Ok(())
-        };
+    /// Starts a command that is in its place before it runs its first instruction; `set` adds streams and environment. Call from a
+    /// thread that lives as long as the child may.
+    pub fn spawn(start: Start<'_>, words: &[OsString], set: impl FnOnce(&mut Command)) -> Result<Process> {
+        let action = || format!("start {:?} in namespace {}", words[0], start.netns.name());
+        let awaited = Awaited::new(start.netns, start.cgroup).map_err(Error::system(action()))?;
+        let mut command = awaited.command(start.program, words);
+        set(&mut command);
         // A group of its own: Ctrl-C on the terminal reaches ccactl, which ends its children in order.
         command.process_group(0);
-        // SAFETY: between fork and exec the closure makes plain system calls on descriptors that were opened
-        // before; it neither allocates nor takes a lock.
-        unsafe { command.pre_exec(enter) };
-        command.spawn().map(|child| Process { child }).map_err(Error::system(action))
+        let child = command.spawn().map_err(Error::system(action()))?;
+        let mut process = Process { child };
+        awaited.wait(&mut process.child).map_err(Error::system(action()))?;
+        Ok(process)
     }
 
     /// Its process id.

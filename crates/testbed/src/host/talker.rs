@@ -1,15 +1,13 @@
 //! A child process that is spoken to in lines: see [`crate::traffic`] for what is said.
 
-use super::cgroup::Cgroup;
-use super::netns::Netns;
 use super::priority;
-use super::process::Process;
+use super::process::{Process, Start};
 use crate::error::{Error, Result};
-use crate::traffic::READY;
+use crate::traffic::{End, READY};
 use ccactl_link::Nanos;
 use serde::de::DeserializeOwned;
 use std::io::{self, BufRead, BufReader, Write};
-use std::process::{ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{ChildStdin, ChildStdout, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -26,10 +24,11 @@ pub(crate) struct Talker {
 }
 
 impl Talker {
-    /// Starts a command with both its ends of the talk piped.
-    pub(crate) fn start(name: &str, command: &mut Command, netns: &Netns, cgroup: Option<&Cgroup>) -> Result<Self> {
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut process = Process::spawn(command, netns, cgroup)?;
+    /// Starts an end with both its ends of the talk piped.
+    pub(crate) fn start(name: &str, end: &End, start: Start<'_>) -> Result<Self> {
+        let mut process = Process::spawn(start, &end.words(start.program), |command| {
+            command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        })?;
         let stdin = process.stdin();
         let lines = read_lines(process.stdout().expect("the output is piped"));
         Ok(Talker { name: name.to_owned(), process, stdin, lines })

@@ -37,9 +37,9 @@ pub use udp::{RatePlan, UdpSendOptions, UdpSendReport};
 
 use crate::host::priority;
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
-use std::process::Command;
 
 /// One end of the traffic, as it stands on the command line of its process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -62,12 +62,11 @@ pub enum End {
 }
 
 impl End {
-    /// The command that runs it; `program` is the `ccactl` binary.
+    /// The command line that runs it; `program` is the `ccactl` binary.
     #[must_use]
-    pub fn command(&self, program: &Path) -> Command {
-        let mut command = Command::new(program);
-        command.arg("__flow").arg(serde_json::to_string(self).expect("plain data"));
-        command
+    pub fn words(&self, program: &Path) -> [OsString; 3] {
+        let json = serde_json::to_string(self).expect("plain data");
+        [program.into(), "__flow".into(), json.into()]
     }
 
     /// Runs it in this process, whose standard input and output belong to the bench. An end of a scenario takes the [priority of

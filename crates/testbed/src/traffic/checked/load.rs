@@ -5,6 +5,7 @@ use super::report::{Sample, StreamTotals, Totals};
 use crate::error::{Error, Result};
 use crate::host::cgroup::Cgroup;
 use crate::host::netns::Netns;
+use crate::host::process::Start;
 use crate::host::run_id::RunId;
 use crate::host::talker::Talker;
 use crate::host::veth::{self, VethPair};
@@ -239,8 +240,9 @@ fn share(total: u32, index: usize, count: usize) -> u32 {
 }
 
 fn start_end(program: &Path, options: &EndOptions, netns: &Netns, cgroup: &Cgroup) -> Result<Talker> {
-    let mut command = End::Checked(options.clone()).command(program);
-    let mut end = Talker::start(&format!("checked traffic in {}", netns.name()), &mut command, netns, Some(cgroup))?;
+    let start = Start { program, netns, cgroup: Some(cgroup) };
+    let mut end =
+        Talker::start(&format!("checked traffic in {}", netns.name()), &End::Checked(options.clone()), start)?;
     end.wait_ready_within(OPEN_WITHIN)?;
     Ok(end)
 }
