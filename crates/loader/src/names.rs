@@ -111,10 +111,11 @@ pub fn pick_either(name: &str) -> Result<&'static Algorithm> {
         return known_exactly(name).map_or_else(|| source::algorithm(Path::new(name)), Ok);
     }
     let mut nearest = nearest(name, ALGORITHMS.iter().map(|algorithm| algorithm.name));
-    // Those who type the kernel name, or the name of a native algorithm, get exactly the one that they mean.
+    // Those who type the kernel name, or the name of a native algorithm of this host, get exactly the one that they mean.
+    let is_here = || registered().is_ok_and(|names| names.iter().any(|other| other == name));
     let meant = Algorithm::by_kernel_name(name)
         .map(|algorithm| algorithm.name.to_owned())
-        .or_else(|| native::NAMES.contains(&name).then(|| format!("native:{name}")));
+        .or_else(|| (native::NAMES.contains(&name) && is_here()).then(|| format!("native:{name}")));
     if let Some(meant) = meant {
         nearest.retain(|other| *other != meant);
         nearest.insert(0, meant);
@@ -187,6 +188,22 @@ mod tests {
         assert_eq!(nearest("cubc", names.into_iter())[0], "cubic");
         assert_eq!(nearest("fbbrv2", names.into_iter())[0], "f-bbrv2");
         assert!(nearest("zzz", names.into_iter()).is_empty());
+    }
+
+    #[test]
+    fn a_native_algorithm_that_this_host_has_not_is_not_offered() {
+        let offered = |name| match pick_algorithm(name) {
+            Err(Error::UnknownAlgorithm { nearest, .. }) => nearest.contains(&format!("native:{name}")),
+            other => panic!("{other:?}"),
+        };
+        let here = registered().expect("the kernel lists them");
+        for name in ["bbr2", "highspeed"] {
+            assert_eq!(
+                offered(name),
+                native::NAMES.contains(&name) && here.iter().any(|other| other == name),
+                "{name}"
+            );
+        }
     }
 
     #[test]

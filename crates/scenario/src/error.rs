@@ -4,12 +4,12 @@
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
     /// The file could not be read.
-    #[error("{origin}: expected a scenario file or one of the shipped scenarios ({shipped}), found: {cause}")]
+    #[error("{origin}: expected a scenario file or the name of a shipped one, found: {cause}{}", names_hint(nearest))]
     Read {
         /// What the user named.
         origin: String,
-        /// Names of the shipped ones.
-        shipped: String,
+        /// Shipped ones with such a name.
+        nearest: Vec<String>,
         /// What the system answered.
         cause: std::io::Error,
     },
@@ -87,4 +87,9 @@ pub enum OverrideError {
         /// Expected and found.
         message: String,
     },
+}
+
+fn names_hint(nearest: &[String]) -> String {
+    let nearest = if nearest.is_empty() { String::new() } else { format!("; nearest: {}", nearest.join(", ")) };
+    format!("{nearest}; `ccactl bench list` shows all of them")
 }

@@ -69,10 +69,11 @@ fn read(name_or_path: &str) -> Result<(String, String), ScenarioError> {
     if let Some(shipped) = Shipped::by_name(name_or_path).filter(|shipped| !shipped.is_hidden()) {
         return Ok((format!("{name_or_path}.toml"), shipped.text.to_owned()));
     }
+    let shown = SHIPPED.iter().filter(|shipped| !shipped.is_hidden());
     let text =
         ccactl_host::input::read_text(name_or_path.as_ref(), MAX_FILE_BYTES).map_err(|cause| ScenarioError::Read {
             origin: name_or_path.to_owned(),
-            shipped: SHIPPED.iter().map(|shipped| shipped.name).collect::<Vec<_>>().join(", "),
+            nearest: ccactl_loader::nearest(name_or_path, shown.map(|shipped| shipped.name)),
             cause,
         })?;
     Ok((name_or_path.to_owned(), text))

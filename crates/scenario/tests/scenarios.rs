@@ -490,3 +490,15 @@ fn a_warm_up_is_for_uploads_of_the_built_in_sender() {
         assert!(error.contains("warm_up: expected 1s to 600s, found"), "{error}");
     }
 }
+
+#[test]
+fn a_slip_in_a_name_gets_the_nearest_shipped_scenarios() {
+    let error = ccactl_scenario::ScenarioFile::open("singel", &[]).unwrap_err().to_string();
+    assert!(
+        error.starts_with("singel: expected a scenario file or the name of a shipped one, found: No such file"),
+        "{error}"
+    );
+    assert!(error.contains("; nearest: single") && error.ends_with("`ccactl bench list` shows all of them"), "{error}");
+    let error = ccactl_scenario::ScenarioFile::open("./x.toml", &[]).unwrap_err().to_string();
+    assert!(!error.contains("nearest"), "{error}");
+}
