@@ -6,6 +6,7 @@ mod bench;
 mod book;
 mod commits;
 mod demo;
+mod dist;
 mod error;
 mod features;
 mod fuzz;
@@ -71,6 +72,8 @@ Usage: cargo xtask COMMAND
   words [FILE…]         long sentences of documents and doc comments; of documents also long lines, and links and
                         paths that lead nowhere
   book                  The documents as a book, in target/book (needs mdbook)
+  dist                  Packages in target/dist: .deb, .rpm, a tarball, a bill of materials, SHA256SUMS (installs cargo-deb,
+                        cargo-generate-rpm and cargo-cyclonedx)
   gen [--check]         Write the tables of README.md and docs/schema.md from the code; --check only compares
   fuzz NAME [SECONDS]   Fuzz one input format, a minute unless said otherwise, from fuzz/seeds/NAME and what earlier
                         runs have left in fuzz/corpus/NAME
@@ -120,13 +123,14 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         ("lint", ["--deny"]) => lint::run(true)?,
         ("words", files) => words::run(files)?,
         ("book", []) => book::run()?,
+        ("dist", []) => dist::run()?,
         ("gen", []) => generate::run(false)?,
         ("gen", ["--check"]) => generate::run(true)?,
         ("fuzz", [target]) => fuzz::run(target, FUZZ_SECONDS)?,
         ("fuzz", [target, seconds]) if seconds.parse::<u32>().is_ok() => {
             fuzz::run(target, seconds.parse().unwrap_or(FUZZ_SECONDS))?;
         }
-        ("setup" | "test" | "measure" | "bench" | "vm" | "lint" | "book" | "gen" | "fuzz", _) => {
+        ("setup" | "test" | "measure" | "bench" | "vm" | "lint" | "book" | "dist" | "gen" | "fuzz", _) => {
             return Err(Error::new(error::USAGE, format!("{command} does not take `{}`\n\n{USAGE}", rest.join(" "))));
         }
         _ => return Err(Error::new(error::USAGE, format!("no command `{command}`\n\n{USAGE}"))),

@@ -63,6 +63,19 @@ pub fn run(command: &mut Command) -> Result {
     }
 }
 
+/// What a command prints; not ending with 0 is an error.
+pub fn output(command: &mut Command) -> Result<String> {
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| Error::io(&format!("cannot run {}", name(command)), &error))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(Error::new(exit_code(output.status), format!("`{}` failed ({})", line(command), output.status)))
+    }
+}
+
 /// Whether a command runs and ends with 0, its output unseen.
 pub fn succeeds(command: &mut Command) -> bool {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success())

@@ -3,95 +3,18 @@
 // Nothing goes to a terminal but through `ccactl_host::terminal`, which makes it fit.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod cli;
 mod commands;
 mod error;
+mod glibc;
 mod log;
 
+use crate::cli::Command;
 use crate::error::Context;
 use ccactl_host::{err, errln, terminal};
 use ccactl_loader::fleet::one_line;
-use clap::{Parser, Subcommand};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use std::process::ExitCode;
-
-#[derive(Parser)]
-#[command(name = "ccactl", version, about, propagate_version = true)]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// Register an algorithm and give it to the new sockets of a cgroup
-    Load(commands::load::Args),
-    /// Move a cgroup to another algorithm, its live connections included, and read each of them back
-    Swap(commands::swap::Args),
-    /// Go back to the policy before the latest change, with all live connections
-    Rollback(commands::rollback::Args),
-    /// Take the policy of a cgroup back: live connections get what they had before
-    Unload(commands::unload::Args),
-    /// List the algorithms that ccactl carries
-    List(commands::list::Args),
-    /// Show one algorithm: paper, tunables with units, kernel hooks
-    Show(commands::show::Args),
-    /// Show which cgroups have which algorithm
-    Status(commands::status::Args),
-    /// Run a command in a transient cgroup with an algorithm
-    Run(commands::run::Args),
-    /// Give the cgroups of a policy file the algorithms that it says, once or for good
-    Apply(commands::apply::Args),
-    /// Show where this host differs from a policy file; ends with 0 when it does not, 1 when it does, else more
-    Diff(commands::diff::Args),
-    /// Say for each algorithm, or for an object file, whether this kernel loads it, or why not
-    Probe(commands::probe::Args),
-    /// Begin an algorithm of your own: a C file that loads as it is
-    New(commands::new::Args),
-    /// Look for faults of a C file: its properties on this host, the verifier, 10 MB over loopback
-    Check(commands::check::Args),
-    /// Put a C file in force in a cgroup, again each time that it is saved
-    Dev(commands::dev::Args),
-    /// Write headers, templates and flags for an editor into a folder
-    Sdk(commands::sdk::Args),
-    /// Split TCP connections in two, each leg with an algorithm of its own
-    Split(commands::split::Args),
-    /// Record the sockets of a cgroup, namespace or port
-    Record(commands::record::Args),
-    /// Make a Parquet file of the stream that a killed recording left
-    Recover(commands::recover::Args),
-    /// Metrics of live sockets for Prometheus
-    Exporter(commands::exporter::Args),
-    /// Show what the sockets do now, per cgroup, algorithm and flow
-    Top(commands::top::Args),
-    /// Tables and an HTML page from recordings
-    Report(commands::report::Args),
-    /// Run a scenario on the testbed
-    Bench(commands::bench::Args),
-    /// BBRv2 and F-BBRv2 against CUBIC, with one table at the end
-    Demo(commands::demo::Args),
-    /// One end of a bench flow (started by `bench` itself)
-    #[command(name = "__flow", hide = true)]
-    Flow(commands::flow::Args),
-    /// On the way to namespace and cgroup (started by `bench` itself)
-    #[command(name = "__enter", hide = true)]
-    Enter(commands::flow::EnterArgs),
-    /// The properties of a file (started by `check` itself)
-    #[command(name = "__properties", hide = true)]
-    Properties(commands::check::PropertiesArgs),
-    /// Its data (started by `check` itself)
-    #[command(name = "__transfer", hide = true)]
-    Transfer(commands::check::TransferArgs),
-    /// Inside a guest of the virtual lab (started by the lab itself)
-    #[command(name = commands::guest::INIT, hide = true)]
-    Guest,
-}
-
-impl Command {
-    /// Whether nothing but output is lost when the reader goes away, as in `ccactl list | head`.
-    fn only_prints(&self) -> bool {
-        matches!(self, Command::List(_) | Command::Show(_) | Command::Status(_) | Command::Diff(_))
-    }
-}
 
 /// Rust ignores SIGPIPE, which makes printing panic; a command that only prints ends by it like any other tool.
 fn end_quietly_on_a_closed_pipe() {
@@ -103,7 +26,7 @@ fn end_quietly_on_a_closed_pipe() {
 
 fn main() -> ExitCode {
     log::begin();
-    let command = match Cli::try_parse() {
+    let command = match cli::parse() {
         Ok(cli) => cli.command,
         Err(error) => return complain(&error),
     };
@@ -138,6 +61,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => commands::demo::run(args),
         Command::Flow(args) => commands::flow::run(args),
         Command::Enter(args) => commands::flow::enter(&args),
+        Command::Pages(args) => commands::pages::run(&args, cli::command()),
         Command::Guest => commands::guest::run(),
     };
     let result = result.and_then(|code| match terminal::failure() {

@@ -19,6 +19,7 @@ pub mod list;
 pub mod load;
 pub mod new;
 pub mod output;
+pub mod pages;
 pub mod probe;
 pub mod receive;
 pub mod record;

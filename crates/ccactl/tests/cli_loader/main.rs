@@ -10,6 +10,7 @@ mod input;
 mod lifecycle;
 mod missing;
 mod own_file;
+mod program;
 mod run;
 mod service;
 mod terminal;
