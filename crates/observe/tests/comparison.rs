@@ -270,3 +270,53 @@ fn a_baseline_without_losses_makes_the_guard_say_what_it_lacks() {
     let verdict = &judge(&["retransmit_rate > 2 * baseline + 2%"], 5).evaluate(&groups)[0];
     assert_eq!((verdict.state, verdict.note.as_deref()), (State::Clear, None));
 }
+
+#[test]
+fn a_guard_needs_evidence_and_not_only_a_ratio() {
+    let mut groups = groups();
+    // All alike, but for two flows of the baseline that are ten times as fast: the means differ as 1 to 2.5.
+    for (group, flows) in [(Group::Canary, 12), (Group::Baseline, 12)] {
+        for n in 0..flows {
+            let packets = if group == Group::Baseline && n < 2 { 200 } else { 20 };
+            for at in 0..=50 {
+                groups.feed(&[counted(row(group, n, at * SECOND / 10), at * packets, 0, at * packets)]);
+            }
+        }
+    }
+    let verdicts = judge(&["goodput < 0.5 * baseline", "p50_goodput < 0.5 * baseline"], 5).evaluate(&groups);
+    assert_eq!([verdicts[0].state, verdicts[1].state], [State::Unproven, State::Clear], "{verdicts:?}");
+    assert!(verdicts[0].canary.unwrap() < 0.5 * verdicts[0].baseline.unwrap());
+    assert!((0.2..0.3).contains(&verdicts[0].chance.unwrap()), "both fast flows in one group by chance: {verdicts:?}");
+    assert_eq!(verdicts[0].held, 0);
+    let medians = [verdicts[1].canary, verdicts[1].baseline].map(Option::unwrap);
+    assert!(medians.iter().all(|median| (1.57e6..=1.6e6).contains(median)), "{medians:?}");
+}
+
+#[test]
+fn too_few_flows_to_tell_are_no_verdict() {
+    let mut groups = groups();
+    traffic(&mut groups, 4, 4, 5, 1);
+    let verdict = &judge(&["retransmit_rate > 2 * baseline"], 1).evaluate(&groups)[0];
+    assert_eq!(verdict.state, State::TooLittleData);
+    assert!(verdict.note.as_deref().unwrap().contains("1 of 70 cases"), "{verdict:?}");
+    let verdict = &judge(&["retransmit_rate > 1%"], 1).evaluate(&groups)[0];
+    assert_eq!((verdict.state, verdict.chance), (State::Holds, None), "a guard without a baseline compares nothing");
+}
+
+#[test]
+fn before_anything_moves_both_sides_have_the_same_algorithm() {
+    let membership = Membership {
+        canary: "old".to_owned(),
+        baseline: "old".to_owned(),
+        share: share(),
+        cgroups: HashSet::from([CGROUP]),
+        fixed: HashSet::new(),
+    };
+    let mut groups = Groups::new(membership, START);
+    for group in [Group::Canary, Group::Baseline] {
+        let old = |at_ns| Sample { algorithm: name_bytes("old").unwrap(), ..row(group, 0, at_ns) };
+        groups.feed(&[counted(old(0), 10, 0, 10), counted(old(SECOND), 20, 0, 20)]);
+    }
+    assert_eq!([Group::Canary, Group::Baseline].map(|group| groups.tally(group).flows), [1, 1]);
+    assert_eq!(groups.ignored(), Ignored::default());
+}

@@ -21,6 +21,9 @@ pub struct Args {
     /// How long to watch both groups, such as 60s
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration, requires = "canary")]
     watch: Duration,
+    /// Before anything moves, try the guards for this time with the same algorithm in both groups; one that holds ends it
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "canary")]
+    aa: Option<Duration>,
     /// Take the canary back when this holds, such as 'retransmit_rate > 2 * baseline + 0.1%'; may be repeated
     #[arg(long, value_name = "RULE", requires = "canary")]
     revert_if: Vec<String>,
@@ -44,6 +47,7 @@ impl Args {
             swap: swap.clone(),
             share,
             watch: self.watch,
+            same: self.aa,
             guards: self.revert_if.iter().map(|text| guard(text)).collect::<Result<_, _>>()?,
             min_flows: self.min_flows,
             evidence: self.evidence.clone().unwrap_or_else(default_evidence_dir),

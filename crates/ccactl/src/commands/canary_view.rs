@@ -25,6 +25,12 @@ impl Progress {
     /// Shows one event.
     pub fn show(&mut self, event: &Event<'_>) {
         match event {
+            Event::Rehearsal { algorithm, length } => {
+                self.say(&format!(
+                    "{} s with {algorithm} in both groups, to see whether a guard holds",
+                    length.as_secs()
+                ));
+            }
             Event::Started { moves, canary, baseline } => {
                 self.say(&format!("canary {canary} beside {baseline}: {}", moves_text(moves)));
             }
@@ -128,6 +134,7 @@ fn state_text(verdict: &Verdict) -> String {
     let state = match verdict.state {
         State::Holds => "holds",
         State::Clear => "clear",
+        State::Unproven => "unproven",
         State::TooLittleData => "too little data",
     };
     verdict.note.as_ref().map_or_else(|| state.to_owned(), |note| format!("{state}: {note}"))

@@ -6,10 +6,12 @@ use crate::rollout::evidence::Evidence;
 use crate::rollout::groups::{Group, Groups, Ignored, Membership};
 use crate::rollout::plan::Plan;
 pub use crate::rollout::request::CanaryRequest;
-use crate::rollout::verdict::{Judge, Verdict, early_end};
+use crate::rollout::verdict::{Judge, State, Verdict, early_end};
 use crate::rollout::watch::{Watch, sampling_interval};
 use ccactl_collector::Clock;
+use ccactl_host::units::dimension;
 use ccactl_loader::{Canary, Loader, SwapOutcome};
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -25,6 +27,13 @@ const SETTLE: Duration = Duration::from_secs(1);
 /// What a caller shows while a canary is watched.
 #[derive(Debug)]
 pub enum Event<'a> {
+    /// The guards are tried before anything moves.
+    Rehearsal {
+        /// What all sockets have.
+        algorithm: &'a str,
+        /// For how long.
+        length: Duration,
+    },
     /// The share has moved.
     Started {
         /// How.
@@ -69,6 +78,13 @@ pub fn run(
     let evidence = Evidence::prepare(&request.evidence, plan.subject.cgroup_id, plan.choice.kernel_name())?;
     let interval = sampling_interval(plan.sockets, request.watch);
     let watch = Watch::record(loader, &plan.subject, &plan.choice, request.share, interval, &evidence.recording)?;
+    if let Some(length) = request.same
+        && let Err(error) = rehearse(loader, request, &plan, &watch, length, interrupted, observe)
+    {
+        let _ = watch.finish();
+        evidence.discard_recording();
+        return Err(error);
+    }
     let started = Clock::now().started_rfc3339();
     let canary = match loader.start_canary(&request.swap, request.share.fraction(), request.lease) {
         Ok(canary) => canary,
@@ -124,6 +140,54 @@ pub fn run(
         decision.problems.push(error.to_string());
     }
     Ok(decision)
+}
+
+/// Lets the guards look at both groups while all of them have the same algorithm. One that holds would hold whatever the canary is.
+fn rehearse(
+    loader: &Loader,
+    request: &CanaryRequest,
+    plan: &Plan,
+    watch: &Watch,
+    length: Duration,
+    interrupted: &AtomicBool,
+    observe: &mut dyn FnMut(Event<'_>),
+) -> Result<()> {
+    let same = &plan.subject.baseline;
+    let membership = Membership {
+        canary: same.clone(),
+        baseline: same.clone(),
+        share: request.share,
+        cgroups: plan.subject.cgroups(loader)?,
+        fixed: HashSet::new(),
+    };
+    observe(Event::Rehearsal { algorithm: same, length });
+    watch.begin(membership, Duration::ZERO);
+    let mut judge = Judge::new(request.guards.clone(), request.min_flows);
+    let begun = Instant::now();
+    let mut next = begun + EVALUATION_INTERVAL;
+    while begun.elapsed() < length {
+        if interrupted.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        sleep(ATTENTION);
+        if Instant::now() < next {
+            continue;
+        }
+        next += EVALUATION_INTERVAL;
+        let verdicts = watch.with_groups(|groups| judge.evaluate(groups));
+        let is_last = begun.elapsed() + EVALUATION_INTERVAL > length;
+        let at_the_end = || verdicts.iter().find(|verdict| is_last && verdict.state == State::Holds);
+        if let Some(held) = early_end(&verdicts).or_else(at_the_end) {
+            let text = |value: Option<f64>| dimension::written(held.metric.dimension(), value.unwrap_or_default());
+            return Err(Error::HoldsAnyway {
+                guard: held.guard.to_string(),
+                algorithm: same.clone(),
+                canary: text(held.canary),
+                baseline: text(held.baseline),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// A canary that is in force and watched.

@@ -235,6 +235,7 @@ mod tests {
             canary: Some(1.0),
             baseline: Some(1.0),
             threshold: Some(2.0),
+            chance: None,
             state,
             held,
             note,
@@ -247,7 +248,7 @@ mod tests {
             (verdict(State::Clear, 0), verdict(State::TooLittleData, 0), verdict(State::Holds, 2));
         let guard = "p95_rtt > 2 * baseline".to_owned();
         let missing = "little".to_owned();
-        assert_eq!(at_the_end(&[clear.clone(), clear.clone()]), Cause::NoGuardHeld);
+        assert_eq!(at_the_end(&[clear.clone(), verdict(State::Unproven, 0)]), Cause::NoGuardHeld);
         assert_eq!(at_the_end(&[clear.clone(), silent.clone()]), Cause::TooLittleData { missing });
         let expected = Cause::GuardHeld { guard, evaluations: 2, early: false };
         assert_eq!(at_the_end(&[clear, silent, held]), expected);

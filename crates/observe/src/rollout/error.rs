@@ -32,6 +32,24 @@ pub enum Error {
         /// The shortest.
         needed: Duration,
     },
+    /// A guard that takes back what is no different.
+    #[error(
+        "the guard '{guard}' held while both groups had {algorithm}: {canary} in the share, {baseline} outside of it. \
+         Nothing was moved; widen the guard, or wait until the flows are alike"
+    )]
+    HoldsAnyway {
+        /// Which.
+        guard: String,
+        /// What both had.
+        algorithm: String,
+        /// Value of the sockets in the share, with its unit.
+        canary: String,
+        /// Of the others.
+        baseline: String,
+    },
+    /// The watch before the canary was ended by a signal.
+    #[error("interrupted before anything was moved")]
+    Interrupted,
     /// A lease that is none.
     #[error("--lease {} s is out of range: expected {} s to {} s", found.as_secs_f64(), expected.start().as_secs(), expected.end().as_secs())]
     Lease {
@@ -94,7 +112,8 @@ impl Error {
             | Error::Lease { .. }
             | Error::TooFewSockets { .. } => exit::USAGE,
             Error::Evidence { cause, .. } if cause.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,
-            Error::Evidence { .. } => exit::FAILURE,
+            Error::Evidence { .. } | Error::HoldsAnyway { .. } => exit::FAILURE,
+            Error::Interrupted => exit::INTERRUPTED,
             Error::NotReverted { source, .. } => source.exit_code(),
             Error::Loader(error) => error.exit_code(),
             Error::Collector(error) => error.exit_code(),

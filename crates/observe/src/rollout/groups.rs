@@ -9,8 +9,9 @@
 //!    application or its route chose, or it could not be moved. Counted, it would make the baseline a selection;
 //!  - a flow that had sent nothing before it changed has run nothing, so it begins in its new group from nothing.
 
-use crate::rollout::share::Share;
-use crate::rollout::tally::Tally;
+use crate::rollout::chance::Units;
+use crate::rollout::share::{Share, hash};
+use crate::rollout::tally::{Sums, Tally};
 use ccactl_abi::layout::{EVENT_CLOSE, EVENT_OPEN, Sample, name_str};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
@@ -28,7 +29,7 @@ pub enum Group {
 /// Which sockets are part of the comparison.
 #[derive(Debug, Clone)]
 pub struct Membership {
-    /// Kernel name of the canary.
+    /// Kernel name of the canary; that of the baseline where nothing has moved yet.
     pub canary: String,
     /// Kernel name of the baseline.
     pub baseline: String,
@@ -64,8 +65,9 @@ pub struct Groups {
     /// Monotonic clock; rows before it are not looked at.
     start_ns: u64,
     flows: HashMap<FlowKey, Flow>,
-    canary: Tally,
-    baseline: Tally,
+    /// Of the canary and of the baseline.
+    tallies: [Tally; 2],
+    units: [Units; 2],
     ignored: Ignored,
 }
 
@@ -80,8 +82,23 @@ struct Flow {
     last: Row,
     /// Since its last progress, or since it began in its group.
     silent_ns: u64,
-    /// Whether it counts as a flow of the canary and of the baseline.
-    is_counted: [bool; 2],
+    /// What it has done in the canary and in the baseline.
+    goodput: [Goodput; 2],
+}
+
+/// What a flow has brought over in a group.
+#[derive(Debug, Clone, Copy, Default)]
+struct Goodput {
+    acked_bytes: u64,
+    active_ns: u64,
+    /// As it is counted; `None` for a flow that does not count yet.
+    rate_bps: Option<u64>,
+}
+
+impl Goodput {
+    fn rate_now(&self) -> u64 {
+        (u128::from(self.acked_bytes) * 8_000_000_000 / u128::from(self.active_ns.max(1))) as u64
+    }
 }
 
 /// The cumulative counters of a row, and the window that counts until the next row.
@@ -143,8 +160,8 @@ impl Groups {
             membership,
             start_ns,
             flows: HashMap::new(),
-            canary: Tally::default(),
-            baseline: Tally::default(),
+            tallies: Default::default(),
+            units: Default::default(),
             ignored: Ignored::default(),
         }
     }
@@ -164,10 +181,12 @@ impl Groups {
     /// The sums of a group.
     #[must_use]
     pub fn tally(&self, group: Group) -> &Tally {
-        match group {
-            Group::Canary => &self.canary,
-            Group::Baseline => &self.baseline,
-        }
+        &self.tallies[group as usize]
+    }
+
+    /// The flows of a group, in the pieces in which a hash has chosen them.
+    pub(crate) fn units(&self, group: Group) -> &Units {
+        &self.units[group as usize]
     }
 
     /// What was left out.
@@ -200,39 +219,31 @@ impl Groups {
         } else {
             let row = Row::from(sample);
             let last = if sample.event == EVENT_OPEN { row.zeroed() } else { row };
-            self.flows.insert(key, Flow { group, last, silent_ns: 0, is_counted: [false; 2] });
+            self.flows.insert(key, Flow { group, last, silent_ns: 0, goodput: Default::default() });
         }
         match group {
-            Some(group) => self.tally_mut(group).rows += 1,
+            Some(group) => self.tallies[group as usize].sums.rows += 1,
             // A socket that is being opened has the host's default until the policy acts.
             None if sample.event == EVENT_OPEN => {}
-            None if self.group_of(sample).is_some() => self.ignored.other_side_rows += 1,
+            None if self.is_of_either(sample) => self.ignored.other_side_rows += 1,
             None => self.ignored.other_algorithm_rows += 1,
         }
     }
 
     /// The group of a row's algorithm, if that is the one that the socket is to have.
     fn side_of(&self, sample: &Sample) -> Option<Group> {
-        let is_to_be = if self.membership.share.covers(sample.flow_id) { Group::Canary } else { Group::Baseline };
-        self.group_of(sample).filter(|group| *group == is_to_be)
-    }
-
-    fn group_of(&self, sample: &Sample) -> Option<Group> {
-        let algorithm = name_str(&sample.algorithm);
-        if algorithm == self.membership.canary {
-            Some(Group::Canary)
-        } else if algorithm == self.membership.baseline {
-            Some(Group::Baseline)
+        let membership = &self.membership;
+        let (group, algorithm) = if membership.share.covers(sample.flow_id) {
+            (Group::Canary, &membership.canary)
         } else {
-            None
-        }
+            (Group::Baseline, &membership.baseline)
+        };
+        (name_str(&sample.algorithm) == *algorithm).then_some(group)
     }
 
-    fn tally_mut(&mut self, group: Group) -> &mut Tally {
-        match group {
-            Group::Canary => &mut self.canary,
-            Group::Baseline => &mut self.baseline,
-        }
+    fn is_of_either(&self, sample: &Sample) -> bool {
+        let algorithm = name_str(&sample.algorithm);
+        algorithm == self.membership.canary || algorithm == self.membership.baseline
     }
 
     /// From the last row of a flow to this one.
@@ -244,7 +255,7 @@ impl Groups {
         if group != flow.group {
             if flow.last.sent_bytes > 0 {
                 self.ignored.changes += 1;
-                *flow = Flow { group, last: row, silent_ns: 0, is_counted: flow.is_counted };
+                *flow = Flow { group, last: row, silent_ns: 0, goodput: flow.goodput };
                 return;
             }
             flow.group = group;
@@ -253,29 +264,41 @@ impl Groups {
         flow.last = row;
         let Some(group) = group else { return };
 
-        let tally = self.tally_mut(group);
         let step_ns = row.time_ns - last.time_ns;
-        let sent_bytes = row.sent_bytes - last.sent_bytes;
-        let acked_bytes = row.acked_bytes.saturating_sub(last.acked_bytes);
-        let delivered_pkts = row.delivered_pkts.wrapping_sub(last.delivered_pkts);
-        tally.sent_bytes += sent_bytes;
-        tally.acked_bytes += acked_bytes;
-        tally.retrans_bytes += row.retrans_bytes.saturating_sub(last.retrans_bytes);
-        tally.lost_pkts += u64::from(row.lost_pkts.wrapping_sub(last.lost_pkts));
-        tally.delivered_pkts += u64::from(delivered_pkts);
-        tally.delivered_ce_pkts += u64::from(row.delivered_ce_pkts.wrapping_sub(last.delivered_ce_pkts));
-        tally.time_ns += step_ns;
-        tally.cwnd_pkts_ns += f64::from(last.cwnd_pkts) * step_ns as f64;
-        // The kernel keeps its latest sample: without a delivery it is the one that was counted before.
-        if delivered_pkts > 0 && sample.rtt_us > 0 {
-            tally.rtt.add(sample.rtt_us);
-        }
+        let mut step = Sums {
+            sent_bytes: row.sent_bytes - last.sent_bytes,
+            acked_bytes: row.acked_bytes.saturating_sub(last.acked_bytes),
+            retrans_bytes: row.retrans_bytes.saturating_sub(last.retrans_bytes),
+            lost_pkts: u64::from(row.lost_pkts.wrapping_sub(last.lost_pkts)),
+            delivered_pkts: u64::from(row.delivered_pkts.wrapping_sub(last.delivered_pkts)),
+            delivered_ce_pkts: u64::from(row.delivered_ce_pkts.wrapping_sub(last.delivered_ce_pkts)),
+            time_ns: step_ns,
+            cwnd_pkts_ns: f64::from(last.cwnd_pkts) * step_ns as f64,
+            ..Sums::default()
+        };
+        let (tally, unit) =
+            (&mut self.tallies[group as usize], self.units[group as usize].of_mut(hash(sample.flow_id)));
         flow.silent_ns += step_ns;
-        if sent_bytes > 0 || acked_bytes > 0 {
-            tally.active_ns += std::mem::take(&mut flow.silent_ns);
-            let is_counted = &mut flow.is_counted[usize::from(group == Group::Baseline)];
-            tally.flows += u64::from(!*is_counted);
-            *is_counted = true;
+        if step.sent_bytes > 0 || step.acked_bytes > 0 {
+            step.active_ns = std::mem::take(&mut flow.silent_ns);
+            let goodput = &mut flow.goodput[group as usize];
+            goodput.acked_bytes += step.acked_bytes;
+            goodput.active_ns += step.active_ns;
+            step.flows = u64::from(goodput.rate_bps.is_none());
+            let (before, now) = (goodput.rate_bps, goodput.rate_now());
+            goodput.rate_bps = Some(now);
+            for rates in [&mut tally.rates_bps, &mut unit.rates_bps] {
+                before.into_iter().for_each(|rate| rates.remove(rate));
+                rates.add(now);
+            }
         }
+        // The kernel keeps its latest sample: without a delivery it is the one that was counted before.
+        if step.delivered_pkts > 0 && sample.rtt_us > 0 {
+            tally.rtt.add(sample.rtt_us);
+            unit.rtt_us.add(u64::from(sample.rtt_us));
+            unit.rtt_sum_us += u64::from(sample.rtt_us);
+        }
+        tally.sums += step;
+        unit.sums += step;
     }
 }

@@ -25,8 +25,10 @@ pub enum Metric {
     P95Rtt,
     /// 99th percentile of the RTT samples.
     P99Rtt,
-    /// Payload acknowledged / active time of the flows: the rate of the average flow.
+    /// Payload acknowledged / active time of the flows: the rate of the average flow, which a few large ones can make.
     Goodput,
+    /// Median of the goodputs of the flows.
+    P50Goodput,
     /// Payload sent / active time of the flows, retransmissions included.
     Throughput,
     /// Congestion window, weighted by time.
@@ -55,7 +57,7 @@ const MIN_ACTIVE_SECS: f64 = 1.0;
 
 impl Metric {
     /// In the order in which lists show them.
-    pub const ALL: [Metric; 10] = [
+    pub const ALL: [Metric; 11] = [
         Metric::RetransmitRate,
         Metric::LossRate,
         Metric::CeRate,
@@ -64,6 +66,7 @@ impl Metric {
         Metric::P95Rtt,
         Metric::P99Rtt,
         Metric::Goodput,
+        Metric::P50Goodput,
         Metric::Throughput,
         Metric::MeanCwnd,
     ];
@@ -80,6 +83,7 @@ impl Metric {
             Metric::P95Rtt => "p95_rtt",
             Metric::P99Rtt => "p99_rtt",
             Metric::Goodput => "goodput",
+            Metric::P50Goodput => "p50_goodput",
             Metric::Throughput => "throughput",
             Metric::MeanCwnd => "mean_cwnd",
         }
@@ -97,7 +101,7 @@ impl Metric {
         match self {
             Metric::RetransmitRate | Metric::LossRate | Metric::CeRate => Dimension::Ratio,
             Metric::MeanRtt | Metric::P50Rtt | Metric::P95Rtt | Metric::P99Rtt => Dimension::Time,
-            Metric::Goodput | Metric::Throughput => Dimension::Rate,
+            Metric::Goodput | Metric::P50Goodput | Metric::Throughput => Dimension::Rate,
             Metric::MeanCwnd => Dimension::Packets,
         }
     }
@@ -114,6 +118,7 @@ impl Metric {
             Metric::P95Rtt => group.rtt.quantile_us(0.95),
             Metric::P99Rtt => group.rtt.quantile_us(0.99),
             Metric::Goodput => per_second(group.acked_bytes, group.active_ns),
+            Metric::P50Goodput => group.median_goodput_bps(),
             Metric::Throughput => per_second(group.sent_bytes, group.active_ns),
             Metric::MeanCwnd => (group.time_ns > 0).then(|| group.cwnd_pkts_ns / group.time_ns as f64),
         }
@@ -135,7 +140,9 @@ impl Metric {
             Metric::MeanRtt | Metric::P50Rtt => Needs::RttSamples(MIN_SAMPLES),
             Metric::P95Rtt => Needs::RttSamples(MIN_SAMPLES_BEYOND * 20),
             Metric::P99Rtt => Needs::RttSamples(MIN_SAMPLES_BEYOND * 100),
-            Metric::Goodput | Metric::Throughput | Metric::MeanCwnd => Needs::ActiveSecsPerFlow(MIN_ACTIVE_SECS),
+            Metric::Goodput | Metric::P50Goodput | Metric::Throughput | Metric::MeanCwnd => {
+                Needs::ActiveSecsPerFlow(MIN_ACTIVE_SECS)
+            }
         }
     }
 

@@ -8,6 +8,7 @@
 //! ```
 
 pub mod canary;
+mod chance;
 mod decision;
 mod error;
 mod evidence;
@@ -30,5 +31,5 @@ pub use groups::{Group, Groups, Ignored, Membership};
 pub use guard::{Comparison, Guard, GuardError};
 pub use metric::Metric;
 pub use share::{Share, ShareError};
-pub use tally::{Rtts, Tally};
-pub use verdict::{CONSECUTIVE, Judge, State, Verdict, early_end};
+pub use tally::{Rtts, Sums, Tally};
+pub use verdict::{CONSECUTIVE, EARLY_CHANCE, FINAL_CHANCE, Judge, State, Verdict, early_end};

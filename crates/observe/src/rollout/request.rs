@@ -15,6 +15,8 @@ pub struct CanaryRequest {
     pub share: Share,
     /// How long to watch them; at least 5 s.
     pub watch: Duration,
+    /// How long to look for guards that hold while both groups have the same algorithm, before anything moves.
+    pub same: Option<Duration>,
     /// Conditions on which they are taken back; at least one.
     pub guards: Vec<Guard>,
     /// Live sockets that each group must have at the start, and active flows at the end.

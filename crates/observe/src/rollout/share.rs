@@ -18,6 +18,11 @@ pub struct Share(u32);
 #[error("'{0}' is not a share: expected more than 0% and less than 100%, such as 10% or 0.1")]
 pub struct ShareError(String);
 
+/// What decides about the socket with this cookie: 16 bits.
+pub(crate) fn hash(cookie: u64) -> u64 {
+    cookie.wrapping_mul(GOLDEN) >> 48
+}
+
 impl Share {
     /// As a fraction. The kernel keeps 16 bits of it, and this is what they hold: 10 % is 0.100006.
     #[must_use]
@@ -28,7 +33,7 @@ impl Share {
     /// Whether the socket with this cookie belongs to the share: the same rule as `cca_in_canary` of `policy.bpf.h`.
     #[must_use]
     pub fn covers(self, cookie: u64) -> bool {
-        cookie.wrapping_mul(GOLDEN) >> 48 < u64::from(self.0)
+        hash(cookie) < u64::from(self.0)
     }
 }
 

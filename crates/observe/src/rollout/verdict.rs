@@ -1,5 +1,6 @@
 //! What the guards say about the figures of both groups, now and over time.
 
+use crate::rollout::chance;
 use crate::rollout::groups::{Group, Groups};
 use crate::rollout::guard::Guard;
 use crate::rollout::metric::Metric;
@@ -10,6 +11,11 @@ use serde::Serialize;
 /// The figures are sums since the start of the watch, so they settle. Five seconds outlast what a single burst of losses
 /// does to them, and are short beside the time that bad connections have to be endured otherwise.
 pub const CONSECUTIVE: u32 = 5;
+/// Early, a guard counts only when chance alone would make its difference this rarely: a watch of a minute looks sixty times. Five
+/// flows beside five can show it, if all of the ones are worse than all of the others.
+pub const EARLY_CHANCE: f64 = 0.004;
+/// At the end of the watch, where one look decides.
+pub const FINAL_CHANCE: f64 = 0.01;
 
 /// What one guard says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -19,6 +25,8 @@ pub enum State {
     Holds,
     /// The canary is not.
     Clear,
+    /// The figures say that it is bad, but chance alone would make such figures too often.
+    Unproven,
     /// A group has not seen enough yet.
     TooLittleData,
 }
@@ -38,6 +46,9 @@ pub struct Verdict {
     pub baseline: Option<f64>,
     /// What the canary's value is compared with.
     pub threshold: Option<f64>,
+    /// How often chance alone would make as large a difference between the groups; known of a guard with a baseline whose figures
+    /// say that the canary is bad.
+    pub chance: Option<f64>,
     /// What the guard says.
     pub state: State,
     /// Evaluations in a row on which it has held, up to now.
@@ -66,7 +77,8 @@ impl Judge {
     pub fn evaluate(&mut self, groups: &Groups) -> Vec<Verdict> {
         let mut verdicts: Vec<Verdict> = self.guards.iter().map(|guard| self.verdict(guard, groups)).collect();
         for (verdict, held) in verdicts.iter_mut().zip(&mut self.held) {
-            *held = if verdict.state == State::Holds { *held + 1 } else { 0 };
+            let is_early = verdict.state == State::Holds && verdict.chance.is_none_or(|chance| chance <= EARLY_CHANCE);
+            *held = if is_early { *held + 1 } else { 0 };
             verdict.held = *held;
         }
         verdicts
@@ -78,30 +90,50 @@ impl Judge {
         let baseline = metric.of(groups.tally(Group::Baseline));
         let threshold = guard.threshold(baseline);
         let missing = self.missing(guard, groups);
-        let (state, note) = match (missing, canary.and_then(|value| guard.holds(value, baseline))) {
-            (Some(missing), _) => (State::TooLittleData, Some(missing)),
-            (None, None) => (State::TooLittleData, Some("nothing was measured".to_owned())),
-            (None, Some(true)) => (State::Holds, note_on_zero(guard, threshold)),
-            (None, Some(false)) => (State::Clear, None),
+        let is_bad = canary.and_then(|value| guard.holds(value, baseline));
+        let chance = (missing.is_none() && is_bad == Some(true)).then(|| chance_of(guard, groups)).flatten();
+        let (state, note) = match (missing, is_bad, chance) {
+            (Some(missing), ..) => (State::TooLittleData, Some(missing)),
+            (None, None, _) => (State::TooLittleData, Some("nothing was measured".to_owned())),
+            (None, Some(true), Some(chance)) if chance > FINAL_CHANCE => {
+                let part =
+                    if chance > 0.1 { format!("{:.0}", chance * 100.0) } else { format!("{:.1}", chance * 100.0) };
+                (State::Unproven, Some(format!("{part} % of all choices of as many flows differ as much")))
+            }
+            (None, Some(true), _) => (State::Holds, note_on_zero(guard, threshold)),
+            (None, Some(false), _) => (State::Clear, None),
         };
         let unit = metric.dimension().unit();
-        Verdict { guard: *guard, metric, unit, canary, baseline, threshold, state, held: 0, note }
+        Verdict { guard: *guard, metric, unit, canary, baseline, threshold, chance, state, held: 0, note }
     }
 
     /// What a group lacks for this guard to be believed.
     fn missing(&self, guard: &Guard, groups: &Groups) -> Option<String> {
         let metric = guard.metric;
-        [(Group::Canary, "canary"), (Group::Baseline, "baseline")].into_iter().find_map(|(group, name)| {
-            let tally = groups.tally(group);
-            if tally.flows < self.min_flows {
-                return Some(format!("the {name} had {} active flows, needed are {}", tally.flows, self.min_flows));
-            }
-            let is_compared = group == Group::Canary || guard.needs_baseline();
-            (is_compared && !metric.has_enough(tally)).then(|| {
-                format!("{metric} of the {name}: {} seen, needed are {}", metric.found(tally), metric.needed())
+        let of_a_group =
+            [(Group::Canary, "canary"), (Group::Baseline, "baseline")].into_iter().find_map(|(group, name)| {
+                let tally = groups.tally(group);
+                if tally.flows < self.min_flows {
+                    return Some(format!("the {name} had {} active flows, needed are {}", tally.flows, self.min_flows));
+                }
+                let is_compared = group == Group::Canary || guard.needs_baseline();
+                (is_compared && !metric.has_enough(tally)).then(|| {
+                    format!("{metric} of the {name}: {} seen, needed are {}", metric.found(tally), metric.needed())
+                })
+            });
+        of_a_group.or_else(|| {
+            let choices = chance::choices(groups.units(Group::Canary), groups.units(Group::Baseline));
+            let is_short = guard.needs_baseline() && (choices as f64) < 1.0 / FINAL_CHANCE;
+            is_short.then(|| {
+                format!("chance alone makes the largest difference in 1 of {choices} cases: more flows are needed")
             })
         })
     }
+}
+
+fn chance_of(guard: &Guard, groups: &Groups) -> Option<f64> {
+    let (canary, baseline) = (groups.units(Group::Canary), groups.units(Group::Baseline));
+    if guard.needs_baseline() { chance::of(guard.metric, guard.comparison, canary, baseline) } else { None }
 }
 
 /// Twice nothing is nothing: then a single lost packet of the canary decides.

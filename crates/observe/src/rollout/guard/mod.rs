@@ -61,6 +61,11 @@ impl Comparison {
         }
     }
 
+    /// Whether the canary is bad when it has more.
+    pub(crate) fn is_greater(self) -> bool {
+        matches!(self, Comparison::Greater | Comparison::GreaterOrEqual)
+    }
+
     fn holds(self, value: f64, threshold: f64) -> bool {
         match self {
             Comparison::Greater => value > threshold,
