@@ -9,14 +9,16 @@ use std::path::{Path, PathBuf};
 /// Cargo's tools for it, by what `cargo NAME` is called.
 const TOOLS: [&str; 3] = ["deb", "generate-rpm", "cyclonedx"];
 /// Files of the repository, and where the tree has them; folders with all that is tracked in them.
-const COPIED: [(&str, &str); 9] = [
+const COPIED: [(&str, &str); 11] = [
     ("packaging/systemd/ccactl.service", "usr/lib/systemd/system/ccactl.service"),
     ("packaging/systemd/ccactl-exporter.service", "usr/lib/systemd/system/ccactl-exporter.service"),
     ("packaging/policy.toml", "usr/share/doc/ccactl/examples/policy.toml"),
     ("packaging/grafana/ccactl.json", "usr/share/doc/ccactl/examples/grafana.json"),
     ("packaging/nginx/ccactl-exporter.conf", "usr/share/doc/ccactl/examples/nginx.conf"),
     ("packaging/systemd/ccactl-exporter-unix.conf", "usr/share/doc/ccactl/examples/ccactl-exporter-unix.conf"),
-    ("packaging/debian/copyright", "usr/share/doc/ccactl/copyright"),
+    ("LICENSE-MIT", "usr/share/doc/ccactl/LICENSE-MIT"),
+    ("LICENSE-APACHE", "usr/share/doc/ccactl/LICENSE-APACHE"),
+    ("bpf/LICENSE", "usr/share/doc/ccactl/LICENSE-GPL-2"),
     ("README.md", "usr/share/doc/ccactl/README.md"),
     ("docs", "usr/share/doc/ccactl/docs"),
 ];
@@ -112,7 +114,7 @@ fn stage(tree: &Path, version: &str) -> Result {
     copy(&root().join("CHANGELOG.md"), &documents.join("changelog"))?;
     let date = output(program("git").args(["log", "-1", "--format=%cD"]))?;
     let entry = format!(
-        "ccactl ({version}-1) unstable; urgency=medium\n\n  * See changelog.gz.\n\n -- the authors of ccactl <ccactl@localhost.localdomain>  {}\n",
+        "ccactl ({version}-1) unstable; urgency=medium\n\n  * See changelog.gz.\n\n -- the authors of ccactl <ccactl@ccactl.invalid>  {}\n",
         date.trim()
     );
     write(&documents.join("changelog.Debian"), &entry)?;

@@ -46,7 +46,6 @@ fn an_unknown_algorithm_gets_the_nearest_names() {
         failed(&host.ccactl(args), 2, &["'fbbrv2'", "nearest: f-bbrv2", "ccactl list"]);
     }
     failed(&host.ccactl(&["load", "bpf_reno", "--cgroup", "/x"]), 2, &["nearest: reno"]);
-    failed(&host.ccactl(&["load", "highspeed", "--cgroup", "/x"]), 2, &["native:highspeed"]);
 }
 
 #[test]

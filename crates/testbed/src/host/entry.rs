@@ -6,6 +6,7 @@
 
 use super::cgroup::Cgroup;
 use super::netns::Netns;
+use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, setns};
 use nix::sys::prctl::set_pdeathsig;
@@ -100,7 +101,13 @@ impl Awaited {
     pub(super) fn wait(self, child: &mut Child) -> io::Result<()> {
         let Awaited { mut reader, writer, .. } = self;
         let mut here = [0];
-        while poll(&mut [PollFd::new(reader.as_fd(), PollFlags::POLLIN)], PollTimeout::from(LOOK_EVERY_MS))? == 0 {
+        loop {
+            match poll(&mut [PollFd::new(reader.as_fd(), PollFlags::POLLIN)], PollTimeout::from(LOOK_EVERY_MS)) {
+                // Whoever catches the signal looks at it.
+                Ok(0) | Err(Errno::EINTR) => {}
+                Ok(_) => break,
+                Err(error) => return Err(error.into()),
+            }
             if let Some(status) = child.try_wait()? {
                 return Err(io::Error::other(format!("it ended before it was there ({status})")));
             }
