@@ -76,11 +76,12 @@ struct Figure<T> {
     value: Value<T>,
 }
 
-/// Figures of a table of flows that are not compared: sums over a run, whose ratios are.
-const SUMS: [&str; 2] = ["retrans_pkts", "lost_pkts"];
+/// Figures of a table of flows that are not compared: sums over a run, whose ratios are, and a second goodput. Each more makes
+/// all others less significant.
+const NOT_COMPARED: [&str; 3] = ["retrans_pkts", "lost_pkts", "sending_goodput_bps"];
 
 fn of_algorithm() -> Vec<Figure<AlgorithmSummary>> {
-    let compared = metric::SHOWN.into_iter().filter(|key| !SUMS.contains(key)).map(metric::by_key);
+    let compared = metric::SHOWN.into_iter().filter(|key| !NOT_COMPARED.contains(key)).map(metric::by_key);
     let measures = compared.map(|metric| Figure {
         key: metric.key,
         heading: alone(&metric),

@@ -115,15 +115,22 @@ pub const SHOWN: [&str; 17] = [
     "power_bps_per_s",
 ];
 
-/// The figures of a table of flows. Those that no row has (timeouts in an old recording) or that are zero in all (marks
-/// without ECN) may be left out: `rows` decides.
+/// The figures of a table of flows. Those that no row has (timeouts in an old recording), that are zero in all (marks without
+/// ECN) or that say the same as another may be left out: `rows` decides.
 pub fn shown(rows: &[&Measures]) -> Vec<Metric> {
     let says_something = |metric: &Metric| match metric.key {
+        "sending_goodput_bps" => rows.iter().any(|m| pauses(m)),
         "rto_count" => rows.iter().any(|m| m.rto_count.is_some()),
         "ce_ratio" => rows.iter().any(|m| m.delivered_ce_pkts > 0),
         _ => true,
     };
     SHOWN.iter().map(|key| by_key(key)).filter(says_something).collect()
+}
+
+/// Whether the rate while sending says something else than the goodput.
+fn pauses(measures: &Measures) -> bool {
+    const ALIKE: f64 = 1.02;
+    measures.sending_goodput_bps.zip(measures.goodput_bps).is_some_and(|(sending, goodput)| sending > goodput * ALIKE)
 }
 
 /// The figure of this key.
@@ -146,6 +153,6 @@ mod tests {
         }
         let keys: std::collections::BTreeSet<&str> = METRICS.iter().map(|metric| metric.key).collect();
         assert_eq!(keys.len(), METRICS.len());
-        assert_eq!(shown(&[]).len(), SHOWN.len() - 2);
+        assert_eq!(shown(&[]).len(), SHOWN.len() - 3);
     }
 }

@@ -89,7 +89,7 @@ fn the_csv_has_a_line_per_flow_and_algorithm_and_quotes_names() {
     assert!(lines[0].starts_with("recording,kind,name,algorithm,flows,start_s,end_s,throughput_bps,goodput_bps"));
     assert_eq!(lines.len(), 1 + 2 + 2);
     assert!(
-        lines[2].contains(r#",flow,"right, ""x""",cubic,1,0.0,2.0,24000000.0,20000000.0,6000000,5000000,"#),
+        lines[2].contains(r#",flow,"right, ""x""",cubic,1,0.0,2.0,24000000.0,20000000.0,20000000.0,6000000,5000000,"#),
         "{}",
         lines[2]
     );
