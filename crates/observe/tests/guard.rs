@@ -38,7 +38,7 @@ fn an_error_points_at_its_place() {
     for (text, expected) in [
         (
             "",
-            "column 1: expected a metric (retransmit_rate, loss_rate, ce_rate, mean_rtt, p50_rtt, p95_rtt, p99_rtt, goodput, throughput, mean_cwnd), found the end",
+            "column 1: expected a metric (retransmit_rate, loss_rate, ce_rate, mean_rtt, p50_rtt, p95_rtt, p99_rtt, goodput, p50_goodput, throughput, mean_cwnd), found the end",
         ),
         ("p95_rtt", "column 8: expected one of > >= < <=, found the end"),
         ("p95_rtt == baseline", "column 9: expected one of > >= < <=, found '=='"),

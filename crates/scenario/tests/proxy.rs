@@ -46,7 +46,8 @@ fn it_splits_the_paths_with_its_link_and_is_written_back() {
 #[test]
 fn the_base_rtt_is_that_of_the_leg_of_the_sender() {
     let rtt_ms = |change: &str| {
-        let scenario = set(change).unwrap();
+        let both_ways = GOOD.replace("\nbuffer", "\nduplex = true\nbuffer");
+        let scenario = Scenario::parse_with("mine.toml", &both_ways, &[change.parse().unwrap()]).unwrap();
         let of = |flow: usize| scenario.base_rtt(&scenario.flows[flow]).ns / 1_000_000;
         (of(0), of(1))
     };

@@ -270,7 +270,7 @@ fn printed_figures_stay_only_beside_the_experiment_they_were_printed_for() {
 #[test]
 fn a_name_that_is_neither_a_file_nor_shipped_says_what_is() {
     let error = Scenario::open("no-such-scenario", &[]).unwrap_err().to_string();
-    assert!(error.contains("no-such-scenario") && error.contains("fbbrv2-vs-cubic"), "{error}");
+    assert!(error.contains("no-such-scenario") && error.contains("`ccactl bench list`"), "{error}");
     assert_eq!(Scenario::open("single", &[]).unwrap().name, "single");
 }
 

@@ -19,7 +19,7 @@ use tempfile::TempDir;
 /// Sockets in each group.
 const MIN_FLOWS: u64 = 6;
 const SHARE: &str = "50%";
-const WATCH: Duration = Duration::from_secs(8);
+const WATCH: Duration = Duration::from_secs(12);
 
 /// The process enters the cgroup while it opens connections, so only one test at a time.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
