@@ -31,6 +31,9 @@ Usage: cargo xtask COMMAND
   test [--sudo] [-- ARGS…]
                         setup, then `cargo test --release` on the workspace, ARGS handed to cargo test;
                         --sudo starts the test binaries as root
+  measure canary [--trials N] [--watch SECONDS] [--connections N,…] [--only same,slower,lossier]
+                        build, then canaries that are no different, and worse ones, on the testbed: how many are taken back
+                        (root, a quiet machine, an hour and a half); the table of docs/how-to/canary.md
   measure fidelity|fairness|loss|catalogue|figures|invariants|swaps
           [--dir DIR] [--only NAME,…] [--quick] [--tables-only]
                         setup, build, then the experiments behind the tables and figures of docs/ (root, a quiet
@@ -107,6 +110,7 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         ("test", ["--sudo"]) => test::run(true, &[])?,
         ("test", ["--", args @ ..]) => test::run(false, args)?,
         ("test", ["--sudo", "--", args @ ..]) => test::run(true, args)?,
+        ("measure", ["canary", args @ ..]) => measure::canary(args)?,
         ("measure", args @ [_, ..]) => measure::run(args)?,
         ("bench", ["algorithms", args @ ..]) => bench::algorithms(args)?,
         ("bench", ["collector", args @ ..]) => bench::collector(args)?,

@@ -14,6 +14,15 @@ pub fn run(args: &[&str]) -> Result {
     with_ccactl("measure", "measure", args)
 }
 
+/// `cargo xtask measure canary`, which has no plan of benches.
+pub fn canary(args: &[&str]) -> Result {
+    setup::tools(Scope::Build)?;
+    heading("build");
+    let program = program("canary")?;
+    heading("canary");
+    shell::run(shell::program(program).args(args))
+}
+
 /// Builds `ccactl` and a program that starts it, and runs the program.
 pub fn with_ccactl(name: &str, step: &str, args: &[&str]) -> Result {
     setup::tools(Scope::Build)?;

@@ -49,7 +49,12 @@ pub struct Fleet {
 impl Fleet {
     /// All flows through one queue.
     pub fn on_one_bottleneck(cgroup: &Path, share: Share, per_group: u64) -> Fleet {
-        let link = Link::new(SHARED);
+        Fleet::on(SHARED, cgroup, share, per_group)
+    }
+
+    /// All flows through the queue of this scenario.
+    pub fn on(scenario: &str, cgroup: &Path, share: Share, per_group: u64) -> Fleet {
+        let link = Link::new(scenario);
         let mut connections = Vec::new();
         let mut groups = Groups::new(share, per_group);
         while groups.are_open() {
