@@ -35,8 +35,9 @@ enum bbr2_ack_phase {
 #ifndef BBR2_HAS_VARIANT
 CC_TRACE_V0("loss_milli",
 	    "lost packets of the last sample's flight, in thousandths of it; -1 = its sending is no longer known");
-CC_TRACE_V1("bounds_bits", "sum of: 1 cwnd cut to inflight_hi, 2 to inflight_hi less headroom, 4 to inflight_lo, 8 rate "
-		      "follows bw_lo, 16 cwnd used up");
+CC_TRACE_V1("bounds_bits",
+	    "sum of: 1 cwnd cut to inflight_hi, 2 to inflight_hi less headroom, 4 to inflight_lo, 8 rate "
+	    "follows bw_lo, 16 cwnd used up");
 #endif
 
 /* What held the flow back on the last ACK: v1 of the trace. Bits from BBR2_BOUND_VARIANT on belong to a variant. */
