@@ -83,7 +83,7 @@ fn version() -> Result<String> {
     Ok(version.to_owned())
 }
 
-/// `abc1234 of 2026-11-25`; with `+` when the copy has more than that.
+/// `abc1234 of 2026-11-25`, and whether tracked files differ from it.
 fn commit() -> Result<String> {
     let commit = output(program("git").args(["log", "-1", "--format=%h of %cs"]))?;
     let changed = output(program("git").args(["status", "--porcelain", "--untracked-files=no"]))?;

@@ -2,6 +2,7 @@
 
 use crate::commands;
 use ccactl_abi::about::CONTRACT;
+use ccactl_abi::exit;
 use ccactl_recording::{OLDEST_VERSION, SCHEMA_VERSION};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::fmt::Write as _;
@@ -18,7 +19,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
 /// Two for each command.
 const EXAMPLES: [(&str, [&str; 2]); 23] = [
     ("load", ["ccactl load bbrv3 --cgroup /web", "ccactl load ./mine.bpf.c --cgroup /bench --create"]),
-    ("swap", ["ccactl swap f-bbrv2 --cgroup /web", "ccactl swap cubic --cgroup /web --set beta=0.8"]),
+    ("swap", ["ccactl swap f-bbrv2 --cgroup /web", "ccactl swap cubic --cgroup /web --set beta=819"]),
     ("rollback", ["ccactl rollback --cgroup /web", "ccactl rollback --cgroup /web --json"]),
     ("unload", ["ccactl unload --cgroup /web", "ccactl unload --all"]),
     ("status", ["ccactl status", "ccactl status --json"]),
@@ -68,18 +69,20 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-const EXIT_CODES: &str = "\
-Exit codes:
-  0  done
-  1  a failure without a code of its own
-  2  bad input: an argument, a scenario, a recording
-  3  the kernel lacks a feature
-  4  not root, or a capability is missing
-  5  some sockets could not be moved
-  6  a threshold of a scenario was missed";
+/// For users; scripts rely on them.
+const EXIT_CODES: [(u8, &str); 8] = [
+    (exit::OK, "done"),
+    (exit::FAILURE, "a failure without a code of its own"),
+    (exit::USAGE, "bad input: an argument, a scenario, a recording"),
+    (exit::KERNEL, "the kernel lacks a feature"),
+    (exit::PERMISSION, "not root, or a capability is missing"),
+    (exit::SOCKETS, "some sockets could not be moved"),
+    (exit::THRESHOLD, "a threshold of a scenario was missed, or a canary was taken back"),
+    (exit::INTERRUPTED, "interrupted"),
+];
 
 #[derive(Parser)]
-#[command(name = "ccactl", version, long_version = VERSION.as_str(), about)]
+#[command(name = "ccactl", version, long_version = VERSION.as_str(), about, propagate_version = true)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -172,7 +175,7 @@ pub fn command() -> clap::Command {
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}Options:\n{{options}}{{after-help}}",
         grouped(&command)
     );
-    command.help_template(template).after_help("`ccactl COMMAND --help` has examples.").after_long_help(EXIT_CODES)
+    command.help_template(template).after_help("`ccactl COMMAND --help` has examples.").after_long_help(exit_codes())
 }
 
 /// Parses the arguments of this process.
@@ -182,6 +185,11 @@ pub fn parse() -> Result<Cli, clap::Error> {
 
 fn after_help(examples: [&str; 2]) -> String {
     format!("Examples:\n  {}\n  {}", examples[0], examples[1])
+}
+
+fn exit_codes() -> String {
+    let lines = EXIT_CODES.iter().map(|(code, meaning)| format!("\n  {code:<3}  {meaning}"));
+    "Exit codes:".to_owned() + &lines.collect::<String>()
 }
 
 /// `Operate:` and its commands, and so on.
@@ -234,6 +242,6 @@ mod tests {
         }
         assert!(help.contains("Operate:\n  load "), "{help}");
         let long = command().render_long_help().to_string();
-        assert!(long.contains("Exit codes:\n  0  done"), "{long}");
+        assert!(long.contains("Exit codes:\n  0    done"), "{long}");
     }
 }

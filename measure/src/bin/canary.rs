@@ -157,12 +157,17 @@ fn row(kind: &Kind, connections: u64, decisions: &[Decision]) -> String {
 
 /// A cgroup with a policy, connections in it, and a loader with pins of its own.
 struct Host {
-    // In the order of the removal: traffic, then policies, then the cgroup.
+    // In the order of the removal: as long as a socket is open, its algorithm and the loader's pins stay.
     _fleet: Fleet,
-    loader: Loader,
-    cgroup: PathBuf,
+    ground: Ground,
     serial: String,
     evidence: tempfile::TempDir,
+}
+
+/// Policies, then the cgroup.
+struct Ground {
+    loader: Loader,
+    cgroup: PathBuf,
 }
 
 impl Host {
@@ -173,17 +178,18 @@ impl Host {
         let loader = Loader::with_paths(paths).map_err(|error| error.to_string())?;
         let cgroup = loader.mount().path().join(format!("{PREFIX}-canary-{id}"));
         let choice = Choice::parse("cubic", &[], Some(&format!("mo{:x}_{serial}", std::process::id())));
-        let request = LoadRequest::new(choice.map_err(|error| error.to_string())?, &cgroup).create(true);
-        loader.load(&request).map_err(|error| error.to_string())?;
+        let ground = Ground { loader, cgroup };
+        let request = LoadRequest::new(choice.map_err(|error| error.to_string())?, &ground.cgroup).create(true);
+        ground.loader.load(&request).map_err(|error| error.to_string())?;
         let link = format!(
             "duration = \"10s\"\n[link]\nrate = \"{}kbit/s\"\nbase_rtt = \"20ms\"\nbuffer = {{ bdp = 2 }}\n\
              [[flow]]\nname = \"flow\"\nalgorithm = \"native:cubic\"\n",
             KBIT_S_PER_CONNECTION * connections
         );
         let share: Share = SHARE.parse().expect("a constant");
-        let fleet = Fleet::on(&link, &cgroup, share, connections / 2);
+        let fleet = Fleet::on(&link, &ground.cgroup, share, connections / 2);
         let evidence = tempfile::tempdir().map_err(|error| error.to_string())?;
-        Ok(Host { _fleet: fleet, loader, cgroup, serial, evidence })
+        Ok(Host { _fleet: fleet, ground, serial, evidence })
     }
 
     /// One roll-out; a promoted one is taken back, so that the next begins as this one did.
@@ -194,7 +200,7 @@ impl Host {
             choice = choice.with(tunable, value).map_err(|error| error.to_string())?;
         }
         let request = CanaryRequest {
-            swap: SwapRequest::of(LoadRequest::new(choice, &self.cgroup)),
+            swap: SwapRequest::of(LoadRequest::new(choice, &self.ground.cgroup)),
             share: SHARE.parse().expect("a constant"),
             same: None,
             watch,
@@ -203,10 +209,10 @@ impl Host {
             evidence: self.evidence.path().to_owned(),
             lease: CanaryRequest::DEFAULT_LEASE,
         };
-        let decision = canary::run(&self.loader, &request, &AtomicBool::new(false), &mut |_| {});
+        let decision = canary::run(&self.ground.loader, &request, &AtomicBool::new(false), &mut |_| {});
         let decision = decision.map_err(|error| error.to_string())?;
         if decision.outcome == Outcome::Promoted {
-            self.loader.rollback(&self.cgroup).map_err(|error| error.to_string())?;
+            self.ground.loader.rollback(&self.ground.cgroup).map_err(|error| error.to_string())?;
         }
         for file in std::fs::read_dir(self.evidence.path()).into_iter().flatten().flatten() {
             let _ = std::fs::remove_file(file.path());
@@ -215,7 +221,7 @@ impl Host {
     }
 }
 
-impl Drop for Host {
+impl Drop for Ground {
     fn drop(&mut self) {
         if let Err(error) = self.loader.unload_all() {
             eprintln!("canary: clean-up: {error}");

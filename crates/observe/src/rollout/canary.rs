@@ -176,8 +176,8 @@ fn rehearse(
         next += EVALUATION_INTERVAL;
         let verdicts = watch.with_groups(|groups| judge.evaluate(groups));
         let is_last = begun.elapsed() + EVALUATION_INTERVAL > length;
-        let at_the_end = || verdicts.iter().find(|verdict| is_last && verdict.state == State::Holds);
-        if let Some(held) = early_end(&verdicts).or_else(at_the_end) {
+        let at_the_end = |state: State| verdicts.iter().find(|verdict| is_last && verdict.state == state);
+        if let Some(held) = early_end(&verdicts).or_else(|| at_the_end(State::Holds)) {
             let text = |value: Option<f64>| dimension::written(held.metric.dimension(), value.unwrap_or_default());
             return Err(Error::HoldsAnyway {
                 guard: held.guard.to_string(),
@@ -185,6 +185,10 @@ fn rehearse(
                 canary: text(held.canary),
                 baseline: text(held.baseline),
             });
+        }
+        if let Some(silent) = at_the_end(State::TooLittleData) {
+            let missing = silent.note.clone().unwrap_or_default();
+            return Err(Error::NotTried { guard: silent.guard.to_string(), missing });
         }
     }
     Ok(())

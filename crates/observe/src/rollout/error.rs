@@ -25,8 +25,10 @@ pub enum Error {
     #[error("a canary needs at least one guard, such as --revert-if 'retransmit_rate > 2 * baseline + 0.1%'")]
     NoGuard,
     /// A watch in which nothing could be seen.
-    #[error("--watch {} s is too short: expected {} s or more", found.as_secs_f64(), needed.as_secs())]
+    #[error("{option} {} s is too short: expected {} s or more", found.as_secs_f64(), needed.as_secs())]
     WatchTooShort {
+        /// `--watch` or `--aa`.
+        option: &'static str,
         /// As asked.
         found: Duration,
         /// The shortest.
@@ -46,6 +48,14 @@ pub enum Error {
         canary: String,
         /// Of the others.
         baseline: String,
+    },
+    /// A guard of which the watch before the canary could say nothing.
+    #[error("the guard '{guard}' could not be tried: {missing}. Nothing was moved; give --aa more time")]
+    NotTried {
+        /// Which.
+        guard: String,
+        /// What is missing.
+        missing: String,
     },
     /// The watch before the canary was ended by a signal.
     #[error("interrupted before anything was moved")]
@@ -112,7 +122,7 @@ impl Error {
             | Error::Lease { .. }
             | Error::TooFewSockets { .. } => exit::USAGE,
             Error::Evidence { cause, .. } if cause.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,
-            Error::Evidence { .. } | Error::HoldsAnyway { .. } => exit::FAILURE,
+            Error::Evidence { .. } | Error::HoldsAnyway { .. } | Error::NotTried { .. } => exit::FAILURE,
             Error::Interrupted => exit::INTERRUPTED,
             Error::NotReverted { source, .. } => source.exit_code(),
             Error::Loader(error) => error.exit_code(),

@@ -26,8 +26,10 @@ impl Plan {
         if request.guards.is_empty() {
             return Err(Error::NoGuard);
         }
-        if request.watch < MIN_WATCH {
-            return Err(Error::WatchTooShort { found: request.watch, needed: MIN_WATCH });
+        for (option, length) in [("--watch", Some(request.watch)), ("--aa", request.same)] {
+            if let Some(found) = length.filter(|length| *length < MIN_WATCH) {
+                return Err(Error::WatchTooShort { option, found, needed: MIN_WATCH });
+            }
         }
         if !CanaryRequest::LEASES.contains(&request.lease) {
             return Err(Error::Lease { found: request.lease, expected: CanaryRequest::LEASES });

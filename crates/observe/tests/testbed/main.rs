@@ -94,6 +94,25 @@ fn a_signal_takes_the_canary_back_at_once_and_a_rollback_by_somebody_else_ends_t
 }
 
 #[test]
+fn a_guard_that_holds_before_anything_has_moved_ends_it_there() {
+    let Some(host) = Host::new() else { return };
+    let fleet = Fleet::on_one_bottleneck(&host.cgroup, share(), MIN_FLOWS);
+    let rehearsed = |guard: &str| {
+        let request = CanaryRequest { same: Some(Duration::from_secs(6)), ..host.request("cubic", &[], &[guard]) };
+        canary::run(&host.loader, &request, &AtomicBool::new(false), &mut |event| {
+            assert!(!matches!(event, Event::Started { .. }), "{guard}");
+        })
+    };
+    let error = rehearsed("goodput > 1kbit/s").expect_err("it holds for any algorithm");
+    assert!(matches!(error, Error::HoldsAnyway { .. }), "{error}");
+    assert!(error.to_string().contains("Nothing was moved"), "{error}");
+    let error = rehearsed("p99_rtt > 10s").expect_err("6 s of 12 flows have too few RTT samples");
+    assert!(matches!(error, Error::NotTried { .. }), "{error}");
+    assert_eq!(fleet.algorithms(), [host.baseline.clone()].into());
+    assert_eq!(host.evidence().len(), 0);
+}
+
+#[test]
 fn a_canary_with_too_few_sockets_changes_nothing_and_leaves_nothing() {
     let Some(host) = Host::new() else { return };
     let fleet = Fleet::on_one_bottleneck(&host.cgroup, share(), 2);
