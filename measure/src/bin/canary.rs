@@ -1,15 +1,16 @@
-//! Canaries on the testbed, for `cargo xtask measure canary`: how often one that is no different is taken back, and how often one is
+//! Canaries on the testbed, for `cargo xtask measure canary`: how often one that is no different is taken back, and how often one
 //! that has a fifth less goodput or twice the retransmissions.
 //!
-//! Each fleet is a cgroup with connections that send as much as they can through one emulated bottleneck. The canary is CUBIC beside
-//! CUBIC, with a tunable where it is to be worse. What the tunable does is measured with the others: the ratio of both figures.
+//! Each fleet is a cgroup with connections that send as much as they can. The canary is CUBIC beside CUBIC. Where it is to be worse,
+//! its connections have a bottleneck of their own that is worse by just that much: what a rule can see is then known in advance. The
+//! ratio of both figures is measured with the others.
 
-use ccactl_loader::{Choice, LoadRequest, Loader, Paths, SwapRequest};
+use ccactl_loader::{Choice, LoadRequest, Loader, SwapRequest};
 use ccactl_observe::rollout::canary::{self, CanaryRequest};
 use ccactl_observe::rollout::{Decision, Outcome, Share};
 use ccactl_testbed::host::run_id::{PREFIX, RunId};
 use fleet::Fleet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,33 +22,74 @@ mod fleet;
 
 const USAGE: &str = "usage: canary [--trials N] [--watch SECONDS] [--connections N,…] [--only same,slower,lossier]";
 const SHARE: &str = "50%";
-/// Of each connection, on average.
-const KBIT_S_PER_CONNECTION: u64 = 400;
-/// Fleets that are watched at the same time, so that the trials of a row do not take hours.
-const SIDE_BY_SIDE: usize = 3;
-/// As an operator would write them: a tenth less, half as many again.
-const RULES: [&str; 2] = ["p50_goodput < 0.9 * baseline", "retransmit_rate > 1.5 * baseline + 0.1%"];
+/// Of each connection, on average, where a queue decides: a window of 3 to 8 packets.
+const KBIT_S_PER_CONNECTION: u64 = 200;
+const QUEUE_RTT_MS: u64 = 160;
+/// Where losses decide, the rate is no limit, and the RTT keeps 500 connections within what the machine carries.
+const LOSS_RTT_MS: u64 = 300;
+/// Connections that send at the same time, in fleets side by side, so that the trials of a row do not take hours.
+const AT_A_TIME: u64 = 500;
+const FLEETS: u64 = 3;
 
-/// What the canary is.
+/// What the canary's connections meet, and what the baseline's.
 struct Kind {
     name: &'static str,
     words: &'static str,
-    tunables: &'static [(&'static str, &'static str)],
+    /// As an operator would write them: a tenth less, half as many again.
+    rules: &'static [&'static str],
+    paths: Paths,
 }
 
+enum Paths {
+    /// All through one queue.
+    One,
+    /// Each group through a queue of its own: shares of the usual rate.
+    Rates { canary_percent: u64 },
+    /// Each group with random losses of its own.
+    Losses { canary: f64, baseline: f64 },
+}
+
+const GOODPUT: &str = "p50_goodput < 0.9 * baseline";
+const RETRANSMISSIONS: &str = "retransmit_rate > 1.5 * baseline + 0.1%";
 const KINDS: [Kind; 3] = [
-    Kind { name: "same", words: "the same CUBIC under another name", tunables: &[] },
+    Kind { name: "same", words: "no different", rules: &[GOODPUT, RETRANSMISSIONS], paths: Paths::One },
     Kind {
         name: "slower",
-        words: "CUBIC that keeps 0.5 of its window (`beta=512`, no Reno-friendly region)",
-        tunables: &[("beta", "512"), ("tcp_friendliness", "0")],
+        words: "a fifth less goodput",
+        rules: &[GOODPUT],
+        paths: Paths::Rates { canary_percent: 80 },
     },
     Kind {
         name: "lossier",
-        words: "CUBIC that keeps 0.9 of its window (`beta=922`) and grows eight times as fast (`bic_scale=328`)",
-        tunables: &[("beta", "922"), ("bic_scale", "328")],
+        words: "twice the losses",
+        rules: &[RETRANSMISSIONS],
+        paths: Paths::Losses { canary: 0.04, baseline: 0.02 },
     },
 ];
+
+impl Paths {
+    /// Connections of both groups, as many in each.
+    fn fleet(&self, cgroup: &Path, share: Share, per_group: u64) -> Fleet {
+        let rate = KBIT_S_PER_CONNECTION * per_group;
+        let two = |canary: String, baseline: String| Fleet::on_two(&canary, &baseline, cgroup, share, per_group);
+        match *self {
+            Paths::One => Fleet::on(&link(2 * rate, QUEUE_RTT_MS, 0.0), cgroup, share, per_group),
+            Paths::Rates { canary_percent } => {
+                two(link(rate * canary_percent / 100, QUEUE_RTT_MS, 0.0), link(rate, QUEUE_RTT_MS, 0.0))
+            }
+            Paths::Losses { canary, baseline } => {
+                two(link(10 * rate, LOSS_RTT_MS, canary), link(10 * rate, LOSS_RTT_MS, baseline))
+            }
+        }
+    }
+}
+
+fn link(rate_kbit_s: u64, rtt_ms: u64, loss: f64) -> String {
+    format!(
+        "duration = \"10s\"\n[link]\nrate = \"{rate_kbit_s}kbit/s\"\nbase_rtt = \"{rtt_ms}ms\"\nbuffer = {{ bdp = 2 }}\nloss = {loss}\n\
+         [[flow]]\nname = \"flow\"\nalgorithm = \"native:cubic\"\n"
+    )
+}
 
 struct Options {
     trials: usize,
@@ -86,8 +128,7 @@ fn options() -> Result<Options, String> {
 
 fn run(options: &Options) -> Result<(), String> {
     println!(
-        "Rules: `{}`; watched for {} s, {SHARE} of the connections.\n",
-        RULES.join("`, `"),
+        "Rules: `{GOODPUT}`, `{RETRANSMISSIONS}`; watched for {} s, {SHARE} of the connections.\n",
         options.watch.as_secs()
     );
     println!(
@@ -109,7 +150,8 @@ fn run(options: &Options) -> Result<(), String> {
 /// Fleets side by side, each with its share of the trials one after the other.
 fn trials(kind: &Kind, connections: u64, options: &Options) -> Result<Vec<Decision>, String> {
     // The process enters a fleet's cgroup while it opens connections: one fleet after the other.
-    let hosts = (0..SIDE_BY_SIDE).map(|_| Host::new(connections)).collect::<Result<Vec<_>, _>>()?;
+    let fleets = (AT_A_TIME / connections).clamp(1, FLEETS);
+    let hosts = (0..fleets).map(|_| Host::new(kind, connections)).collect::<Result<Vec<_>, _>>()?;
     let left = Arc::new(Mutex::new(options.trials));
     let work = |host: &Host| {
         let mut decisions = Vec::new();
@@ -171,23 +213,19 @@ struct Ground {
 }
 
 impl Host {
-    fn new(connections: u64) -> Result<Host, String> {
+    fn new(kind: &Kind, connections: u64) -> Result<Host, String> {
         let id = RunId::new().to_string();
         let serial = id.rsplit('-').next().unwrap_or_default().to_owned();
-        let paths = Paths { bpffs: format!("/sys/fs/bpf/ccactl-canary-{id}").into(), ..Paths::default() };
+        let bpffs = format!("/sys/fs/bpf/ccactl-canary-{id}").into();
+        let paths = ccactl_loader::Paths { bpffs, ..Default::default() };
         let loader = Loader::with_paths(paths).map_err(|error| error.to_string())?;
         let cgroup = loader.mount().path().join(format!("{PREFIX}-canary-{id}"));
         let choice = Choice::parse("cubic", &[], Some(&format!("mo{:x}_{serial}", std::process::id())));
         let ground = Ground { loader, cgroup };
         let request = LoadRequest::new(choice.map_err(|error| error.to_string())?, &ground.cgroup).create(true);
         ground.loader.load(&request).map_err(|error| error.to_string())?;
-        let link = format!(
-            "duration = \"10s\"\n[link]\nrate = \"{}kbit/s\"\nbase_rtt = \"20ms\"\nbuffer = {{ bdp = 2 }}\n\
-             [[flow]]\nname = \"flow\"\nalgorithm = \"native:cubic\"\n",
-            KBIT_S_PER_CONNECTION * connections
-        );
         let share: Share = SHARE.parse().expect("a constant");
-        let fleet = Fleet::on(&link, &ground.cgroup, share, connections / 2);
+        let fleet = kind.paths.fleet(&ground.cgroup, share, connections / 2);
         let evidence = tempfile::tempdir().map_err(|error| error.to_string())?;
         Ok(Host { _fleet: fleet, ground, serial, evidence })
     }
@@ -195,16 +233,13 @@ impl Host {
     /// One roll-out; a promoted one is taken back, so that the next begins as this one did.
     fn canary(&self, kind: &Kind, watch: Duration) -> Result<Decision, String> {
         let name = format!("mc{:x}_{}", std::process::id(), self.serial);
-        let mut choice = Choice::parse("cubic", &[], Some(&name)).map_err(|error| error.to_string())?;
-        for (tunable, value) in kind.tunables {
-            choice = choice.with(tunable, value).map_err(|error| error.to_string())?;
-        }
+        let choice = Choice::parse("cubic", &[], Some(&name)).map_err(|error| error.to_string())?;
         let request = CanaryRequest {
             swap: SwapRequest::of(LoadRequest::new(choice, &self.ground.cgroup)),
             share: SHARE.parse().expect("a constant"),
             same: None,
             watch,
-            guards: RULES.iter().map(|rule| rule.parse().expect("a constant")).collect(),
+            guards: kind.rules.iter().map(|rule| rule.parse().expect("a constant")).collect(),
             min_flows: CanaryRequest::DEFAULT_MIN_FLOWS,
             evidence: self.evidence.path().to_owned(),
             lease: CanaryRequest::DEFAULT_LEASE,

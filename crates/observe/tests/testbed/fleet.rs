@@ -63,6 +63,20 @@ impl Fleet {
         Fleet { connections: start(connections), _links: vec![link] }
     }
 
+    /// Each group through a queue of its own, that of these two scenarios.
+    pub fn on_two(canary: &str, baseline: &str, cgroup: &Path, share: Share, per_group: u64) -> Fleet {
+        let links = [Link::new(canary), Link::new(baseline)];
+        let mut connections = Vec::new();
+        let mut groups =
+            [Groups { share, canary: per_group, baseline: 0 }, Groups { share, canary: 0, baseline: per_group }];
+        for (link, groups) in links.iter().zip(&mut groups) {
+            while groups.are_open() {
+                connections.extend(groups.keep(link.connection(cgroup)));
+            }
+        }
+        Fleet { connections: start(connections), _links: links.into() }
+    }
+
     /// Each flow through a queue of its own.
     pub fn on_own_bottlenecks(cgroup: &Path, share: Share, per_group: u64) -> Fleet {
         let (mut links, mut connections) = (Vec::new(), Vec::new());
