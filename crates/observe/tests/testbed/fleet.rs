@@ -64,6 +64,7 @@ impl Fleet {
     }
 
     /// Each group through a queue of its own, that of these two scenarios.
+    #[allow(dead_code, reason = "what `cargo xtask measure canary` needs")]
     pub fn on_two(canary: &str, baseline: &str, cgroup: &Path, share: Share, per_group: u64) -> Fleet {
         let links = [Link::new(canary), Link::new(baseline)];
         let mut connections = Vec::new();
