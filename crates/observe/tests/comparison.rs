@@ -207,7 +207,7 @@ fn judge(guards: &[&str], min_flows: u64) -> Judge {
 #[test]
 fn a_bad_canary_is_taken_back_early_and_only_after_several_evaluations_in_a_row() {
     let mut groups = groups();
-    traffic(&mut groups, 5, 2, 5, 1);
+    traffic(&mut groups, 6, 2, 5, 1);
     let mut judge = judge(&["p95_rtt > 2 * baseline", "retransmit_rate > 2 * baseline"], 5);
     for evaluation in 1..=CONSECUTIVE {
         let verdicts = judge.evaluate(&groups);
@@ -215,6 +215,25 @@ fn a_bad_canary_is_taken_back_early_and_only_after_several_evaluations_in_a_row(
         let early = early_end(&verdicts).map(|verdict| verdict.guard.to_string());
         let expected = (evaluation == CONSECUTIVE).then(|| "retransmit_rate > 2 * baseline".to_owned());
         assert_eq!(early, expected, "evaluation {evaluation}");
+    }
+}
+
+#[test]
+fn guards_share_the_chance_of_a_wrong_verdict() {
+    // Five flows beside five, all of the ones worse: 1 of 252 choices, 0.397 %.
+    let mut groups = groups();
+    traffic(&mut groups, 5, 2, 5, 1);
+    let guards =
+        ["retransmit_rate > 2 * baseline", "loss_rate > 50%", "loss_rate > 2 * baseline", "goodput < 0.5 * baseline"];
+    let expected = [
+        (1, State::Holds, 1, "alone it ends the watch early"),
+        (2, State::Holds, 1, "a guard without a baseline asks for no part"),
+        (3, State::Holds, 0, "half of 1 % is enough at the end, half of 0.4 % is not early"),
+        (4, State::TooLittleData, 0, "no choice of these flows is as rare as a third of 1 %"),
+    ];
+    for (count, state, held, why) in expected {
+        let verdict = &judge(&guards[..count], 5).evaluate(&groups)[0];
+        assert_eq!((verdict.state, verdict.held), (state, held), "{why}: {verdict:?}");
     }
 }
 

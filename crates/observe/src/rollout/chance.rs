@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn two_large_flows_are_no_evidence() {
-        // The case of the issue: a mean per flow of 2.94 against 1.30, which two flows of the baseline make.
+        // A mean per flow of 2.94 against 1.30, which two flows of the baseline make.
         let (canary, baseline) = ([1300; 12], [vec![1300; 10], vec![11_000, 11_200]].concat());
         assert!(lower(Metric::Goodput, &canary, &baseline) > 0.2);
         let slow = [600; 12];
