@@ -9,7 +9,7 @@ mod compile;
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
-    let bpf = manifest.join("../../bpf").canonicalize().expect("bpf/ lies beside crates/");
+    let bpf = manifest.join("bpf").canonicalize().expect("a link to the folder beside crates/");
     println!("cargo:rerun-if-changed={}", bpf.display());
     println!("cargo:rerun-if-env-changed=CLANG");
 
