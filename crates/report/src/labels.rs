@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use crate::summary::Side;
 use ccactl_recording::read::{AlgorithmInfo, FlowInfo, Metadata, ValueInfo};
 
 /// For algorithms that the recording gives no colour: Okabe and Ito's set, told apart by most colour-blind readers.
@@ -73,6 +74,8 @@ fn is_quantity(value: &ValueInfo) -> bool {
 pub struct Labelled {
     /// Its algorithms.
     pub algorithm: String,
+    /// Its side in a roll-out.
+    pub side: Option<Side>,
     /// cgroup2 id, which may have a name.
     pub cgroup_id: u64,
     /// Local address and port.
@@ -82,7 +85,7 @@ pub struct Labelled {
 }
 
 /// A name for each flow: that of the scenario where there is one, with that of the path for a subflow of MPTCP, else
-/// algorithm and addresses.
+/// algorithm, or side of a roll-out, and addresses.
 ///
 /// Flows of one name (parallel connections of one cgroup) are numbered.
 pub fn flow_names(metadata: &Metadata, flows: &[Labelled]) -> Vec<String> {
@@ -95,7 +98,10 @@ pub fn flow_names(metadata: &Metadata, flows: &[Labelled]) -> Vec<String> {
                 Some(path) => format!("{} ({path})", flow.name),
                 None => flow.name.clone(),
             },
-            None => format!("{} {}→{}", of.algorithm, of.local, of.remote),
+            None => {
+                let kind: &str = of.side.map_or(&of.algorithm, |side| side.word());
+                format!("{kind} {}→{}", of.local, of.remote)
+            }
         })
         .collect();
     let mut of_name: HashMap<&str, usize> = HashMap::new();
@@ -140,6 +146,7 @@ mod tests {
     fn flow(algorithm: &str, cgroup_id: u64, port: u64) -> Labelled {
         Labelled {
             algorithm: algorithm.into(),
+            side: None,
             cgroup_id,
             local: format!("[fd00::1]:{port}"),
             remote: "10.0.0.2:80".into(),
@@ -189,6 +196,13 @@ mod tests {
         let metadata = Metadata { flows: Some(vec![named]), ..Default::default() };
         let flows = [flow("cubic", 7, 1), flow("cubic", 7, 2), flow("bbr", 9, 3)];
         assert_eq!(flow_names(&metadata, &flows), ["left #1", "left #2", "bbr [fd00::1]:3→10.0.0.2:80"]);
+    }
+
+    #[test]
+    fn flows_of_a_roll_out_are_named_by_their_side() {
+        let of = |port, side| Labelled { side: Some(side), ..flow("cubic", 7, port) };
+        let names = flow_names(&Metadata::default(), &[of(1, Side::Canary), of(2, Side::Baseline)]);
+        assert_eq!(names, ["canary [fd00::1]:1→10.0.0.2:80", "baseline [fd00::1]:2→10.0.0.2:80"]);
     }
 
     #[test]

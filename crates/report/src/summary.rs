@@ -69,6 +69,12 @@ impl RecordingSummary {
         self.algorithms.iter().any(|algorithm| algorithm.flows > 1) || self.changes().next().is_some()
     }
 
+    /// `#rrggbb` of a flow: that of its side in a roll-out, else of its first algorithm.
+    pub(crate) fn color_of(&self, flow: &FlowSummary) -> Option<&str> {
+        let algorithm = || self.algorithms.iter().find(|a| a.kernel_name == flow.kernel_name);
+        flow.side.map(Side::color).or_else(|| Some(algorithm()?.color.as_str()))
+    }
+
     /// Every change of algorithm, flow by flow.
     pub(crate) fn changes(&self) -> impl Iterator<Item = (&FlowSummary, &AlgorithmChange)> {
         self.flows.iter().flat_map(|flow| flow.changes.iter().map(move |change| (flow, change)))
@@ -341,6 +347,9 @@ pub struct FlowSummary {
     pub algorithm: String,
     /// Kernel name of the algorithm that ran first.
     pub kernel_name: String,
+    /// Its side in a guarded roll-out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub side: Option<Side>,
     /// When the algorithm was changed.
     pub changes: Vec<AlgorithmChange>,
     /// Socket cookie.
@@ -365,6 +374,37 @@ pub struct FlowSummary {
     /// The figures.
     #[serde(flatten)]
     pub measures: Measures,
+}
+
+/// The groups of a guarded roll-out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// Has, or had for a while, the algorithm on trial.
+    Canary,
+    /// Never had it.
+    Baseline,
+}
+
+impl Side {
+    /// Both.
+    pub(crate) const ALL: [Side; 2] = [Side::Canary, Side::Baseline];
+
+    /// As it stands before the addresses of a flow.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Side::Canary => "canary",
+            Side::Baseline => "baseline",
+        }
+    }
+
+    /// `#rrggbb`, by Okabe and Ito: both algorithms may be variants of one, which has one colour.
+    pub(crate) fn color(self) -> &'static str {
+        match self {
+            Side::Canary => "#d55e00",
+            Side::Baseline => "#0072b2",
+        }
+    }
 }
 
 /// A live flow was given another algorithm.

@@ -2,7 +2,7 @@
 
 mod common;
 
-use ccactl_report::{AlgorithmChange, Options, Recording, SocketState, Summary, charts, html, render, summarize};
+use ccactl_report::{AlgorithmChange, Options, Recording, Side, SocketState, Summary, charts, html, render, summarize};
 use common::{Fixture, Row};
 use tempfile::TempDir;
 
@@ -243,4 +243,45 @@ fn a_tour_is_named_by_its_ends() {
     let summary = summary_of(&Fixture::new(flow.rows));
     let flow = &summary.recordings[0].flows[0];
     assert_eq!((flow.algorithm.as_str(), flow.changes.len()), ("bpf_reno → 3 others → bpf_veno", 4));
+}
+
+/// Four flows of one cgroup; 2 and 4 are moved to the algorithm on trial, and 4 is taken back.
+fn roll_out() -> Fixture {
+    let mut rows = Vec::new();
+    for (id, algorithms) in [
+        (1, ["bpf_cubic"; 3]),
+        (2, ["bpf_cubic", "trial", "trial"]),
+        (3, ["bpf_cubic"; 3]),
+        (4, ["bpf_cubic", "trial", "bpf_cubic"]),
+    ] {
+        let mut flow = Flow::new("bpf_cubic");
+        flow.rows[0].flow_id = id;
+        flow.row.flow_id = id;
+        for (second, algorithm) in (0..).zip(algorithms) {
+            flow.row.algorithm = algorithm;
+            flow.acks(second * 1000 + 10, (second + 1) * 1000 + 10, 5);
+        }
+        rows.extend(flow.rows);
+    }
+    rows.sort_by_key(|row| row.t_us);
+    Fixture::new(rows).meta("canary", r#"{"baseline":"bpf_cubic","canary":"trial","share":0.5}"#)
+}
+
+#[test]
+fn the_groups_of_a_roll_out_are_told_apart_in_tables_charts_and_legend() {
+    let folder = TempDir::new().unwrap();
+    let path = roll_out().parquet(&folder.path().join("x.parquet"));
+    let recordings = [Recording::open(path).unwrap()];
+    let summary = summarize(&recordings, &Options::default()).unwrap();
+    let flows: Vec<_> = summary.recordings[0].flows.iter().map(|flow| (flow.side, flow.flow_id)).collect();
+    let [canary, baseline] = [Some(Side::Canary), Some(Side::Baseline)];
+    assert_eq!(flows, [(canary, 2), (canary, 4), (baseline, 1), (baseline, 3)]);
+    let charts = charts(&recordings, &summary, &Options::default()).unwrap();
+    let drawn: Vec<_> =
+        charts[0].flows.iter().map(|flow| (flow.name.split(' ').next().unwrap(), &*flow.color)).collect();
+    let [canary, baseline] = [("canary", "#d55e00"), ("baseline", "#0072b2")];
+    assert_eq!(drawn, [canary, canary, baseline, baseline]);
+    let terminal = render::terminal_of_width(&summary, 100);
+    let first = terminal.split("\n\n").find(|part| part.contains("goodput")).unwrap();
+    assert_eq!((first.matches("\n  canary ").count(), first.matches("\n  baseline ").count()), (2, 2), "{terminal}");
 }

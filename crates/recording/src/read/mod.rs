@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use tempfile::NamedTempFile;
 
-pub use crate::metadata::{AlgorithmInfo, DropReasons, FlowInfo, Link, Metadata, Recovered, ValueInfo};
+pub use crate::metadata::{AlgorithmInfo, Canary, DropReasons, FlowInfo, Link, Metadata, Recovered, ValueInfo};
 pub use error::Error;
 pub use find::open_all;
 use part::Part;

@@ -19,7 +19,7 @@ mod widths;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::measure::amounts::Amounts;
-use crate::summary::{AlgorithmChange, FlowSummary, RecordingSummary, Summary};
+use crate::summary::{AlgorithmChange, FlowSummary, RecordingSummary, Side, Summary};
 use crate::walk::{BOUNDS, FlowKey, Names, walk};
 use crate::{Error, Options, labels};
 use ccactl_recording::read::{Recording, ValueInfo};
@@ -108,7 +108,7 @@ impl Context<'_> {
         FlowCharts {
             name: flow.name.clone(),
             algorithm: flow.algorithm.clone(),
-            color: color(self.summary, flow),
+            color: self.summary.color_of(flow).unwrap_or("#777777").to_owned(),
             rate: rate_series(&delivered, flow, payload_bits, widths.rate_us),
             sent: rate_series(&by_interval(lines.sent), flow, BITS_PER_BYTE, widths.rate_us),
             rtt: series(lines.rtt, US_PER_MS),
@@ -149,9 +149,16 @@ fn inner_unit(name: &str) -> f64 {
 fn drawn_flows(summary: &RecordingSummary) -> Vec<&FlowSummary> {
     let mut by_bytes: Vec<usize> = (0..summary.flows.len()).collect();
     by_bytes.sort_by_key(|&i| std::cmp::Reverse(summary.flows[i].measures.acked_bytes));
-    by_bytes.truncate(MAX_FLOWS);
-    by_bytes.sort_unstable();
-    by_bytes.into_iter().map(|i| &summary.flows[i]).collect()
+    // Of a roll-out both sides are drawn, whichever moved more.
+    let side = |side: Side| by_bytes.iter().filter(move |&&i| summary.flows[i].side == Some(side)).take(MAX_FLOWS / 2);
+    let mut drawn: Vec<usize> = Side::ALL.into_iter().flat_map(side).copied().collect();
+    for i in by_bytes {
+        if drawn.len() < MAX_FLOWS && !drawn.contains(&i) {
+            drawn.push(i);
+        }
+    }
+    drawn.sort_unstable();
+    drawn.into_iter().map(|i| &summary.flows[i]).collect()
 }
 
 /// The free values mean something else with every algorithm: a flow that changed its own has only those that all name alike.
@@ -163,11 +170,6 @@ fn inner_labels(recording: &Recording, flow: &FlowSummary) -> [Option<ValueInfo>
 
 fn swap_mark(change: &AlgorithmChange) -> SwapMark {
     SwapMark { at_s: change.at_s, to: change.to.clone(), color: change.color.clone() }
-}
-
-fn color(summary: &RecordingSummary, flow: &FlowSummary) -> String {
-    let algorithm = summary.algorithms.iter().find(|a| a.kernel_name == flow.kernel_name);
-    algorithm.map_or_else(|| "#777777".to_owned(), |a| a.color.clone())
 }
 
 fn by_interval(amounts: Amounts) -> BTreeMap<u64, f64> {

@@ -62,8 +62,13 @@ fn figures(recording: &RecordingSummary) -> String {
     let mut out = head(&["Flow", "Algorithm"], &FIGURES);
     out.push_str("<tbody>\n");
     for flow in recording.flows.iter().take(MAX_ROWS) {
-        let color = recording.algorithms.iter().find(|a| a.kernel_name == flow.kernel_name).map(|a| a.color.as_str());
-        out.push_str(&row(&flow.name, &flow.algorithm, color, &table::cells(&flow.measures), &FIGURES));
+        out.push_str(&row(
+            &flow.name,
+            &flow.algorithm,
+            recording.color_of(flow),
+            &table::cells(&flow.measures),
+            &FIGURES,
+        ));
     }
     out.push_str("</tbody>\n");
     if recording.algorithms_differ_from_flows() {

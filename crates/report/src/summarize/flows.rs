@@ -7,9 +7,9 @@ use super::measures::{self, Group};
 use super::stretches;
 use crate::labels::{self, Algorithms};
 use crate::scale::US_PER_S;
-use crate::summary::{AlgorithmChange, Closed, FlowSummary};
+use crate::summary::{AlgorithmChange, Closed, FlowSummary, Side};
 use crate::tables::{Tables, columns as c};
-use ccactl_recording::read::Metadata;
+use ccactl_recording::read::{Canary, Metadata};
 
 /// A flow that went through more algorithms than this is known by the first and the last of them.
 const LONGEST_CHAIN: usize = 4;
@@ -26,15 +26,25 @@ pub fn summaries(
     let kernel_name = |flow: usize| firsts[flow].text(c::ALGORITHM);
     let groups = measures::groups(tables, metadata, &stretches::by_flow(tables, metadata)?, kernel_name)?;
     let chains = firsts.iter().zip(&changes).map(|(line, changes)| chain(*line, changes, algorithms));
-    let labelled: Vec<labels::Labelled> = chains.zip(&firsts).map(|(chain, line)| labelled(chain, *line)).collect();
+    let sides = firsts.iter().zip(&changes).map(|(line, changes)| side(metadata, &line.text(c::ALGORITHM), changes));
+    let labelled: Vec<labels::Labelled> =
+        chains.zip(sides).zip(&firsts).map(|((chain, side), line)| labelled(chain, side, *line)).collect();
     let names = labels::flow_names(metadata, &labelled);
     let flows = firsts.iter().zip(groups).zip(names).zip(labelled).zip(changes);
     Ok(flows.map(|((((line, group), name), of), changes)| summary(*line, group, name, of, changes)).collect())
 }
 
-fn labelled(algorithm: String, line: Line<'_>) -> labels::Labelled {
+/// The canary's side is whoever had its algorithm at any time: in the beginning all have the baseline's, and at the end perhaps again.
+fn side(metadata: &Metadata, first: &str, changes: &[AlgorithmChange]) -> Option<Side> {
+    let Canary { canary, baseline, .. } = metadata.canary.as_ref()?;
+    let has_had = |name: &String| first == name || changes.iter().any(|change| change.to_kernel_name == *name);
+    let sides = [(Side::Canary, canary), (Side::Baseline, baseline)];
+    sides.into_iter().find(|(_, name)| has_had(name)).map(|(side, _)| side)
+}
+
+fn labelled(algorithm: String, side: Option<Side>, line: Line<'_>) -> labels::Labelled {
     let [local, remote] = [c::LOCAL, c::REMOTE].map(|end| line.text(end));
-    labels::Labelled { algorithm, cgroup_id: line.count(c::CGROUP_ID), local, remote }
+    labels::Labelled { algorithm, side, cgroup_id: line.count(c::CGROUP_ID), local, remote }
 }
 
 fn summary(
@@ -47,6 +57,7 @@ fn summary(
     FlowSummary {
         name,
         algorithm: of.algorithm,
+        side: of.side,
         kernel_name: line.text(c::ALGORITHM),
         changes,
         flow_id: line.count(c::FLOW_ID),

@@ -96,13 +96,16 @@ impl Figures {
         drop(folded);
         let labels = Algorithms::new(metadata, &kernel_names(&tables)?);
         let changes = swaps::changes(&tables, metadata, &labels, flows)?;
-        let flows = flows::summaries(&tables, metadata, &labels, changes)?;
+        let mut flows = flows::summaries(&tables, metadata, &labels, changes)?;
         let run_us = run_us(&tables)?;
+        let fairness = sharing::fairness(&tables, &flows, options.interval_us())?;
+        // The groups of a roll-out, one after the other; nothing refers to a flow by its number from here on.
+        flows.sort_by_key(|flow| flow.side.map_or(2, |side| side as usize));
         Ok(Figures {
             run_us,
             drop_spans: cells::lines(&tables.drops).map(drop_span).collect(),
             link: sharing::link_summary(&tables, metadata, run_us)?,
-            fairness: sharing::fairness(&tables, &flows, options.interval_us())?,
+            fairness,
             algorithms: algorithms::summaries(&tables, metadata, &labels, run_us)?,
             flows,
         })
