@@ -16,3 +16,18 @@ pub const SOCKETS: u8 = 5;
 pub const THRESHOLD: u8 = 6;
 /// Ended by SIGINT.
 pub const INTERRUPTED: u8 = 130;
+
+/// A word for an exit code, for those who read errors by program.
+#[must_use]
+pub const fn kind(code: u8) -> &'static str {
+    match code {
+        OK => "ok",
+        USAGE => "usage",
+        KERNEL => "kernel",
+        PERMISSION => "permission",
+        SOCKETS => "sockets",
+        THRESHOLD => "threshold",
+        INTERRUPTED => "interrupted",
+        _ => "failure",
+    }
+}

@@ -1,10 +1,11 @@
 //! The command line: what there is, and its help.
 
-use crate::commands;
+use crate::{commands, log};
 use ccactl_abi::about::CONTRACT;
 use ccactl_abi::exit;
+use ccactl_host::terminal::{Colors, Manner};
 use ccactl_recording::{OLDEST_VERSION, SCHEMA_VERSION};
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
@@ -86,6 +87,44 @@ const EXIT_CODES: [(u8, &str); 8] = [
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
+    /// Say more on standard error; twice for everything
+    #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "quiet")]
+    verbose: u8,
+    /// Neither progress nor warnings on standard error
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    /// When messages have colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    #[arg(help = "Colours in messages: auto, always or never")]
+    color: Color,
+    /// The command was given `--json`.
+    #[arg(skip)]
+    pub prints_json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+impl Cli {
+    /// How much is said, and in which colours.
+    pub fn manner(&self) -> Manner {
+        let colors = match self.color {
+            Color::Auto => Colors::Auto,
+            Color::Always => Colors::Always,
+            Color::Never => Colors::Never,
+        };
+        Manner { colors, quiet: self.quiet }
+    }
+
+    /// What is logged.
+    pub fn log_filter(&self) -> &'static str {
+        let loudest = log::FILTERS.len() - 1;
+        if self.quiet { log::QUIET } else { log::FILTERS[usize::from(self.verbose).min(loudest)] }
+    }
 }
 
 #[derive(Subcommand)]
@@ -180,7 +219,20 @@ pub fn command() -> clap::Command {
 
 /// Parses the arguments of this process.
 pub fn parse() -> Result<Cli, clap::Error> {
-    Cli::from_arg_matches(&command().try_get_matches()?)
+    let matches = command().try_get_matches()?;
+    let mut cli = Cli::from_arg_matches(&matches)?;
+    cli.prints_json = has_json(&matches);
+    Ok(cli)
+}
+
+fn has_json(matches: &ArgMatches) -> bool {
+    let own = matches.try_get_one::<bool>("json").ok().flatten().copied().unwrap_or(false);
+    own || matches.subcommand().is_some_and(|(_, matches)| has_json(matches))
+}
+
+/// Whether the arguments say so, where they are no command.
+pub fn asks_for_json() -> bool {
+    std::env::args_os().skip(1).take_while(|word| word != "--").any(|word| word == "--json")
 }
 
 fn after_help(examples: [&str; 2]) -> String {

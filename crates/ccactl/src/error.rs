@@ -46,6 +46,9 @@ pub enum Error {
     Io(#[from] io::Error),
     #[error(transparent)]
     System(#[from] nix::errno::Errno),
+    /// An argument that the binary itself does not take: what was expected, what was found.
+    #[error("{0}")]
+    Argument(String),
     /// The binary itself refuses: what was found, what was expected.
     #[error("{0}")]
     Refused(String),
@@ -72,6 +75,7 @@ impl Error {
             Self::Suites(error) => error.exit_code(),
             Self::Lab(error) => error.exit_code(),
             Self::While { source, .. } => source.exit_code(),
+            Self::Argument(_) => exit::USAGE,
             Self::Build(_) | Self::Output(_) | Self::Json(_) | Self::Io(_) | Self::System(_) | Self::Refused(_) => {
                 exit::FAILURE
             }

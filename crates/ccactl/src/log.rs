@@ -10,8 +10,11 @@ use tracing_subscriber::fmt::format::debug_fn;
 /// Messages that wait at most; what comes after is the same again.
 const HELD_BYTES: usize = 64 * 1024;
 
-/// Unless `CCACTL_LOG` says otherwise. A figure embeds its font, which the converter to PNG does not need and warns of.
-const FILTER: &str = "warn,simplecss=error";
+/// What is logged, by how often `--verbose` is given. A figure embeds its font, which the converter to PNG does not need and
+/// warns of.
+pub const FILTERS: [&str; 3] = ["warn,simplecss=error", "info,simplecss=error", "debug,simplecss=error"];
+/// With `--quiet`.
+pub const QUIET: &str = "error";
 
 static HELD: Mutex<Option<Vec<u8>>> = Mutex::new(None);
 
@@ -19,9 +22,9 @@ fn held() -> MutexGuard<'static, Option<Vec<u8>>> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Begins the log: warnings, or what `CCACTL_LOG` says. Colours are for a terminal only. What a message quotes is made fit
+/// Begins the log with a filter, or with what `CCACTL_LOG` says. Colours are for a terminal only. What a message quotes is made fit
 /// before it is coloured, for the colours are escapes themselves.
-pub fn begin() {
+pub fn begin(filter: &'static str) {
     let fields = debug_fn(|out, field, value| {
         let text = format!("{value:?}");
         if field.name() == "message" { write!(out, "{}", fit(&text)) } else { write!(out, "{field}={}", fit(&text)) }
@@ -30,7 +33,7 @@ pub fn begin() {
         .fmt_fields(fields.delimited(" "))
         .with_ansi(has_colors())
         .with_writer(|| Log)
-        .with_env_filter(EnvFilter::try_from_env("CCACTL_LOG").unwrap_or_else(|_| FILTER.into()))
+        .with_env_filter(EnvFilter::try_from_env("CCACTL_LOG").unwrap_or_else(|_| filter.into()))
         // Standard error is gone: there is nobody to tell, and telling it there would be a panic.
         .log_internal_errors(false)
         .init();

@@ -25,11 +25,13 @@ fn end_quietly_on_a_closed_pipe() {
 }
 
 fn main() -> ExitCode {
-    log::begin();
-    let command = match cli::parse() {
-        Ok(cli) => cli.command,
+    let cli = match cli::parse() {
+        Ok(cli) => cli,
         Err(error) => return complain(&error),
     };
+    terminal::set_manner(cli.manner());
+    log::begin(cli.log_filter());
+    let (command, prints_json) = (cli.command, cli.prints_json);
     if command.only_prints() {
         end_quietly_on_a_closed_pipe();
     }
@@ -71,9 +73,21 @@ fn main() -> ExitCode {
     match result {
         Ok(code) => code,
         Err(error) => {
-            errln!("ccactl: {}", one_line(&error));
+            tell(&one_line(&error), error.exit_code(), prints_json);
             ExitCode::from(error.exit_code())
         }
+    }
+}
+
+/// One line on standard error: for people, or as JSON where the output would have been JSON.
+fn tell(message: &str, exit_code: u8, as_json: bool) {
+    if as_json {
+        match commands::output::json_error(message, exit_code) {
+            Ok(line) => err!("{line}"),
+            Err(error) => errln!("ccactl: {message}, and no JSON of it: {}", one_line(&error)),
+        }
+    } else {
+        errln!("ccactl: {message}");
     }
 }
 
@@ -82,6 +96,13 @@ fn complain(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         error.exit();
     }
-    err!("{}", error.render());
-    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(ccactl_abi::exit::USAGE))
+    let code = u8::try_from(error.exit_code()).unwrap_or(ccactl_abi::exit::USAGE);
+    if cli::asks_for_json() {
+        let text = error.render().to_string();
+        let message = text.lines().next().unwrap_or_default();
+        tell(message.strip_prefix("error: ").unwrap_or(message), code, true);
+    } else {
+        err!("{}", error.render());
+    }
+    ExitCode::from(code)
 }

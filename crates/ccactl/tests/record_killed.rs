@@ -120,7 +120,8 @@ impl Recorder {
             return 0;
         }
         let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        let recovered: u64 = found.as_array().unwrap().iter().map(|one| one["rows"].as_u64().unwrap()).sum();
+        let recovered: u64 =
+            found["recovered"].as_array().unwrap().iter().map(|one| one["rows"].as_u64().unwrap()).sum();
         recovered + self.closed_parts(&found)
     }
 
@@ -128,8 +129,9 @@ impl Recorder {
     fn closed_parts(&self, recovered: &serde_json::Value) -> u64 {
         let Ok(entries) = fs::read_dir(&self.target) else { return 0 };
         let files = entries.map(|entry| entry.unwrap().path());
-        let is_recovered =
-            |path: &Path| recovered.as_array().unwrap().iter().any(|one| one["path"] == *path.to_str().unwrap());
+        let is_recovered = |path: &Path| {
+            recovered["recovered"].as_array().unwrap().iter().any(|one| one["path"] == *path.to_str().unwrap())
+        };
         let closed = files.filter(|path| path.extension().is_some_and(|e| e == "parquet") && !is_recovered(path));
         let rows = |path: PathBuf| {
             let file = parquet::file::reader::SerializedFileReader::new(fs::File::open(path).unwrap()).unwrap();

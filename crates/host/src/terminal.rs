@@ -10,7 +10,7 @@
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal, StderrLock, StdoutLock, Write};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use terminal_size::terminal_size_of;
 
 /// Whether a terminal may act on this character instead of showing it: the control characters but newline and tab, those
@@ -198,10 +198,59 @@ pub fn width() -> Option<usize> {
     terminal_size_of(io::stdout()).map(|(width, _)| width.0.into())
 }
 
-/// Whether standard error is a terminal that wants colours (<https://no-color.org>).
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Colors {
+    /// Where standard error is a terminal that wants them (<https://no-color.org>).
+    #[default]
+    Auto,
+    /// Everywhere.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+/// How much is said on standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Manner {
+    /// Colours.
+    pub colors: Colors,
+    /// Neither progress nor warnings.
+    pub quiet: bool,
+}
+
+static MANNER: OnceLock<Manner> = OnceLock::new();
+
+/// Decides it for this process, once.
+pub fn set_manner(manner: Manner) {
+    let _ = MANNER.set(manner);
+}
+
+fn manner() -> Manner {
+    MANNER.get().copied().unwrap_or_default()
+}
+
+/// Whether standard error has colours.
 #[must_use]
 pub fn has_colors() -> bool {
-    io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    match manner().colors {
+        Colors::Always => true,
+        Colors::Never => false,
+        Colors::Auto => io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+    }
+}
+
+/// Whether progress and warnings are unwanted.
+#[must_use]
+pub fn is_quiet() -> bool {
+    manner().quiet
+}
+
+/// A line about progress on standard error, unless that is unwanted.
+pub fn note(line: &str) {
+    if !is_quiet() {
+        print_err(format_args!("{line}\n"));
+    }
 }
 
 static FAILURE: Mutex<Option<io::Error>> = Mutex::new(None);

@@ -33,6 +33,8 @@ pub enum Error {
     WrongKind { algorithm: &'static Algorithm },
     #[error("{}: {cause}", path.display())]
     NotAnAlgorithm { path: PathBuf, cause: AboutError },
+    #[error("{}: expected the file of an algorithm, found", path.display())]
+    NoFile { path: PathBuf, source: io::Error },
     #[error("{} does not compile:\n{said}", path.display())]
     Compile { path: PathBuf, said: String },
     #[error("cannot run clang, which compiles a .bpf.c: install clang 14 or later, set CLANG, or give a .bpf.o")]
@@ -164,6 +166,7 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::UnknownAlgorithm { .. }
+            | Self::NoFile { .. }
             | Self::WrongKind { .. }
             | Self::NotAnAlgorithm { .. }
             | Self::Compile { .. }

@@ -75,7 +75,7 @@ pub use receiving::ReceivingCgroup;
 pub use request::{Choice, LoadRequest, Loadable};
 pub use sockets::{SocketOutcome, SocketReport};
 pub use source::is_file;
-pub use status::{CanaryStatus, PolicyStatus, RegisteredAlgorithm, State, TunableSetting};
+pub use status::{CanaryStatus, FormerPolicy, PolicyStatus, RegisteredAlgorithm, State, TunableSetting};
 pub use swap::{RollbackOutcome, SwapRequest, SwapScope};
 pub use transient::TransientCgroup;
 pub use unload::{UnloadOptions, UnloadOutcome};

@@ -69,7 +69,7 @@ struct Version {
 
 impl Version {
     fn of(path: &Path) -> Result<Self> {
-        let found = fs::metadata(path).map_err(Error::io(format!("cannot read {}", path.display())))?;
+        let found = fs::metadata(path).map_err(|source| Error::NoFile { path: path.to_owned(), source })?;
         let modified = (found.mtime(), found.mtime_nsec());
         Ok(Self { path: path.to_owned(), inode: found.ino(), bytes: found.len(), modified })
     }
@@ -80,7 +80,7 @@ fn read(path: &Path) -> Result<&'static Algorithm> {
     let elf = if is_source {
         compiled(path)?
     } else {
-        input::read(path, MAX_OBJECT_BYTES).map_err(Error::io(format!("cannot read {}", path.display())))?
+        input::read(path, MAX_OBJECT_BYTES).map_err(|source| Error::NoFile { path: path.to_owned(), source })?
     };
     Algorithm::of_object(elf).map_err(|cause| Error::NotAnAlgorithm { path: path.to_owned(), cause })
 }

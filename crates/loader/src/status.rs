@@ -3,6 +3,7 @@
 use crate::bpffs;
 use crate::cgroup::{self, Life};
 use crate::error::Result;
+use crate::history::{self, History};
 use crate::lease;
 use crate::loader::Loader;
 use crate::names;
@@ -11,12 +12,23 @@ use crate::policy_state::{Policy, Stage, Trial};
 use crate::stored;
 use crate::struct_ops;
 use crate::time::rfc3339;
-use ccactl_abi::layout::{CANARY_ALL, Loaded};
+use ccactl_abi::layout::{CANARY_ALL, Loaded, Past, name_str};
 use ccactl_abi::{Algorithm, Tunable};
 use ccactl_host::lock::Holder;
 use ccactl_host::state::Change;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// What a cgroup had once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FormerPolicy {
+    /// `None`: no policy.
+    pub kernel_name: Option<String>,
+    /// When something else took its place.
+    pub until: String,
+    /// Whether it overruled what applications chose.
+    pub enforce: bool,
+}
 
 /// Condition of a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,6 +159,20 @@ impl Loader {
     /// The folder of our pins cannot be opened.
     pub fn busy(&self) -> Result<Option<Holder>> {
         Ok(Change::holder(&self.paths.bpffs)?)
+    }
+
+    /// What a cgroup had before, latest first: where `rollback` goes, step by step.
+    ///
+    /// # Errors
+    /// A pin that cannot be read.
+    pub fn history(&self, cgroup_id: u64) -> Result<Vec<FormerPolicy>> {
+        let Some(history) = History::open(&self.paths, cgroup_id)? else { return Ok(Vec::new()) };
+        let former = |past: Past| FormerPolicy {
+            kernel_name: (!history::is_none(&past)).then(|| name_str(&past.loaded.kernel_name).to_owned()),
+            until: rfc3339(past.replaced_unix_ns),
+            enforce: history::is_enforced(&past),
+        };
+        Ok(history.entries()?.into_iter().map(former).collect())
     }
 
     fn policy_status(&self, id: u64, policy: &Policy, life: &Life) -> Result<PolicyStatus> {

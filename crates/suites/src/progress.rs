@@ -3,10 +3,9 @@
 
 use crate::Cell;
 use crate::runner::{FAILURES_IN_A_ROW, Notice, Overhead, Step, Watcher, remaining};
-use ccactl_host::errln;
-use ccactl_host::terminal::{fit, fit_line};
+use ccactl_host::terminal::{self, fit, fit_line};
 use ccactl_host::units::duration_text;
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -39,6 +38,9 @@ impl Progress {
     #[must_use]
     pub fn new(title: &str, cells: &[Cell], jobs: usize) -> Self {
         let bars = MultiProgress::new();
+        if terminal::is_quiet() {
+            bars.set_draw_target(ProgressDrawTarget::hidden());
+        }
         let overall = bars.add(ProgressBar::new(cells.len() as u64));
         overall.set_style(style("{prefix} [{bar:30}] {pos}/{len} cells{msg}"));
         overall.set_prefix(fit_line(title).into_owned());
@@ -78,7 +80,7 @@ impl Progress {
 
     fn say(&self, line: &str) {
         if self.overall.is_hidden() {
-            errln!("{line}");
+            terminal::note(line);
         } else {
             self.overall.println(fit(line));
         }

@@ -4,12 +4,13 @@ use super::carry_out::{How, carry_out, interrupt_flag, utc_now};
 use super::{bench_view, calibrate, lab, output, suite};
 use crate::error::Result;
 use ccactl_abi::exit;
-use ccactl_host::outln;
+use ccactl_host::{outln, terminal};
 use ccactl_loader::{Loader, is_file};
 use ccactl_scenario::units::Span;
 use ccactl_scenario::{Override, Scenario};
 use ccactl_testbed::bench::{self, Backend, BenchResult};
 use ccactl_testbed::host::clean;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -130,7 +131,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Some(Action::Score { paths, json }) => return suite::score(&paths, json),
         Some(Action::List { json }) => return suite::list(json),
         Some(Action::Schema) => {
-            output::json(&ccactl_scenario::schema())?;
+            // A JSON schema, which has a version of its own.
+            let schema = serde_json::to_string_pretty(&ccactl_scenario::schema())?;
+            terminal::json_out().write_all((schema + "\n").as_bytes())?;
             return Ok(ExitCode::SUCCESS);
         }
         None => {}

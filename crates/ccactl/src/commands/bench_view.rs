@@ -2,18 +2,25 @@
 
 use super::output;
 use crate::error::Result;
-use ccactl_host::terminal::{fit, fit_line};
+use ccactl_host::terminal::{self, fit, fit_line};
 use ccactl_host::{errln, outln};
 use ccactl_report::{Estimate, html};
 use ccactl_scenario::Scenario;
 use ccactl_testbed::bench::{BenchResult, Event, RECORDING_FILE, RunResult, Timekeeping, UdpResult};
 use ccactl_testbed::emulator::FlowCounters;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Name of the page in the folder of a bench.
 pub const PAGE: &str = "report.html";
+
+/// With `--quiet` nothing is drawn.
+pub fn hide_if_unwanted(bar: &ProgressBar) {
+    if terminal::is_quiet() {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+}
 
 /// Progress on standard error; a line per run where that is not a terminal.
 pub struct Progress {
@@ -26,6 +33,7 @@ impl Progress {
     /// For all runs of a scenario; `heading` stands before its name.
     pub fn new(scenario: &Scenario, heading: Option<&str>) -> Self {
         let bar = ProgressBar::new(Duration::from(scenario.duration).as_secs());
+        hide_if_unwanted(&bar);
         let style = "{msg} [{bar:30}] {pos}/{len} s";
         bar.set_style(ProgressStyle::with_template(style).expect("a constant").progress_chars("=> "));
         let title = heading.map_or_else(|| scenario.name.clone(), |heading| format!("{heading} {}", scenario.name));
@@ -41,7 +49,7 @@ impl Progress {
                 let line = format!("{} run {run}/{}{again}", self.title, self.runs);
                 self.bar.set_message(fit_line(&line).into_owned());
                 if self.bar.is_hidden() {
-                    errln!("{line}");
+                    terminal::note(&line);
                 }
             }
             Event::Running { elapsed, .. } => self.bar.set_position(elapsed.as_secs()),

@@ -2,7 +2,7 @@
 
 use super::output;
 use crate::error::Result;
-use ccactl_host::terminal::fit;
+use ccactl_host::terminal::{self, fit};
 use ccactl_host::{errln, outln};
 use ccactl_observe::rollout::canary::{CanaryRequest, Event};
 use ccactl_observe::rollout::{Decision, Figures, Metric, Moves, Outcome, State, Verdict};
@@ -19,6 +19,7 @@ impl Progress {
         let bar = ProgressBar::new(request.watch.as_secs());
         let style = ProgressStyle::with_template("{msg} [{bar:20}] {pos}/{len} s").expect("a constant");
         bar.set_style(style.progress_chars("=> "));
+        super::bench_view::hide_if_unwanted(&bar);
         Progress { bar }
     }
 
@@ -50,7 +51,7 @@ impl Progress {
     }
 
     fn say(&self, line: &str) {
-        if self.bar.is_hidden() { errln!("{line}") } else { self.bar.println(fit(line)) }
+        if self.bar.is_hidden() { terminal::note(line) } else { self.bar.println(fit(line)) }
     }
 }
 
@@ -80,7 +81,7 @@ pub fn print(decision: &Decision) -> Result<()> {
     output::table(["", "canary", "baseline"], &figures(&decision.canary, &decision.baseline))?;
     outln!();
     outln!(
-        "{}, {} of the sockets, watched {:.1} of {} s from {} (+ {} s to settle), sampled every {} ms",
+        "{}, {} of the sockets, watched {:.1} of {} s from {} (+ {:.1} s to settle), sampled every {} ms",
         decision.cgroup,
         decision.share,
         decision.watched_s,

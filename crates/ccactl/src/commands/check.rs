@@ -34,7 +34,7 @@ const MOVE_LIMIT: Duration = Duration::from_secs(30);
 /// From what needs least to what needs most: each step is only taken when those before it went well.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let Some(file) = args.file.to_str().filter(|name| name.ends_with(".bpf.c")) else {
-        return Err(Error::Refused(format!(
+        return Err(Error::Argument(format!(
             "{}: expected a C file NAME.bpf.c, as its properties are looked at in the source",
             args.file.display()
         )));

@@ -44,7 +44,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         results.push(carry_out(scenario, &folder.join(&scenario.name), how, Some(&heading), &interrupt)?);
     }
     if args.json {
-        output::json(&results)?;
+        output::json_list("results", &results)?;
     } else {
         print(&results, &folder)?;
     }

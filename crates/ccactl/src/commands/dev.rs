@@ -37,7 +37,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// terminal `ccactl top` shows the cgroup's flows beside it.
 pub fn run(args: Args) -> Result<ExitCode> {
     let Some(name) = args.file.to_str().filter(|name| is_file(name)) else {
-        return Err(Error::Refused(format!("{}: expected a file NAME.bpf.c", args.file.display())));
+        return Err(Error::Argument(format!("{}: expected a file NAME.bpf.c", args.file.display())));
     };
     let loader = Loader::open()?;
     let watch = Watch::begin(&args.file)?;

@@ -69,7 +69,8 @@ impl From<&Algorithm> for Row {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     if args.json {
-        output::json(&ALGORITHMS.iter().chain(RECEIVERS.iter()).map(Row::from).collect::<Vec<_>>())?;
+        let rows: Vec<_> = ALGORITHMS.iter().chain(RECEIVERS.iter()).map(Row::from).collect();
+        output::json_list("algorithms", &rows)?;
         return Ok(ExitCode::SUCCESS);
     }
     let rows: Vec<[String; 5]> = ALGORITHMS

@@ -43,13 +43,13 @@ pub fn run(args: Args) -> Result<ExitCode> {
 fn check(name: &str, kernel_name: &str) -> Result<()> {
     let is_fine = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if name.is_empty() || name.len() >= NAME_LEN || !name.bytes().all(is_fine) || name.starts_with('-') {
-        return Err(Error::Refused(format!("the name {name:?}: expected 1 to 15 of a to z, 0 to 9 and '-'")));
+        return Err(Error::Argument(format!("the name {name:?}: expected 1 to 15 of a to z, 0 to 9 and '-'")));
     }
     if native::NAMES.contains(&kernel_name) || native::NAMES.contains(&name) {
-        return Err(Error::Refused(format!("{name} is a name of Linux' own algorithms: choose another")));
+        return Err(Error::Argument(format!("{name} is a name of Linux' own algorithms: choose another")));
     }
     if Algorithm::by_name(name).or_else(|| Algorithm::by_kernel_name(kernel_name)).is_some() {
-        return Err(Error::Refused(format!("ccactl has an algorithm of the name {name}: choose another")));
+        return Err(Error::Argument(format!("ccactl has an algorithm of the name {name}: choose another")));
     }
     Ok(())
 }

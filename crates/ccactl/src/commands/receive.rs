@@ -74,7 +74,7 @@ fn print_out_of_reach(sockets: ReceiverSockets) {
 /// What an unload has taken away.
 pub fn print_unloaded(loader: &Loader, outcomes: &[ReceiveOutcome], json: bool) -> Result<ExitCode> {
     if json {
-        output::json(&unloaded_rows(loader, outcomes))?;
+        output::json_list("removed", &unloaded_rows(loader, outcomes))?;
         return Ok(ExitCode::SUCCESS);
     }
     if outcomes.is_empty() {

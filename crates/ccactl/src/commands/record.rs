@@ -137,6 +137,7 @@ fn follow(recorder: Recorder, signals: &Signals) -> Result<Summary> {
     let style = ProgressStyle::with_template("{spinner} {msg}").expect("the template is valid");
     // On standard error, and silent when that is not a terminal.
     let line = ProgressBar::new_spinner().with_style(style);
+    super::bench_view::hide_if_unwanted(&line);
     let mut has_asked = false;
     while !recorder.is_finished() {
         if signals.is_stopped.load(Ordering::Relaxed) && !has_asked {

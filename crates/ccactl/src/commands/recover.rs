@@ -66,7 +66,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         recovered.push(found);
     }
     if args.json {
-        super::output::json_line(&recovered.iter().map(Row::of).collect::<Vec<_>>())?;
+        super::output::json_list("recovered", &recovered.iter().map(Row::of).collect::<Vec<_>>())?;
     }
     Ok(ExitCode::SUCCESS)
 }

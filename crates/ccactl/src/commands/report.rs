@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use super::output as printed;
 use crate::error::{Context, Result};
 use ccactl_abi::exit;
 use ccactl_report::figure::{self, paper};
@@ -101,7 +102,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     }
     write_texts(&args, || render::markdown(&summary), || render::csv(&summary))?;
     let text = match printed {
-        Printed::Json => render::json(&summary),
+        Printed::Json => printed::json_text(&summary)?,
         Printed::Csv => render::csv(&summary),
         Printed::Markdown => render::markdown(&summary),
         Printed::Table => render::terminal_of_width(&summary, columns()),
@@ -116,7 +117,7 @@ fn print_comparison(args: &Args, printed: Printed, a: &Path, b: &Path, options: 
     let comparison = compare((&name_a, &summary(a)?), (&name_b, &summary(b)?))?;
     write_texts(args, || render::comparison_markdown(&comparison), || render::comparison_csv(&comparison))?;
     let text = match printed {
-        Printed::Json => render::json(&comparison),
+        Printed::Json => printed::json_text(&comparison)?,
         Printed::Csv => render::comparison_csv(&comparison),
         Printed::Markdown => render::comparison_markdown(&comparison),
         Printed::Table => render::comparison_terminal(&comparison, columns()),

@@ -5,14 +5,20 @@ use super::receive::{self, StatusRow};
 use crate::error::Result;
 use ccactl_host::lock::Holder;
 use ccactl_host::outln;
-use ccactl_loader::{Census, Loader, PolicyCensus, PolicyStatus, State, TunableSetting};
+use ccactl_loader::{Census, FormerPolicy, Loader, PolicyCensus, PolicyStatus, State, TunableSetting};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
 pub struct Args {
+    /// Only this cgroup, relative to the cgroup2 mount (/bench) or absolute
+    cgroup: Option<PathBuf>,
+    /// Also what each cgroup had before, latest first: where `rollback` goes
+    #[arg(long)]
+    history: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -35,6 +41,18 @@ struct Row {
     /// How often `apply --watch` has put it back.
     mended: u32,
     sockets: SocketsRow,
+    /// Latest first; with `--history` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    history: Option<Vec<FormerRow>>,
+}
+
+/// What the cgroup had until something else took its place.
+#[derive(Serialize)]
+struct FormerRow {
+    /// Null: no policy.
+    kernel_name: Option<String>,
+    until: String,
+    enforce: bool,
 }
 
 #[derive(Serialize)]
@@ -74,20 +92,32 @@ enum Entry<'a> {
 pub fn run(args: Args) -> Result<ExitCode> {
     let loader = Loader::open()?;
     let busy = loader.busy()?;
-    let policies = loader.status()?;
+    let only = args.cgroup.as_ref().map(|path| loader.mount().resolve(path)).transpose()?;
+    let is_asked_for = |cgroup: &Option<PathBuf>| only.is_none() || *cgroup == only;
+    let mut policies = loader.status()?;
+    policies.retain(|policy| is_asked_for(&policy.cgroup));
     let census = loader.census()?;
-    let rows: Vec<Row> = policies.iter().map(|status| row(&loader, status, &census)).collect();
-    let receivers = loader.receivers()?;
+    let mut rows: Vec<Row> = policies.iter().map(|status| row(&loader, status, &census)).collect();
+    if args.history {
+        for row in &mut rows {
+            row.history = Some(loader.history(row.cgroup_id)?.into_iter().map(FormerRow::from).collect());
+        }
+    }
+    let mut receivers = loader.receivers()?;
+    receivers.retain(|receiver| is_asked_for(&receiver.cgroup));
     let receiving = receive::status_rows(&loader, &receivers);
     if args.json {
         let all = rows.iter().map(Entry::Policy).chain(receiving.iter().map(Entry::Receiver));
-        output::json(&all.collect::<Vec<_>>())?;
+        output::json_list("policies", &all.collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
     }
     if !rows.is_empty() {
         print(&rows, &policies)?;
     } else if receiving.is_empty() {
-        outln!("no cgroup has a policy");
+        match &only {
+            Some(path) => outln!("{}: no policy", loader.mount().display(path)),
+            None => outln!("no cgroup has a policy"),
+        }
     }
     if !receiving.is_empty() {
         receive::print_status(&receiving, &receivers)?;
@@ -96,6 +126,16 @@ pub fn run(args: Args) -> Result<ExitCode> {
         for remark in remarks(row, busy.as_ref()) {
             outln!("{remark}");
         }
+    }
+    for row in &rows {
+        for former in row.history.iter().flatten() {
+            let had = former.kernel_name.as_deref().unwrap_or("no policy");
+            let enforced = if former.enforce { ", enforced" } else { "" };
+            outln!("{}: {had}{enforced} until {}", name_of(row), former.until);
+        }
+    }
+    if only.is_some() {
+        return Ok(ExitCode::SUCCESS);
     }
     for (name, count) in &census.elsewhere {
         outln!("{count} sockets outside of every policy have {name}; it stays registered until the last is closed");
@@ -130,6 +170,13 @@ fn print(rows: &[Row], policies: &[PolicyStatus]) -> Result<()> {
         .collect();
     let header = ["CGROUP", "ALGORITHM", "KERNEL NAME", "ATTACHED SINCE", "STATE", "SOCKETS", "TUNABLES"];
     output::table(header, &cells)
+}
+
+impl From<FormerPolicy> for FormerRow {
+    fn from(former: FormerPolicy) -> FormerRow {
+        let FormerPolicy { kernel_name, until, enforce } = former;
+        FormerRow { kernel_name, until, enforce }
+    }
 }
 
 fn name_of(row: &Row) -> String {
@@ -177,6 +224,7 @@ fn row(loader: &Loader, status: &PolicyStatus, census: &Census) -> Row {
         }),
         mended: status.mended,
         sockets: census.policies.get(&status.cgroup_id).map(sockets).unwrap_or_default(),
+        history: None,
     }
 }
 

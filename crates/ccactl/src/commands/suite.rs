@@ -147,7 +147,7 @@ fn exit_code(report: &Report, strict: bool) -> ExitCode {
 pub fn list(json: bool) -> Result<ExitCode> {
     let all = ccactl_suites::listing()?;
     if json {
-        output::json(&all)?;
+        output::json_list("scenarios", &all)?;
         return Ok(ExitCode::SUCCESS);
     }
     let time = |size: Size| duration_text(Duration::from_secs_f64(size.runs_s));

@@ -31,6 +31,9 @@ pub struct Args {
     /// Remove the cgroup too, when it is empty
     #[arg(long, requires = "cgroup")]
     remove_cgroup: bool,
+    /// Only say what it would take away
+    #[arg(long)]
+    dry_run: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -46,6 +49,9 @@ enum Entry {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let loader = Loader::open()?;
+    if args.dry_run {
+        return say(&loader, &args);
+    }
     if let Some(path) = args.cgroup.as_ref().filter(|_| args.receive) {
         let outcome = loader.unload_receive(path)?;
         remove_cgroup(&loader, &args)?;
@@ -63,7 +69,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if args.json {
         let policies = removed.iter().map(|outcome| Entry::Policy(UnloadRow::of(&loader, outcome)));
         let receiving = receive::unloaded_rows(&loader, &receivers).into_iter().map(Entry::Receiver);
-        output::json(&policies.chain(receiving).collect::<Vec<_>>())?;
+        output::json_list("removed", &policies.chain(receiving).collect::<Vec<_>>())?;
     } else if receivers.is_empty() || !removed.is_empty() {
         print(&loader, &removed)?;
     }
@@ -71,6 +77,62 @@ pub fn run(args: Args) -> Result<ExitCode> {
         receive::print_unloaded(&loader, &receivers, false)?;
     }
     Ok(sockets_view::exit(is_complete))
+}
+
+/// What is in force and would not be.
+#[derive(Serialize)]
+struct Planned {
+    cgroup: Option<String>,
+    cgroup_id: u64,
+    kernel_name: Option<String>,
+    receive: Option<String>,
+    /// Live sockets that would get what they had before.
+    sockets: u64,
+}
+
+fn say(loader: &Loader, args: &Args) -> Result<ExitCode> {
+    let only = args.cgroup.as_ref().map(|path| loader.mount().resolve(path)).transpose()?;
+    let is_meant =
+        |cgroup: &Option<PathBuf>, id: u64| args.all || args.id == Some(id) || (only.is_some() && *cgroup == only);
+    let shown = |cgroup: &Option<PathBuf>| cgroup.as_ref().map(|path| loader.mount().display(path));
+    let census = loader.census()?;
+    let mut planned = Vec::new();
+    for policy in loader.status()? {
+        if !args.receive && is_meant(&policy.cgroup, policy.cgroup_id) {
+            planned.push(Planned {
+                cgroup: shown(&policy.cgroup),
+                cgroup_id: policy.cgroup_id,
+                kernel_name: Some(policy.kernel_name),
+                receive: None,
+                sockets: census.policies.get(&policy.cgroup_id).map_or(0, |of_it| of_it.counts.there),
+            });
+        }
+    }
+    for receiver in loader.receivers()? {
+        if (args.all || args.receive) && is_meant(&receiver.cgroup, receiver.cgroup_id) {
+            planned.push(Planned {
+                cgroup: shown(&receiver.cgroup),
+                cgroup_id: receiver.cgroup_id,
+                kernel_name: None,
+                receive: Some(receiver.algorithm),
+                sockets: 0,
+            });
+        }
+    }
+    if args.json {
+        output::json_list("would_remove", &planned)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for plan in &planned {
+        let cgroup =
+            plan.cgroup.clone().unwrap_or_else(|| format!("cgroup {} (removed, or out of sight)", plan.cgroup_id));
+        match (&plan.kernel_name, &plan.receive) {
+            (Some(name), _) => outln!("{cgroup}: would lose {name}, and {} live sockets with it", plan.sockets),
+            (None, receive) => outln!("{cgroup}: would lose the receiving {}", receive.as_deref().unwrap_or_default()),
+        }
+    }
+    outln!("{} to unload; nothing has changed", planned.len());
+    Ok(ExitCode::SUCCESS)
 }
 
 fn remove_cgroup(loader: &Loader, args: &Args) -> Result<()> {

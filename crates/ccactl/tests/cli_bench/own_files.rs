@@ -33,7 +33,7 @@ fn two_versions_run_side_by_side_beside_a_policy_with_their_name() {
     write(&host, &new, "\ttcp_sk(sk)->snd_cwnd = min(tcp_sk(sk)->snd_cwnd, 4U);\n");
     // What production has under the very name that both files have.
     host.ok(&["load", old.to_str().unwrap(), "--cgroup", &cgroup, "--create"]);
-    let in_force = || host.json(&["status", "--json"])[0]["object"].clone();
+    let in_force = || host.policies()[0]["object"].clone();
     let before = in_force();
 
     let bench = Bench::new("2s", &(flow("old", "reno", "") + &flow("new", "reno", "")));

@@ -47,10 +47,10 @@ fn a_second_apply_changes_nothing_and_says_so() {
 
     let (code, first) = fleet.json("apply", &[]);
     assert_eq!((code, column(&first, "result"), &first["changed"]), (0, vec!["created", "created"], &true.into()));
-    let status = fleet.host.json(&["status", "--json"]);
+    let status = fleet.host.policies();
     let (code, second) = fleet.json("apply", &[]);
     assert_eq!((code, column(&second, "result"), &second["changed"]), (0, vec!["unchanged"; 2], &false.into()));
-    assert_eq!(fleet.host.json(&["status", "--json"]), status, "not even the time of attachment");
+    assert_eq!(fleet.host.policies(), status, "not even the time of attachment");
     assert!(
         succeeded(&fleet.run("apply", &[]), &["apply"])
             .contains("2 in force, 0 waiting for their cgroup, 0 failed; nothing")

@@ -70,7 +70,7 @@ fn sockets_that_cannot_be_moved_are_exit_code_5() {
 fn enforcement_follows_the_file() {
     let Some(fleet) = Fleet::new() else { return };
     fleet.make("a");
-    let enforced = || fleet.host.json(&["status", "--json"])[0]["enforce"].clone();
+    let enforced = || fleet.host.policies()[0]["enforce"].clone();
     fleet.write(&fleet.table("a", "reno", "a", ""));
     assert_eq!((fleet.json("apply", &[]).0, enforced()), (0, json!(false)));
     for (more, expected) in

@@ -57,7 +57,7 @@ fn a_cgroup_without_a_policy_or_without_sockets_has_no_canary_and_nothing_is_kep
     failed(&swap(&canary, &["--watch", "1s"]), 2, &["--watch 1 s is too short", "5 s"]);
     failed(&swap(&baseline, &[]), 2, &[&baseline, "--as"]);
     assert!(!evidence.exists(), "nothing was decided");
-    let status = host.json(&["status", "--json"]);
+    let status = host.policies();
     assert_eq!(status.to_string().matches(&canary).count(), 0, "{status}");
     host.ok(&["unload", "--cgroup", &cgroup, "--remove-cgroup"]);
 }

@@ -82,7 +82,7 @@ impl Drop for Service {
 }
 
 fn mended(fleet: &Fleet, cgroup: &str) -> Value {
-    let rows = fleet.host.json(&["status", "--json"]);
+    let rows = fleet.host.policies();
     let row = rows.as_array().unwrap().iter().find(|row| row["cgroup"] == fleet.cgroup(cgroup).as_str());
     row.map_or(Value::Null, |row| row["mended"].clone())
 }
@@ -243,7 +243,7 @@ fn a_canary_whose_watcher_was_killed_is_taken_back() {
     assert_eq!(output.status.signal(), Some(Signal::SIGKILL as i32), "{output:?}");
     let line = service.line();
     assert_eq!((line["cgroup"].as_str(), line["canary_reverted"].as_str()), (Some(&*cgroup), Some(&*canary)), "{line}");
-    assert!(fleet.host.json(&["status", "--json"])[0]["canary"].is_null());
+    assert!(fleet.host.policies()[0]["canary"].is_null());
     assert!(fleet.is_active("a", "a"));
     let said = service.stderr_at_the_end();
     assert!(said.contains("reverting the canary") && said.lines().count() == 1, "{said}");

@@ -75,7 +75,7 @@ impl Fleet {
 
     /// Kernel name and state of the policy of a cgroup as `status` shows it.
     pub fn policy(&self, cgroup: &str) -> Option<(String, String)> {
-        let rows = self.host.json(&["status", "--json"]);
+        let rows = self.host.policies();
         let row = rows.as_array().unwrap().iter().find(|row| row["cgroup"] == self.cgroup(cgroup).as_str())?;
         Some((row["kernel_name"].as_str().unwrap().to_owned(), row["state"].as_str().unwrap().to_owned()))
     }
@@ -98,14 +98,14 @@ impl Fleet {
 
     /// How many live sockets of a cgroup have which algorithm, as `status` shows it.
     pub fn live(&self, cgroup: &str) -> Value {
-        let rows = self.host.json(&["status", "--json"]);
+        let rows = self.host.policies();
         let row = rows.as_array().unwrap().iter().find(|row| row["cgroup"] == self.cgroup(cgroup).as_str());
         row.expect("the cgroup has a policy")["sockets"]["by_algorithm"].clone()
     }
 
     /// Number of all policies.
     pub fn policies(&self) -> usize {
-        self.host.json(&["status", "--json"]).as_array().unwrap().len()
+        self.host.policies().as_array().unwrap().len()
     }
 }
 

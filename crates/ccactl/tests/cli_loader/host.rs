@@ -73,6 +73,11 @@ impl Host {
         serde_json::from_str(&self.ok(args)).unwrap()
     }
 
+    /// What `status --json` has.
+    pub fn policies(&self) -> Value {
+        self.json(&["status", "--json"])["policies"].take()
+    }
+
     /// `load reno` into this test's cgroup, made when missing, under this test's name.
     pub fn load_args<'a>(&self, name: &'a str, cgroup: &'a str) -> [&'a str; 7] {
         ["load", "reno", "--cgroup", cgroup, "--create", "--as", name]

@@ -6,7 +6,7 @@ use std::fs;
 #[test]
 fn list_json_is_an_array_of_objects_with_the_promised_members() {
     let list = Host::new().json(&["list", "--json"]);
-    let rows = list.as_array().unwrap();
+    let rows = list["algorithms"].as_array().unwrap();
     let names: Vec<_> = rows.iter().map(|row| row["name"].as_str().unwrap()).collect();
     for name in ["reno", "cubic", "bbr", "bbrv2", "f-bbrv2"] {
         assert!(names.contains(&name), "{names:?}");
@@ -121,4 +121,53 @@ fn ten_thousand_tables_are_compared_with_the_host() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(text.lines().filter(|line| line.ends_with("wait")).count(), 10_000);
     assert!(text.contains(&format!("{cgroup}/9999: no such cgroup")));
+}
+
+/// Each is a mistake in what was typed, and nothing else.
+const MISTAKES: [&[&str]; 14] = [
+    &["show", "bbr2"],
+    &["load", "bbr2", "--cgroup", "/x"],
+    &["load", "reno", "--cgroup", "/x", "--set", "nope=1"],
+    &["load", "./none.bpf.c", "--cgroup", "/x"],
+    &["run", "bbr2", "--", "true"],
+    &["check", "none.bpf.c"],
+    &["check", "none.toml"],
+    &["new", "bad/name"],
+    &["bench", "singel"],
+    &["bench", "run", "singel"],
+    &["report", "/none"],
+    &["recover", "/none"],
+    &["record", "--every", "nope", "-o", "x.parquet"],
+    &["--color", "red", "status"],
+];
+
+#[test]
+fn one_kind_of_mistake_has_one_exit_code() {
+    let host = Host::new();
+    for args in MISTAKES {
+        let output = host.ccactl(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn with_json_an_error_is_json() {
+    let host = Host::new();
+    for args in [&["show", "bbr2", "--json"][..], &["report", "/none", "--json"], &["status", "--nope", "--json"]] {
+        let output = host.ccactl(args);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((said.lines().count(), output.stdout.len()), (1, 0), "{said}");
+        let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+        assert_eq!((&said["schema_version"], &said["error"]["kind"]), (&1.into(), &"usage".into()), "{said}");
+        assert_eq!(said["error"]["exit_code"].as_i64(), output.status.code().map(i64::from), "{said}");
+        assert!(said["error"]["message"].as_str().is_some_and(|text| text.len() > 20), "{said}");
+    }
+}
+
+#[test]
+fn json_names_its_version() {
+    let host = Host::new();
+    for args in [&["list", "--json"][..], &["show", "reno", "--json"], &["bench", "list", "--json"]] {
+        assert_eq!(host.json(args)["schema_version"], 1, "{args:?}");
+    }
 }

@@ -17,7 +17,7 @@ fn load_status_and_unload_agree() {
     assert!(host.ok(&args).contains(&format!("{cgroup}: new sockets get {name}")));
     assert!(host.ok(&args).contains("nothing changed"));
 
-    let status = host.json(&["status", "--json"]);
+    let status = host.policies();
     let rows = status.as_array().unwrap();
     assert_eq!(rows.len(), 1);
     assert_eq!(rows[0]["cgroup"], cgroup.as_str());
@@ -33,7 +33,7 @@ fn load_status_and_unload_agree() {
 
     assert!(host.ok(&["unload", "--cgroup", &cgroup, "--remove-cgroup"]).contains(&name));
     assert!(!registered(&name) && !host.bpffs().exists() && !host.directory().exists());
-    assert_eq!(host.json(&["status", "--json"]), Value::Array(Vec::new()));
+    assert_eq!(host.policies(), Value::Array(Vec::new()));
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn a_cgroup_removed_while_attached_is_cleared_by_id() {
     let (name, cgroup) = (host.name(), host.cgroup());
     host.ok(&host.load_args(&name, &cgroup));
     fs::remove_dir(host.directory()).unwrap();
-    let row = host.json(&["status", "--json"])[0].clone();
+    let row = host.policies()[0].clone();
     assert_eq!((&row["cgroup"], &row["state"]), (&Value::Null, &Value::from("cgroup-removed")));
     let id = row["cgroup_id"].to_string();
     assert!(host.ok(&["status"]).contains(&format!("ccactl unload --id {id}")));
@@ -96,7 +96,7 @@ fn a_kill_at_any_moment_is_made_good_by_the_next_call() {
                 host.ok(next);
             }
             if next == load {
-                let row = host.json(&["status", "--json"])[0].clone();
+                let row = host.policies()[0].clone();
                 assert_eq!(row["state"], "active", "after {victim:?} killed at {delay_ms} ms");
                 assert_eq!(row["kernel_name"], name.as_str());
             } else {

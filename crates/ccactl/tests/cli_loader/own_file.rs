@@ -28,7 +28,7 @@ fn a_source_is_loaded_told_swapped_away_and_rolled_back_to_without_its_file() {
     let Some(host) = Host::with_root() else { return };
     let (path, cgroup, name) = (write(&host, &[]), host.cgroup(), host.name());
     host.ok(&["load", path.to_str().unwrap(), "--cgroup", &cgroup, "--create"]);
-    let row = || host.json(&["status", "--json"])[0].clone();
+    let row = || host.policies()[0].clone();
     let loaded = row();
     assert_eq!((loaded["algorithm"].as_str(), loaded["kernel_name"].as_str()), (Some("mine"), Some(&*name)));
     let object = loaded["object"].as_str().unwrap().to_owned();
@@ -52,7 +52,7 @@ fn changed_code_takes_the_place_of_what_its_name_stands_for_only_when_asked() {
     let (path, cgroup) = (write(&host, &[]), host.cgroup());
     let path = path.to_str().unwrap();
     host.ok(&["load", path, "--cgroup", &cgroup, "--create"]);
-    let object = || host.json(&["status", "--json"])[0]["object"].as_str().unwrap().to_owned();
+    let object = || host.policies()[0]["object"].as_str().unwrap().to_owned();
     let before = object();
     write(&host, &[("trace->mode = ", "trace->v0 = 1;\n\ttrace->mode = ")]);
     failed(&host.ccactl(&["load", path, "--cgroup", &cgroup]), 2, &["other code", "--replace"]);
@@ -237,7 +237,7 @@ fn a_policy_file_names_it_beside_itself_and_sees_that_it_has_changed() {
     fs::write(&policies, format!("[cgroup.{cgroup:?}]\nalgorithm = \"mine.bpf.c\"\ncreate = true\n")).unwrap();
     let policies = policies.to_str().unwrap();
     host.ok(&["apply", policies]);
-    let object = || host.json(&["status", "--json"])[0]["object"].as_str().unwrap().to_owned();
+    let object = || host.policies()[0]["object"].as_str().unwrap().to_owned();
     let first = object();
     host.ok(&["apply", policies]);
     assert!(object() == first && host.ok(&["diff", policies]).contains("in force"));
@@ -282,7 +282,7 @@ fn dev_puts_each_good_version_in_force_and_keeps_it_when_the_next_is_broken() {
     let mut complaints = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     assert!(said.next().unwrap().contains("is in force"));
     assert!(said.next().unwrap().contains("watching"));
-    let object = || host.json(&["status", "--json"])[0]["object"].as_str().unwrap().to_owned();
+    let object = || host.policies()[0]["object"].as_str().unwrap().to_owned();
     let first = object();
 
     write(&host, &[("return tcp_reno_ssthresh(sk);", "return")]);

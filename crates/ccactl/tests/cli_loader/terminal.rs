@@ -123,7 +123,7 @@ fn json_has_the_name_itself_and_no_control_character() {
     for output in [&loaded, &status] {
         fit("json", &output.stdout);
         let value: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        let row = value.as_array().map_or(&value, |rows| &rows[0]);
+        let row = value["policies"].as_array().map_or(&value, |rows| &rows[0]);
         assert_eq!(row["cgroup"].as_str(), named.cgroup.to_str());
     }
 }
@@ -135,7 +135,7 @@ fn a_name_that_is_not_utf_8_comes_back_from_text_and_json() {
     let text = String::from_utf8(loaded.stdout).unwrap();
     let shown = text.split(": new sockets").next().unwrap();
     assert_eq!(ccactl_host::name::to_path(shown).unwrap().as_os_str(), named.cgroup, "{text}");
-    let status = named.host.json(&["status", "--json"]);
+    let status = named.host.policies();
     let name = status[0]["cgroup"].as_str().unwrap();
     assert_eq!(ccactl_host::name::to_path(name).unwrap().as_os_str(), named.cgroup, "{name}");
 }

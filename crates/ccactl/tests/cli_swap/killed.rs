@@ -94,7 +94,7 @@ fn kill(host: &Host, operation: &Operation, point: &str, context: &str) {
 
 /// `status` counts what `getsockopt` shows.
 fn assert_status_is_true(host: &Host, live: &Live, context: &str) {
-    let status = host.json(&["status", "--json"]);
+    let status = host.policies();
     let real = live.by_algorithm();
     let Some(row) = status.get(0) else {
         assert!(real.keys().all(|name| !name.starts_with(&host.name())), "{context}: {real:?}");
@@ -112,7 +112,7 @@ fn assert_status_is_true(host: &Host, live: &Live, context: &str) {
 /// The next command, which must succeed whatever the kill has left.
 fn go_on(host: &Host, operation: &Operation, next: &str, context: &str) {
     let cgroup = host.cgroup();
-    let has_policy = |host: &Host| host.json(&["status", "--json"]).get(0).is_some();
+    let has_policy = |host: &Host| host.policies().get(0).is_some();
     let unload = ["unload", "--cgroup", &cgroup];
     match next {
         "unload" => drop(host.ok(&unload)),
@@ -133,7 +133,7 @@ fn go_on(host: &Host, operation: &Operation, next: &str, context: &str) {
 
 /// Policy and sockets agree, or there is neither.
 fn assert_settled(host: &Host, live: &Live, next: &str, context: &str) {
-    let status: Value = host.json(&["status", "--json"]);
+    let status: Value = host.policies();
     let real = live.by_algorithm();
     let Some(row) = status.get(0) else {
         assert!(real.keys().all(|name| !name.starts_with(&host.name())), "{context}: {real:?}");
@@ -162,7 +162,7 @@ fn a_kill_while_a_receiving_algorithm_comes_changes_or_goes_is_made_good_by_the_
     let swap = ["swap", "--receive", "fixed-clamp", "--set", "bytes=100000", "--cgroup", &cgroup];
     let unload = ["unload", "--receive", "--cgroup", &cgroup];
     let receiver = |host: &Host| {
-        let status = host.json(&["status", "--json"]);
+        let status = host.policies();
         status.as_array().unwrap().iter().find(|row| !row["receive"].is_null()).cloned()
     };
     let mut live = Live::open(&host, 3);
@@ -239,7 +239,7 @@ fn a_canary_that_is_killed_while_it_starts_watches_or_ends_is_told_and_taken_bac
             host.ok(&["swap", "reno", "--cgroup", &cgroup, "--as", &first]);
             kill_canary(&host, &canary, point, &context);
             assert_status_is_true(&host, &live, &context);
-            let row = host.json(&["status", "--json"])[0].clone();
+            let row = host.policies()[0].clone();
             assert_eq!(row["kernel_name"], first.as_str(), "{context}");
             let is_there = !matches!(point, "registered" | "policy:2" | "moved:2");
             assert_eq!(row["canary"]["watched"].as_bool(), is_there.then_some(false), "{context}: {row}");
@@ -250,7 +250,7 @@ fn a_canary_that_is_killed_while_it_starts_watches_or_ends_is_told_and_taken_bac
                 // Without a canary it is the policy that a rollback takes back: something else is next here.
                 host.ok(&same);
             }
-            let canary = host.json(&["status", "--json"])[0]["canary"].clone();
+            let canary = host.policies()[0]["canary"].clone();
             assert!(canary.is_null(), "{context}: {canary}");
             assert!(!live.by_algorithm().contains_key(&second), "{context}: {:?}", live.by_algorithm());
             assert_settled(&host, &live, next[0], &context);
@@ -269,8 +269,8 @@ fn kill_canary(host: &Host, canary: &[&str], point: &str, context: &str) {
     command.env("CCACTL_FAULT", point).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     if point == "watching" {
-        eventually("the canary is watched", || host.json(&["status", "--json"])[0]["canary"]["watched"] == true);
-        eventually("it has moved", || host.json(&["status", "--json"])[0]["state"] == "active");
+        eventually("the canary is watched", || host.policies()[0]["canary"]["watched"] == true);
+        eventually("it has moved", || host.policies()[0]["state"] == "active");
         child.kill().unwrap();
     }
     let status = child.wait().unwrap();

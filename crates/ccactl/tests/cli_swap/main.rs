@@ -36,7 +36,7 @@ fn a_swap_is_told_in_a_table_and_in_json_and_rolled_back() {
     assert_eq!(live.by_algorithm(), all(&second));
     assert!(!registered(&first));
 
-    let row = host.json(&["status", "--json"])[0].clone();
+    let row = host.policies()[0].clone();
     assert_eq!((row["sockets"]["total"].as_u64(), row["sockets"]["as_policy"].as_u64()), (Some(10), Some(10)));
     let back = host.json(&["rollback", "--cgroup", &cgroup, "--json"]);
     assert_eq!(back["restored"]["kernel_name"], first.as_str());
@@ -47,6 +47,46 @@ fn a_swap_is_told_in_a_table_and_in_json_and_rolled_back() {
     assert!(gone.contains("has none now"), "{gone}");
     assert!(!live.by_algorithm().contains_key(&first));
     failed(&host.ccactl(&["rollback", "--cgroup", &cgroup]), 2, &["has no policy yet", "ccactl load"]);
+}
+
+#[test]
+fn status_shows_one_cgroup_and_where_a_rollback_goes() {
+    let Some(host) = Host::with_root() else { return };
+    let ([first, second], cgroup) = (names(&host), host.cgroup());
+    host.ok(&host.load_args(&first, &cgroup));
+    host.ok(&["swap", "cubic", "--cgroup", &cgroup, "--as", &second]);
+    let status = host.json(&["status", &cgroup, "--history", "--json"]);
+    let history = status["policies"][0]["history"].as_array().unwrap();
+    let had: Vec<_> = history.iter().map(|former| former["kernel_name"].as_str()).collect();
+    assert_eq!(had, [Some(&*first), None], "{status}");
+    let text = host.ok(&["status", "--history"]);
+    assert!(text.contains(&format!("{cgroup}: {first} until 20")), "{text}");
+    assert!(text.contains(&format!("{cgroup}: no policy until 20")), "{text}");
+    host.ok(&["rollback", "--cgroup", &cgroup]);
+    let below = format!("{cgroup}/below");
+    fs::create_dir(host.directory().join("below")).unwrap();
+    assert_eq!(host.ok(&["status", &below]), format!("{below}: no policy\n"));
+    fs::remove_dir(host.directory().join("below")).unwrap();
+    failed(&host.ccactl(&["status", "/ccactl-none"]), 2, &["no cgroup", "/ccactl-none"]);
+}
+
+#[test]
+fn a_dry_run_of_unload_says_what_would_go_and_leaves_it() {
+    let Some(host) = Host::with_root() else { return };
+    let ([first, _], cgroup) = (names(&host), host.cgroup());
+    host.ok(&host.load_args(&first, &cgroup));
+    let live = Live::open(&host, 2);
+    let before = host.policies();
+    for args in [&["unload", "--all", "--dry-run"][..], &["unload", "--cgroup", &cgroup, "--dry-run"]] {
+        let text = host.ok(args);
+        let sockets = live.sockets();
+        assert!(text.contains(&format!("{cgroup}: would lose {first}, and {sockets} live sockets with it")), "{text}");
+        assert!(text.ends_with("1 to unload; nothing has changed\n"), "{text}");
+    }
+    let planned = host.json(&["unload", "--all", "--dry-run", "--json"]);
+    assert_eq!(planned["would_remove"][0]["kernel_name"], first.as_str());
+    assert_eq!(host.policies(), before);
+    assert!(registered(&first));
 }
 
 #[test]
@@ -73,14 +113,14 @@ fn bad_requests_name_the_object_and_change_nothing() {
     failed(&swap("cubic", &["--as", &second]), 2, &[&cgroup, "has no policy yet", "ccactl load"]);
     assert!(!host.bpffs().exists());
     host.ok(&host.load_args(&first, &cgroup));
-    let before = host.json(&["status", "--json"]);
+    let before = host.policies();
     failed(&swap("cubik", &[]), 2, &["cubik", "nearest: cubic"]);
     failed(&swap("native:none", &[]), 2, &["no algorithm 'none'"]);
     failed(&swap("f-bbrv2", &["--set", "alpha=999999"]), 2, &["alpha=999999", "expected"]);
     failed(&swap("reno", &["--as", &first, "--set", "beta=1"]), 2, &["beta"]);
     failed(&host.ccactl(&["unload", "--cgroup", &cgroup, "--restore-native", "none"]), 2, &["no algorithm 'none'"]);
     failed(&host.ccactl(&["swap", "cubic", "--cgroup", "/no-such"]), 2, &["no cgroup", "/no-such"]);
-    assert_eq!(host.json(&["status", "--json"]), before);
+    assert_eq!(host.policies(), before);
 }
 
 #[test]
@@ -100,7 +140,7 @@ fn two_swaps_at_once_end_in_one_of_the_two_states() {
         for swap in &mut swaps {
             assert!(swap.wait().unwrap().success());
         }
-        let policy = host.json(&["status", "--json"])[0]["kernel_name"].as_str().unwrap().to_owned();
+        let policy = host.policies()[0]["kernel_name"].as_str().unwrap().to_owned();
         assert!([&first, &second].contains(&&policy));
         assert_eq!(live.by_algorithm(), [(policy, live.sockets())].into(), "round {round}");
         live.move_bytes();

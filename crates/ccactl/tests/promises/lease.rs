@@ -43,7 +43,7 @@ fn watched(host: &Host, cgroup: &str, name: &str) -> Child {
 }
 
 fn row(host: &Host) -> Value {
-    host.json(&["status", "--json"])[0].clone()
+    host.policies()[0].clone()
 }
 
 /// Connections of the cgroup by what they have; listeners are always the baseline's.

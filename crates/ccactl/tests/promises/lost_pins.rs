@@ -17,7 +17,7 @@ fn a_removed_map_is_found_again_and_a_swap_moves_everything() {
         [("marks", &second, "cubic"), ("policies", &first, "reno"), ("leases", &second, "cubic")]
     {
         fs::remove_file(host.bpffs().join(pin)).unwrap();
-        let status = host.json(&["status", "--json"])[0].clone();
+        let status = host.policies()[0].clone();
         assert_eq!(status["sockets"]["as_policy"].as_u64(), Some(sockets), "without {pin}: {status}");
         let output = host.ccactl(&["swap", algorithm, "--cgroup", &cgroup, "--as", name]);
         assert!(output.status.success(), "without {pin}: {}", String::from_utf8_lossy(&output.stderr));

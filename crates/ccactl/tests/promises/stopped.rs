@@ -92,7 +92,7 @@ fn commands_that_read_do_not_wait_for_a_change_that_hangs() {
     let status = host.ok(&["status"]);
     assert!(status.contains(&format!("process {}", stopped.pid())), "{status}");
     assert!(stopped.go_on().success(), "what was stopped goes on as if nothing had been");
-    assert_eq!(host.json(&["status", "--json"])[0]["kernel_name"], other.as_str());
+    assert_eq!(host.policies()[0]["kernel_name"], other.as_str());
 }
 
 #[test]

@@ -201,7 +201,7 @@ fn dev_shows_the_flows_and_what_became_of_each_version() {
     for text in ["[3 flows]", "force", "watching"] {
         dev.wait_for(text);
     }
-    let object = || host.json(&["status", "--json"])[0]["object"].clone();
+    let object = || host.json(&["status", "--json"])["policies"][0]["object"].clone();
     let first = object();
     let traffic = Traffic::start(&host.directory());
     // The details of a flow open by themselves.

@@ -151,6 +151,11 @@ fn one_kill(world: &mut World, random: &mut StdRng, kills: &mut Kills) -> Result
     Ok(faults.into_iter().map(|fault| format!("{what}: {fault}")).collect())
 }
 
+#[derive(Deserialize)]
+struct Found {
+    policies: Vec<Status>,
+}
+
 /// What `ccactl status --json` says about the cgroup.
 fn status(world: &World) -> Result<Option<Status>> {
     let args = ["status".into(), "--json".into()];
@@ -158,8 +163,8 @@ fn status(world: &World) -> Result<Option<Status>> {
     if !output.status.success() {
         return Err(failure(&args, &output).into());
     }
-    let policies: Vec<Status> = serde_json::from_slice(&output.stdout)?;
-    Ok(policies.into_iter().find(|policy| policy.cgroup_id == world.cgroup_id()))
+    let found: Found = serde_json::from_slice(&output.stdout)?;
+    Ok(found.policies.into_iter().find(|policy| policy.cgroup_id == world.cgroup_id()))
 }
 
 /// Kernel name of the policy; empty when there is none.
