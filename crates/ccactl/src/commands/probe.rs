@@ -2,7 +2,7 @@
 
 use super::carry_out::interrupt_flag;
 use super::{lab, output};
-use crate::error::{Context, Result};
+use crate::error::{Context, Error, Result};
 use ccactl_host::{input, name, outln};
 use ccactl_loader::{Loader, pick_algorithm};
 use serde::Serialize;
@@ -102,8 +102,8 @@ fn object_of(file: &Path) -> Result<Vec<u8>> {
     if let Some(source) = file.to_str().filter(|name| name.ends_with(".bpf.c")) {
         return Ok(pick_algorithm(source)?.object().to_vec());
     }
-    let expected = || format!("{}: expected an object file, found", file.display());
-    input::read(file, MAX_OBJECT_BYTES).with_context(expected)
+    let refuse = |error| Error::Argument(format!("{}: expected an object file, found: {error}", file.display()));
+    input::read(file, MAX_OBJECT_BYTES).map_err(refuse)
 }
 
 fn probe_file(loader: &Loader, file: &Path, json: bool) -> Result<ExitCode> {

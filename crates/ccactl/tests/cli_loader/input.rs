@@ -96,7 +96,7 @@ fn a_policy_file_that_is_no_regular_file_is_refused_at_once() {
     }
     failed(&host.ccactl(&["diff", "/dev/zero"]), 2, &["/dev/zero", "a device, not a regular file"]);
     failed(&host.ccactl(&["bench", fifo]), 2, &["fifo", "expected a scenario file", "a pipe, not a regular file"]);
-    failed(&host.ccactl(&["probe", "/dev/zero"]), 1, &["/dev/zero", "expected an object file", "a device"]);
+    failed(&host.ccactl(&["probe", "/dev/zero"]), 2, &["/dev/zero", "expected an object file", "a device"]);
 }
 
 #[test]
@@ -124,13 +124,14 @@ fn ten_thousand_tables_are_compared_with_the_host() {
 }
 
 /// Each is a mistake in what was typed, and nothing else.
-const MISTAKES: [&[&str]; 14] = [
+const MISTAKES: [&[&str]; 15] = [
     &["show", "bbr2"],
     &["load", "bbr2", "--cgroup", "/x"],
     &["load", "reno", "--cgroup", "/x", "--set", "nope=1"],
     &["load", "./none.bpf.c", "--cgroup", "/x"],
     &["run", "bbr2", "--", "true"],
     &["check", "none.bpf.c"],
+    &["probe", "none.bpf.o"],
     &["check", "none.toml"],
     &["new", "bad/name"],
     &["bench", "singel"],

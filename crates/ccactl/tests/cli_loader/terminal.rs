@@ -99,10 +99,11 @@ fn no_command_passes_on_what_a_cgroup_is_called() {
         (&["rollback", "--cgroup", "CGROUP"], 0, true),
         (&["unload", "--cgroup", "CGROUP"], 0, true),
         // What is not understood goes through another door, which takes escape sequences out.
-        (&["status", cgroup], 2, false),
+        (&["list", cgroup], 2, false),
+        (&["status", cgroup], 0, true),
         (&["report", cgroup], 2, true),
         (&["diff", cgroup], 2, true),
-        (&["probe", cgroup], 1, true),
+        (&["probe", cgroup], 2, true),
         (&["bench", cgroup], 2, true),
     ] {
         let output = named.run(args);
