@@ -1,4 +1,4 @@
-//! The commands of README.md and of the how-to pages. A block that follows `<!-- run -->` is run, and prints what the page shows, up to
+//! The commands of README.md, of the tutorials and of the how-to pages. A block that follows `<!-- run -->` is run, and prints what the page shows, up to
 //! numbers. Any other block stands below a `<!-- not run: REASON -->`, which holds to the next heading.
 
 use nix::unistd::geteuid;
@@ -25,11 +25,13 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// README.md and the how-to pages.
+/// README.md, the tutorials and the how-to pages.
 fn pages() -> Vec<PathBuf> {
     let mut pages = vec![root().join("README.md")];
-    let how_to = std::fs::read_dir(root().join("docs/how-to")).unwrap();
-    pages.extend(how_to.map(|entry| entry.unwrap().path()));
+    for folder in ["docs/tutorials", "docs/how-to"] {
+        let found = std::fs::read_dir(root().join(folder)).unwrap();
+        pages.extend(found.map(|entry| entry.unwrap().path()));
+    }
     pages.sort();
     pages
 }

@@ -209,7 +209,8 @@ fn print(summary: &Summary, json: bool) -> Result<()> {
         );
     }
     if !summary.has_half_closed_samples {
-        errln!(
+        // Of each recording on such a kernel, and seldom of interest.
+        tracing::info!(
             "this kernel shows no ACKs of sockets that one side has closed: of those there are events and totals only"
         );
     }

@@ -31,13 +31,17 @@ function legible(color) {
   return out;
 }
 
-// The colour is the algorithm's, shifted in lightness for its second, third … flow; the dash is the line's own.
+// Shades of one colour: the share of ink, below 0 of paper.
+const SHADES = [0, 0.42, -0.45, 0.2, -0.25, 0.62];
+
+// The colour is the algorithm's, another shade of it for its second, third … flow; the dash is the line's own.
 function looks(lines) {
   const used = {};
   return lines.map((line, number) => {
     const rank = (used[line.color] = (used[line.color] ?? -1) + 1);
-    const shift = Math.min(0.45 * rank, 0.75);
-    return { number, dash: DASHES[number % DASHES.length], stroke: () => legible(mix(line.color, variable("--ink"), shift)) };
+    const share = SHADES[rank % SHADES.length];
+    const shade = () => mix(line.color, variable(share < 0 ? "--paper" : "--ink"), Math.abs(share));
+    return { number, dash: DASHES[number % DASHES.length], stroke: () => legible(shade()) };
   });
 }
 

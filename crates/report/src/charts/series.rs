@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::{US_PER_S, round};
 
-/// A silence of this many buckets, and of this many times the flow's mean distance between samples, is a gap.
+/// A silence of this many buckets, and of this many times the flow's median distance between samples, is a gap. The mean of a flow
+/// that sends in bursts is that of its silences.
 const GAP_BUCKETS: u64 = 40;
 const GAP_DISTANCES: u64 = 8;
 
@@ -83,9 +84,10 @@ pub fn line(buckets: Buckets<Extremes>, width_us: u64, unit: f64) -> Series {
     let buckets = buckets.finish();
     let mut series = Series::default();
     let mut previous: Option<u64> = None;
-    let span = buckets.keys().next_back().zip(buckets.keys().next()).map_or(0, |(last, first)| last - first);
-    let mean_distance = span / (buckets.len() as u64).saturating_sub(1).max(1);
-    let gap = GAP_BUCKETS.max(GAP_DISTANCES * mean_distance);
+    let mut distances: Vec<u64> = buckets.keys().zip(buckets.keys().skip(1)).map(|(one, next)| next - one).collect();
+    distances.sort_unstable();
+    let median = distances.get(distances.len() / 2).copied().unwrap_or_default();
+    let gap = GAP_BUCKETS.max(GAP_DISTANCES * median);
     for (bucket, extremes) in buckets {
         // Points sit at two fixed places of their bucket, so that the flows share their x values.
         let at = |quarter: u64| (bucket * width_us + quarter * width_us / 4) as f64 / US_PER_S;
@@ -131,6 +133,13 @@ mod tests {
         let gaps: Vec<f64> = series.t.iter().zip(&series.v).filter(|(_, v)| v.is_none()).map(|(t, _)| *t).collect();
         assert_eq!(gaps, [0.1]);
         assert_eq!(series.v[..2], [Some(5.0), Some(9.0)]);
+    }
+
+    #[test]
+    fn a_line_does_not_bridge_the_silence_between_bursts() {
+        // Bursts of four samples, 400 buckets apart: the mean distance is above 100.
+        let bursts = (0..5).flat_map(|burst| (0..4).map(move |i| ((burst * 400 + i) * 1000, 5)));
+        assert_eq!(series_of(bursts).v.iter().filter(|v| v.is_none()).count(), 4);
     }
 
     #[test]

@@ -32,10 +32,20 @@ pub fn on_dark(color: RGBColor) -> Option<RGBColor> {
     }
 }
 
-/// The colour of the second, third … line of an algorithm: mixed with black, never as far as black itself.
-pub fn darker(RGBColor(red, green, blue): RGBColor, rank: usize) -> RGBColor {
-    let left = 0.6f64.powi(rank.min(3) as i32);
-    let mix = |part: u8| (f64::from(part) * left).round() as u8;
+/// Shades of one colour: below 0 the share of black, above of white. A light one would vanish with white.
+const SHADES: [f64; 6] = [0.0, -0.42, 0.45, -0.2, 0.25, -0.62];
+const SHADES_OF_LIGHT: [f64; 6] = [0.0, -0.45, -0.25, -0.6, -0.12, -0.35];
+const LIGHT: f64 = 0.25;
+
+/// The colour of the second, third … line of an algorithm, from the seventh on as before.
+pub fn shade(color: RGBColor, rank: usize) -> RGBColor {
+    let shades = if luminance(color) < LIGHT { SHADES } else { SHADES_OF_LIGHT };
+    let share = shades[rank % shades.len()];
+    if share < 0.0 { mix_with_black(color, -share) } else { mix_with_white(color, share) }
+}
+
+fn mix_with_black(RGBColor(red, green, blue): RGBColor, black: f64) -> RGBColor {
+    let mix = |part: u8| (f64::from(part) * (1.0 - black)).round() as u8;
     RGBColor(mix(red), mix(green), mix(blue))
 }
 
@@ -76,10 +86,22 @@ mod tests {
     }
 
     #[test]
-    fn the_first_line_of_an_algorithm_has_its_colour_and_later_ones_are_darker() {
-        let color = parse("#0072b2");
-        assert_eq!(darker(color, 0), color);
-        assert!(luminance(darker(color, 1)) < luminance(color) && luminance(darker(color, 9)) > 0.0);
+    fn six_lines_of_an_algorithm_differ_and_none_is_near_black_or_white() {
+        // Of a pair, the largest difference in one of red, green and blue.
+        let distance = |a: RGBColor, b: RGBColor| {
+            [a.0.abs_diff(b.0), a.1.abs_diff(b.1), a.2.abs_diff(b.2)].into_iter().max().unwrap()
+        };
+        for base in ["#0072b2", "#d55e00", "#ddaa33", "#332288", "#117733"] {
+            let color = parse(base);
+            assert_eq!(shade(color, 0), color);
+            let shades: Vec<RGBColor> = (0..SHADES.len()).map(|rank| shade(color, rank)).collect();
+            for (i, &one) in shades.iter().enumerate() {
+                assert!(distance(one, RGBColor(0, 0, 0)) >= 0x28 && luminance(one) < 0.6, "{base} {i}");
+                for (j, &other) in shades.iter().enumerate().skip(i + 1) {
+                    assert!(distance(one, other) >= 20, "{base} {i} {j}: {one:?} {other:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -70,11 +70,11 @@ pub fn bounds(charts: &Charts) -> Vec<OverTime<'_>> {
     lines
 }
 
-/// The colour is the algorithm's, darker for its second, third … flow.
+/// The colour is the algorithm's, another shade of it for its second, third … flow.
 fn flow_look(charts: &Charts, number: usize) -> Look {
     let hex = &charts.flows[number].color;
     let rank = charts.flows[..number].iter().filter(|earlier| earlier.color == *hex).count();
-    Look { color: color::darker(color::parse(hex), rank), number }
+    Look { color: color::shade(color::parse(hex), rank), number }
 }
 
 /// Values over time, from zero, with a mark at each swap.

@@ -21,11 +21,22 @@ const MARKERS: usize = 7;
 /// Spread of x beyond which a linear axis would press the small values together.
 const WIDE: f64 = 8.0;
 
+/// What x is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Over {
+    /// Always a linear axis.
+    Time,
+    /// A logarithmic axis where values lie far apart.
+    Values,
+}
+
 /// Lines over one axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plot {
     /// For screen readers.
     pub title: String,
+    /// What the x axis is.
+    pub over: Over,
     /// Quantity and unit of the x axis.
     pub x_label: String,
     /// Quantity and unit of the y axis.
@@ -101,10 +112,9 @@ fn xs(plot: &Plot) -> impl Iterator<Item = f64> {
 
 fn x_axis(plot: &Plot) -> Axis {
     let (least, most) = (xs(plot).fold(f64::INFINITY, f64::min), xs(plot).fold(0.0, f64::max));
-    if least > 0.0 && most / least > WIDE {
-        Axis::logarithmic(least * 0.9, most * 1.1)
-    } else {
-        Axis::linear(0.0, most * 1.03)
+    match plot.over {
+        Over::Values if least > 0.0 && most / least > WIDE => Axis::logarithmic(least * 0.9, most * 1.1),
+        Over::Values | Over::Time => Axis::linear(0.0, most * 1.03),
     }
 }
 
@@ -175,7 +185,13 @@ mod tests {
     fn of(points: &[(f64, f64)], style: Style) -> Plot {
         let points = points.iter().map(|&(x, y)| Point { x, y, ci95: None }).collect();
         let line = Line { name: "<bbr>".to_owned(), color: "#332288".to_owned(), number: 0, style, points };
-        Plot { title: "t".to_owned(), x_label: "x".to_owned(), y_label: "y".to_owned(), lines: vec![line] }
+        Plot {
+            title: "t".to_owned(),
+            over: Over::Values,
+            x_label: "x".to_owned(),
+            y_label: "y".to_owned(),
+            lines: vec![line],
+        }
     }
 
     #[test]
@@ -188,6 +204,14 @@ mod tests {
         assert_eq!(labels(&[7.0, 0.5, 1.0]).unwrap(), ["0.5", "1", "7"]);
         assert_eq!(labels(&[1e-4, 1e-7]).unwrap(), ["1e-7", "1e-4"]);
         assert_eq!(labels(&(0..20).map(f64::from).collect::<Vec<_>>()), None);
+    }
+
+    #[test]
+    fn time_is_linear_however_early_the_first_point_is() {
+        let plot = |over| Plot { over, ..of(&[(0.1, 1.0), (50.0, 2.0), (100.0, 1.0)], Style::Measured) };
+        let half = |over| x_axis(&plot(over)).share(50.0);
+        assert!((half(Over::Time) - 50.0 / 103.0).abs() < 1e-9, "{}", half(Over::Time));
+        assert!(half(Over::Values) > 0.8, "{}", half(Over::Values));
     }
 
     #[test]

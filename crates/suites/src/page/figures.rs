@@ -5,7 +5,7 @@ use crate::results::{CellResults, Results, Run};
 use crate::runner::SuiteFolder;
 use crate::suite::{Drawing, Kind, OfFlow, OverTime};
 use crate::{Error, Result};
-use ccactl_report::figure::plot::{Line, Plot, Point, Style};
+use ccactl_report::figure::plot::{Line, Over, Plot, Point, Style};
 use ccactl_report::figure::{bars, grid, paper, plot};
 use ccactl_report::{Charts, FlowCharts, Series, Summary};
 use ccactl_testbed::bench::RECORDING_FILE;
@@ -102,7 +102,8 @@ fn across(cells: &[(String, String)], what: OfFlow, results: &Results) -> Result
     };
     let (x_label, y_label) = ("Time [s]".to_owned(), y_label.to_owned());
     let title = format!("{y_label} over time");
-    Ok((!lines.is_empty()).then(|| plot::plot(&Plot { title, x_label, y_label, lines }, paper::Width::Single)))
+    Ok((!lines.is_empty())
+        .then(|| plot::plot(&Plot { title, over: Over::Time, x_label, y_label, lines }, paper::Width::Single)))
 }
 
 fn points(flow: &FlowCharts, what: OfFlow) -> Vec<Point> {

@@ -5,7 +5,7 @@ use crate::{Error, Result};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
-use ccactl_report::figure::plot::{Line, Plot, Point, Style};
+use ccactl_report::figure::plot::{Line, Over, Plot, Point, Style};
 use ccactl_scenario::LINK;
 use ccactl_testbed::bench::LINK_FILE;
 use ccactl_testbed::emulator::Way;
@@ -46,6 +46,7 @@ pub fn plot(cell: &Path, directory: &str) -> Result<Option<Plot>> {
     };
     Ok(Some(Plot {
         title: "Queueing delay of the bottleneck over time".to_owned(),
+        over: Over::Time,
         x_label: "Time [s]".to_owned(),
         y_label: "Queueing delay [ms]".to_owned(),
         lines: vec![line],

@@ -4,7 +4,7 @@ use crate::results::{CellResults, Metric, Results};
 use ccactl_report::Estimate;
 use ccactl_report::figure::Grid;
 use ccactl_report::figure::bars::Bars;
-use ccactl_report::figure::plot::{Line, Plot, Point, Style};
+use ccactl_report::figure::plot::{Line, Over, Plot, Point, Style};
 
 /// A figure.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,7 +93,7 @@ impl OverTime {
 
     fn caption(self) -> &'static str {
         match self {
-            OverTime::Throughput => "Throughput over time",
+            OverTime::Throughput => "Goodput over time",
             OverTime::Jain => "Jain index per second over time",
             OverTime::Cwnd => "Congestion window over time",
             OverTime::Rtt => "RTT over time",
@@ -258,6 +258,7 @@ fn curves(curve: &Curve<'_>, results: &Results) -> Plot {
     measured.extend(printed);
     Plot {
         title: format!("{} over {}", curve.metric.heading(), curve.x_label),
+        over: Over::Values,
         x_label: curve.x_label.to_owned(),
         y_label: curve.metric.label(),
         lines: measured,
@@ -280,6 +281,7 @@ pub fn distribution(results: &Results, common: &[(&str, &str)], lines: &str, flo
     };
     Plot {
         title: "Distribution of flow completion times".to_owned(),
+        over: Over::Values,
         x_label: Metric::Completion.label(),
         y_label: "ECDF".to_owned(),
         lines: results.values(lines).into_iter().enumerate().map(line).collect(),
