@@ -51,7 +51,7 @@ fn after_a_warm_up_a_host_knows_where_slow_start_ends() {
 fn one_native_flow_fills_the_link_and_leaves_nothing_behind() {
     let Some(host) = Host::with_root() else { return };
     let bench = Bench::new("4s", &flow("only", "native:reno", ""));
-    let (result, _, left) = run(&host, &bench);
+    let (mut result, _, left) = run(&host, &bench);
     assert_eq!(left, Vec::<String>::new());
 
     let run = last_run(&result);
@@ -78,6 +78,7 @@ fn one_native_flow_fills_the_link_and_leaves_nothing_behind() {
     let page = fs::read_to_string(bench.output().join("report.html")).unwrap();
     assert!(page.contains("only"), "the page names the flow");
     let written: Value = serde_json::from_slice(&fs::read(bench.output().join("result.json")).unwrap()).unwrap();
+    assert_eq!(result.as_object_mut().unwrap().remove("schema_version"), Some(1.into()));
     assert_eq!(written, result);
 }
 

@@ -36,7 +36,7 @@ fn a_malformed_scenario_names_file_line_and_field() {
 #[test]
 fn two_flows_with_one_name_are_refused() {
     let bench = Bench::new("2s", &(flow("one", "reno", "") + &flow("one", "cubic", "")));
-    failed(&run(&Host::new(), &args(&bench)), 2, &["flow[1].name", "\"one\" twice"]);
+    failed(&run(&Host::new(), &args(&bench)), 2, &["flow[1].name", "one\\\" twice"]);
 }
 
 #[test]
