@@ -66,7 +66,7 @@ fn probe_takes_an_object_file_and_says_in_one_line_what_is_wrong_with_it() {
     let Some(host) = Host::with_root() else { return };
     let file = host.run.path().join("mine.bpf.o");
     let name = file.to_str().unwrap();
-    failed(&host.ccactl(&["probe", name]), 1, &[name, "No such file"]);
+    failed(&host.ccactl(&["probe", name]), 2, &[name, "No such file"]);
     fs::write(&file, ccactl_abi::Algorithm::by_name("reno").unwrap().object()).unwrap();
     assert!(host.ok(&["probe", name]).contains("(bpf_reno) loads and registers"));
     assert_eq!(host.json(&["probe", name, "--json"])["kernel_name"], "bpf_reno");
