@@ -84,7 +84,14 @@ impl Proxy {
         let (send, lines) = channel();
         let stderr = BufReader::new(child.stderr.take().unwrap());
         thread::spawn(move || stderr.lines().map_while(io::Result::ok).all(|line| send.send(line).is_ok()));
-        let first_line = lines.recv_timeout(PATIENCE).unwrap();
+        // Whatever it found of a killed one, it says before.
+        let is_warning = |line: &String| line.contains(" WARN ");
+        let first_line = loop {
+            let line = lines.recv_timeout(PATIENCE).unwrap();
+            if !is_warning(&line) {
+                break line;
+            }
+        };
         let address = first_line
             .strip_prefix("splitting connections from ")
             .and_then(|rest| rest.split(' ').next()?.parse().ok())
