@@ -174,7 +174,7 @@ pub enum Command {
     /// Tables and an HTML page from recordings
     Report(commands::report::Args),
     /// Run a scenario on the testbed
-    Bench(commands::bench::Args),
+    Bench(Box<commands::bench::Args>),
     /// BBRv2 and F-BBRv2 against CUBIC, with one table at the end
     Demo(commands::demo::Args),
     /// One end of a bench flow (started by `bench` itself)

@@ -11,7 +11,14 @@ pub(crate) fn algorithms<'a>(
     known: impl Iterator<Item = &'a KnownAlgorithm>,
     unknown: impl Iterator<Item = &'a str>,
 ) -> Vec<AlgorithmInfo> {
-    known.map(AlgorithmInfo::from).chain(unknown.map(AlgorithmInfo::native)).collect()
+    known.map(AlgorithmInfo::from).chain(unknown.map(unregistered)).collect()
+}
+
+/// The kernel's own has the name under which `ccactl load` takes it, since one of ours may have the same plain name.
+fn unregistered(kernel_name: &str) -> AlgorithmInfo {
+    let is_native = ccactl_abi::native::NAMES.contains(&kernel_name);
+    let algorithm = if is_native { format!("native:{kernel_name}") } else { String::new() };
+    AlgorithmInfo { algorithm, ..AlgorithmInfo::unknown(kernel_name) }
 }
 
 /// What is known at the start, beside what the caller says.

@@ -178,7 +178,11 @@ impl FolderLock {
         Self::wait_within(path, arg, PATIENCE)
     }
 
-    fn wait_within(path: &Path, share: Share, patience: Duration) -> Result<Self, Error> {
+    /// As [`FolderLock::wait`], for what may take its holder longer than a change of the host's state.
+    ///
+    /// # Errors
+    /// [`Error`]: all of them.
+    pub fn wait_within(path: &Path, share: Share, patience: Duration) -> Result<Self, Error> {
         let start = Instant::now();
         let mut is_told = false;
         loop {

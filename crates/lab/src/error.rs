@@ -2,6 +2,7 @@
 
 use crate::kernel::BadRequest;
 use ccactl_abi::exit;
+use ccactl_host::lock;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,6 +13,8 @@ use std::time::Duration;
 pub enum Error {
     #[error(transparent)]
     Request(#[from] BadRequest),
+    #[error(transparent)]
+    Lock(#[from] lock::Error),
     #[error(
         "no QEMU: cannot run {program}: {cause}; install it (Debian: `apt-get install qemu-system-x86`), or name it with \
          CCACTL_QEMU"
@@ -97,7 +100,8 @@ impl Error {
             | Error::NoConfig { .. }
             | Error::Program { .. }
             | Error::Unsupported { .. } => exit::USAGE,
-            Error::Interrupted => exit::INTERRUPTED,
+            Error::Interrupted | Error::Lock(lock::Error::Interrupted { .. }) => exit::INTERRUPTED,
+            Error::Lock(lock::Error::Foreign { .. }) => exit::PERMISSION,
             Error::Command { code, .. } => *code,
             _ => exit::FAILURE,
         }

@@ -8,8 +8,9 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::metric::{self, Metric};
+use crate::pairing::{By, Pair, pairs};
 use crate::stats::{holm, welch};
-use crate::summary::{AlgorithmSummary, Convergence, Estimate, RecordingSummary, Summary};
+use crate::summary::{AlgorithmSummary, Convergence, Estimate, FlowSummary, Measures, RecordingSummary, Summary};
 use crate::{Error, repeats};
 
 /// Level below which a corrected p value is called significant.
@@ -42,6 +43,9 @@ pub struct Side {
 /// One figure on both sides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
+    /// Name of the flow, where flows are compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<String>,
     /// Algorithm, or `A's → B's` where each side has another one; `null` for figures of the whole run.
     pub algorithm: Option<String>,
     /// Key of the figure, with its unit.
@@ -80,16 +84,22 @@ struct Figure<T> {
 /// all others less significant.
 const NOT_COMPARED: [&str; 3] = ["retrans_pkts", "lost_pkts", "sending_goodput_bps"];
 
-fn of_algorithm() -> Vec<Figure<AlgorithmSummary>> {
+fn of_measures<T: 'static>(measures: fn(&T) -> &Measures) -> impl Iterator<Item = Figure<T>> {
     let compared = metric::SHOWN.into_iter().filter(|key| !NOT_COMPARED.contains(key)).map(metric::by_key);
-    let measures = compared.map(|metric| Figure {
+    compared.map(move |metric| Figure {
         key: metric.key,
         heading: alone(&metric),
         unit: metric.unit,
         scale: metric.scale,
-        value: Box::new(move |of: &AlgorithmSummary| metric.number(&of.measures))
-            as Box<dyn Fn(&AlgorithmSummary) -> _>,
-    });
+        value: Box::new(move |of: &T| metric.number(measures(of))) as Value<T>,
+    })
+}
+
+fn of_flow() -> Vec<Figure<FlowSummary>> {
+    of_measures(|of: &FlowSummary| &of.measures).collect()
+}
+
+fn of_algorithm() -> Vec<Figure<AlgorithmSummary>> {
     let completion = |key, heading, value: fn(&crate::Distribution) -> f64| Figure {
         key,
         heading,
@@ -97,7 +107,7 @@ fn of_algorithm() -> Vec<Figure<AlgorithmSummary>> {
         scale: 1e3,
         value: Box::new(move |of: &AlgorithmSummary| of.connections.completion.as_ref().map(value)) as Box<_>,
     };
-    measures
+    of_measures(|of: &AlgorithmSummary| &of.measures)
         .chain([
             completion("completion_mean_us", "FCT mean", |d| d.mean_us),
             completion("completion_p95_us", "FCT p95", |d| d.p95_us as f64),
@@ -143,24 +153,35 @@ pub(crate) fn display(key: &str) -> (&'static str, &'static str, f64) {
     of_run.chain(of_algorithm).find(|(known, _)| *known == key).map_or(("", "", 1.0), |(_, display)| display)
 }
 
-/// Compares side B with side A; the names are what the user called them.
+/// Compares side B with side A; the names are what the user called them. Without `by`, it is what leaves least out.
 ///
 /// # Errors
-/// When the recordings of a side are not repeats of one another.
-pub fn compare((name_a, a): (&str, &Summary), (name_b, b): (&str, &Summary)) -> Result<Comparison, Error> {
+/// When the recordings of a side are not repeats of one another, or no flow of one has a counterpart of its name.
+pub fn compare(
+    (name_a, a): (&str, &Summary),
+    (name_b, b): (&str, &Summary),
+    by: Option<By>,
+) -> Result<Comparison, Error> {
     check_repeats(name_a, a)?;
     check_repeats(name_b, b)?;
     let mut figures = Vec::new();
-    let (pairs, mut notes) = pairs(a, b);
     for figure in of_run() {
-        figures.extend(difference(None, &figure, a.recordings.iter(), b.recordings.iter()));
+        figures.extend(difference(&Of::default(), &figure, a.recordings.iter(), b.recordings.iter()));
     }
-    for (in_a, in_b) in pairs {
+    let (pairs, mut notes) = pairs(a, b, by)?;
+    for Pair { flow, in_a, in_b } in pairs {
         let label = if in_a == in_b { in_a.clone() } else { format!("{in_a} → {in_b}") };
-        let of = |summary, name: String| algorithms(summary, name);
-        for figure in of_algorithm() {
-            let (a, b) = (of(a, in_a.clone()), of(b, in_b.clone()));
-            figures.extend(difference(Some(label.clone()), &figure, a.into_iter(), b.into_iter()));
+        let of = Of { flow: flow.clone(), algorithm: Some(label) };
+        if let Some(flow) = flow {
+            let named = |summary| of_each(summary, |r: &RecordingSummary| r.flows.iter().find(|f| f.name == flow));
+            for figure in of_flow() {
+                figures.extend(difference(&of, &figure, named(a).into_iter(), named(b).into_iter()));
+            }
+        } else {
+            for figure in of_algorithm() {
+                let (a, b) = (algorithms(a, &in_a), algorithms(b, &in_b));
+                figures.extend(difference(&of, &figure, a.into_iter(), b.into_iter()));
+            }
         }
     }
     notes.extend([(name_a, a), (name_b, b)].into_iter().filter_map(|(name, side)| not_converged(name, side)));
@@ -187,28 +208,12 @@ fn check_repeats(name: &str, summary: &Summary) -> Result<(), Error> {
     }
 }
 
-/// Which algorithm of A is compared with which of B: those of one name; where each side has a single one, these two.
-fn pairs(a: &Summary, b: &Summary) -> (Vec<(String, String)>, Vec<String>) {
-    let names = |summary: &Summary| -> Vec<String> {
-        summary.recordings.first().map_or(Vec::new(), |r| r.algorithms.iter().map(|a| a.algorithm.clone()).collect())
-    };
-    let (in_a, in_b) = (names(a), names(b));
-    if let ([one], [other]) = (in_a.as_slice(), in_b.as_slice()) {
-        return (vec![(one.clone(), other.clone())], Vec::new());
-    }
-    let both = in_a.iter().filter(|name| in_b.contains(name)).map(|name| (name.clone(), name.clone())).collect();
-    let only = |side: &str, these: &[String], those: &[String]| {
-        let only: Vec<&str> = these.iter().filter(|name| !those.contains(name)).map(String::as_str).collect();
-        (!only.is_empty()).then(|| format!("only {side} has {}: not compared", only.join(", ")))
-    };
-    let notes = [only("A", &in_a, &in_b), only("B", &in_b, &in_a)].into_iter().flatten().collect();
-    (both, notes)
+fn algorithms<'a>(summary: &'a Summary, name: &str) -> Vec<&'a AlgorithmSummary> {
+    of_each(summary, |recording| recording.algorithms.iter().find(|of| of.algorithm == name))
 }
 
-fn algorithms(summary: &Summary, name: String) -> Vec<&AlgorithmSummary> {
-    let of_recording =
-        move |recording: &'_ RecordingSummary| recording.algorithms.iter().position(|a| a.algorithm == name);
-    summary.recordings.iter().filter_map(|recording| Some(&recording.algorithms[of_recording(recording)?])).collect()
+fn of_each<'a, T>(summary: &'a Summary, find: impl Fn(&'a RecordingSummary) -> Option<&'a T>) -> Vec<&'a T> {
+    summary.recordings.iter().filter_map(find).collect()
 }
 
 /// A run that did not converge has no convergence time, and a mean over the others would flatter it.
@@ -223,9 +228,16 @@ fn not_converged(name: &str, summary: &Summary) -> Option<String> {
         .then(|| format!("{name}: convergence was not reached in {count} of {all} runs, which its mean leaves out"))
 }
 
+/// What a difference is one of; nothing of that for a run.
+#[derive(Default)]
+struct Of {
+    flow: Option<String>,
+    algorithm: Option<String>,
+}
+
 /// One figure on both sides; `None` when neither has it.
 fn difference<'a, T: 'a>(
-    algorithm: Option<String>,
+    of: &Of,
     figure: &Figure<T>,
     a: impl Iterator<Item = &'a T>,
     b: impl Iterator<Item = &'a T>,
@@ -239,7 +251,8 @@ fn difference<'a, T: 'a>(
     let (a, b) = (repeats::estimate(a.into_iter()), repeats::estimate(b.into_iter()));
     let means = a.zip(b).map(|(a, b)| (a.mean, b.mean));
     Some(Difference {
-        algorithm,
+        flow: of.flow.clone(),
+        algorithm: of.algorithm.clone(),
         metric: figure.key.to_owned(),
         a,
         b,

@@ -61,6 +61,11 @@ pub enum Error {
         /// Last row.
         last_s: f64,
     },
+    /// Flows are to be compared, and no name is on both sides.
+    #[error(
+        "--by flow: expected flows of one name on both sides, as a scenario names them, found none; compare by algorithm instead"
+    )]
+    NoCounterpart,
     /// A side of a comparison holds recordings that are not runs of one thing.
     #[error(
         "{side}: expected repeats of one scenario with the same algorithms, found {one} and {other}, which differ; name the folder or \

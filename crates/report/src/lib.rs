@@ -20,6 +20,7 @@ mod metric;
 mod open;
 mod options;
 pub mod output;
+mod pairing;
 pub mod render;
 mod repeats;
 mod scale;
@@ -35,6 +36,7 @@ pub use compare::{Comparison, Difference, compare};
 pub use error::Error;
 pub use open::open_all;
 pub use options::Options;
+pub use pairing::By;
 pub use repeats::estimate;
 pub use summarize::summarize;
 pub use summary::{

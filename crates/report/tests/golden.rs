@@ -165,7 +165,7 @@ fn comparison(a: &[(u64, u32)], b: &[(u64, u32)]) -> ccactl_report::Comparison {
     let folder = TempDir::new().unwrap();
     let (a, b) = (runs(&folder.path().join("a"), "bpf_cubic", a), runs(&folder.path().join("b"), "bbrv3", b));
     let summary = |side: PathBuf| summarize(&open_all(&[side]).unwrap(), &Options::default()).unwrap();
-    let mut found = compare(("a", &summary(a)), ("b", &summary(b))).unwrap();
+    let mut found = compare(("a", &summary(a)), ("b", &summary(b)), None).unwrap();
     for side in [&mut found.a, &mut found.b] {
         side.paths = side.paths.iter().map(|path| last_folder(path)).collect();
     }

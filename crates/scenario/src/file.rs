@@ -117,7 +117,10 @@ impl ScenarioFile {
     }
 
     /// The experiment without its axes, with changes of the command line: of fields that an axis sets as well.
-    pub(crate) fn alone(self, changes: &[Override]) -> Result<Scenario, ScenarioError> {
+    ///
+    /// # Errors
+    /// [`ScenarioError`] with the field.
+    pub fn alone(self, changes: &[Override]) -> Result<Scenario, ScenarioError> {
         if changes.is_empty() {
             return Ok(self.scenario);
         }

@@ -72,6 +72,14 @@ pub enum Error {
         /// As given.
         found: u64,
     },
+    /// Where a cell runs when not on this host.
+    #[error("{cause}")]
+    Elsewhere {
+        /// What went wrong there.
+        cause: Box<dyn std::error::Error + Send + Sync>,
+        /// Exit code of the binary.
+        exit_code: u8,
+    },
     /// SIGINT or SIGTERM.
     #[error("interrupted; the same command goes on with what is left")]
     Interrupted,
@@ -104,6 +112,7 @@ impl Error {
         match self {
             Error::Testbed(error) => error.exit_code(),
             Error::Report(error) => error.exit_code(),
+            Error::Elsewhere { exit_code, .. } => *exit_code,
             Error::Folder { cause, .. } if cause.kind() == io::ErrorKind::StorageFull => exit::FAILURE,
             Error::NoVariant { .. }
             | Error::Seed { .. }

@@ -17,10 +17,30 @@ pub struct Progress {
     cells: Vec<(String, Duration, u32)>,
     /// Those that have begun and not ended, by index.
     active: BTreeMap<usize, Active>,
+    ground: Ground,
     overhead: Overhead,
     jobs: usize,
     begun: usize,
     ended: usize,
+}
+
+/// Where cells run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ground {
+    /// Here, in real time: every second is told.
+    Host,
+    /// In guests of the virtual lab, of which nothing is heard until they end.
+    Guests,
+}
+
+impl Ground {
+    /// What a run takes beside its own length: a guest boots, and takes twice the time at 20 Mbit/s.
+    fn first_guess(self, longest: Duration) -> Duration {
+        match self {
+            Ground::Host => Duration::from_secs(5),
+            Ground::Guests => Duration::from_secs(25) + longest,
+        }
+    }
 }
 
 /// A cell under way.
@@ -36,7 +56,7 @@ struct Active {
 impl Progress {
     /// For cells that are about to be run, `jobs` at a time.
     #[must_use]
-    pub fn new(title: &str, cells: &[Cell], jobs: usize) -> Self {
+    pub fn new(title: &str, cells: &[Cell], jobs: usize, ground: Ground) -> Self {
         let bars = MultiProgress::new();
         if terminal::is_quiet() {
             bars.set_draw_target(ProgressDrawTarget::hidden());
@@ -44,15 +64,16 @@ impl Progress {
         let overall = bars.add(ProgressBar::new(cells.len() as u64));
         overall.set_style(style("{prefix} [{bar:30}] {pos}/{len} cells{msg}"));
         overall.set_prefix(fit_line(title).into_owned());
-        let cells = cells
-            .iter()
-            .map(|cell| (cell.id.clone(), Duration::from(cell.scenario.with_warm_up()), cell.scenario.repeat));
+        let length = |cell: &Cell| Duration::from(cell.scenario.with_warm_up());
+        let longest = cells.iter().map(length).max().unwrap_or_default();
+        let cells = cells.iter().map(|cell| (cell.id.clone(), length(cell), cell.scenario.repeat));
         Progress {
             bars,
             overall,
             cells: cells.collect(),
             active: BTreeMap::new(),
-            overhead: Overhead::default(),
+            ground,
+            overhead: Overhead::guessed(ground.first_guess(longest)),
             jobs,
             begun: 0,
             ended: 0,
@@ -74,6 +95,9 @@ impl Progress {
 
     fn left_of(&self, index: usize, active: &Active) -> Duration {
         let (_, length, runs) = self.cells[index];
+        if self.ground == Ground::Guests {
+            return self.overhead.of_cell(length, runs).saturating_sub(active.since.elapsed());
+        }
         let of_this_run = (length + self.overhead.per_run()).saturating_sub(active.elapsed);
         of_this_run + self.overhead.of_cell(length, runs.saturating_sub(active.run))
     }
@@ -93,7 +117,13 @@ impl Progress {
     fn begin(&mut self, index: usize) {
         let (id, length, _) = &self.cells[index];
         let bar = self.bars.add(ProgressBar::new(length.as_secs()));
-        bar.set_style(style("  {msg} [{bar:20}] {pos}/{len} s"));
+        match self.ground {
+            Ground::Host => bar.set_style(style("  {msg} [{bar:20}] {pos}/{len} s")),
+            Ground::Guests => {
+                bar.set_style(style("  {msg} in a guest for {elapsed}"));
+                bar.enable_steady_tick(Duration::from_secs(1));
+            }
+        }
         bar.set_message(fit_line(id).into_owned());
         let active = Active { bar, since: Instant::now(), attempts: 0, run: 1, elapsed: Duration::ZERO };
         self.active.insert(index, active);
@@ -124,13 +154,19 @@ impl Progress {
                 let line = format!("{id} run {run} is not valid: {}", problems.join("; "));
                 self.say(&line);
             }
+            Step::Remark(remark) => {
+                let line = format!("{id}: {remark}");
+                self.say(&line);
+            }
         }
     }
 
     fn end(&mut self, index: usize) {
         if let Some(active) = self.active.remove(&index) {
             active.bar.finish_and_clear();
-            self.overhead.learn(active.since.elapsed(), self.cells[index].1, active.attempts);
+            let (_, length, runs) = self.cells[index];
+            let attempts = if self.ground == Ground::Guests { runs } else { active.attempts };
+            self.overhead.learn(active.since.elapsed(), length, attempts);
         }
         self.ended += 1;
         self.overall.set_position(self.ended as u64);

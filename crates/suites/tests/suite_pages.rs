@@ -8,10 +8,9 @@ use ccactl_scenario::Scenario;
 use ccactl_suites::compare::{Compared, Mark, Printed, sheet};
 use ccactl_suites::page::{Report, Subject, terminal};
 use ccactl_suites::results::{Metric, Missed, Rejected, Results};
-use ccactl_suites::runner::Failure;
+use ccactl_suites::runner::{Failure, Place};
 use ccactl_suites::suite::{PLAIN, Suite, by_name};
 use ccactl_suites::{Cell, Error};
-use ccactl_testbed::bench::Backend;
 use common::{grid, world, worlds};
 use std::path::Path;
 
@@ -34,7 +33,7 @@ fn report(suite: &Suite, matrix: &[Cell], results: &Results, failures: &[Failure
     scenario.name = if suite.name.is_empty() { "mine".to_owned() } else { suite.name.to_owned() };
     scenario.description = "One <b>sentence</b> | of it".to_owned();
     Report::new(
-        &Subject { suite, scenario: &scenario, matrix, variant: None, changed, backend: Backend::Emulator },
+        &Subject { suite, scenario: &scenario, matrix, variant: None, changed, place: &Place::default() },
         results,
         failures,
     )

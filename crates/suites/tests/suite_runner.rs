@@ -3,7 +3,7 @@
 mod common;
 
 use ccactl_suites::runner::{
-    Executor, Notice, Only, Overhead, Step, SuiteFolder, Watcher, pending, remaining, run, select,
+    Executor, Notice, Only, Overhead, Place, Step, SuiteFolder, Watcher, pending, remaining, run, select,
 };
 use ccactl_suites::{Cell, Error, Result};
 use ccactl_testbed::bench::Backend;
@@ -90,7 +90,7 @@ impl Watcher for Nobody {
 }
 
 fn carry_out(folder: &Path, cells: &[Cell], jobs: usize, fake: &Fake) -> Result<Vec<String>> {
-    let folder = SuiteFolder::open(folder, "test", cells, Backend::Emulator)?;
+    let folder = SuiteFolder::open(folder, "test", cells, Place::default())?;
     let left = pending(&folder, cells)?;
     let failures = run(&folder, &left, jobs, fake, &AtomicBool::new(false), &mut Nobody)?;
     Ok(failures.into_iter().map(|failure| failure.cell).collect())
@@ -235,7 +235,7 @@ fn three_failures_in_a_row_end_the_suite() {
 fn cells_that_are_given_up_are_told() {
     let cells = cells(&["a", "b", "c", "d", "e"]);
     let root = TempDir::new().unwrap();
-    let folder = SuiteFolder::open(root.path(), "test", &cells, Backend::Emulator).unwrap();
+    let folder = SuiteFolder::open(root.path(), "test", &cells, Place::default()).unwrap();
     #[derive(Default)]
     struct Told(Vec<usize>);
     impl Watcher for Told {
@@ -255,7 +255,7 @@ fn cells_that_are_given_up_are_told() {
 fn an_interrupted_suite_begins_no_further_cell() {
     let cells = cells(&["a", "b", "c"]);
     let root = TempDir::new().unwrap();
-    let folder = SuiteFolder::open(root.path(), "test", &cells, Backend::Emulator).unwrap();
+    let folder = SuiteFolder::open(root.path(), "test", &cells, Place::default()).unwrap();
     struct Raise<'a>(&'a AtomicBool);
     impl Watcher for Raise<'_> {
         fn notice(&mut self, notice: Notice<'_>) {
@@ -277,7 +277,7 @@ fn the_folder_of_another_scenario_is_refused_and_says_what_differs() {
     carry_out(folder.path(), &cells, 1, &Fake::new()).unwrap();
     let before = tree(folder.path());
     let refused = |scenario: &str, cells: &[Cell]| {
-        let error = SuiteFolder::open(folder.path(), scenario, cells, Backend::Emulator).unwrap_err();
+        let error = SuiteFolder::open(folder.path(), scenario, cells, Place::default()).unwrap_err();
         assert_eq!(error.exit_code(), ccactl_abi::exit::USAGE);
         error.to_string()
     };
@@ -288,8 +288,11 @@ fn the_folder_of_another_scenario_is_refused_and_says_what_differs() {
     assert!(text.contains("`every = \"rtt\"` in cell axis=b") && text.contains("`every = \"ack\"`"), "{text}");
     assert!(refused("other", &cells).contains("results of other"), "names of the scenarios");
     assert!(refused("test", &cells[..1]).contains("without the cell axis=b"), "fewer cells");
-    let error = SuiteFolder::open(folder.path(), "test", &cells, Backend::Netem).unwrap_err().to_string();
+    let error = SuiteFolder::open(folder.path(), "test", &cells, Backend::Netem.into()).unwrap_err().to_string();
     assert!(error.contains("results of --link netem") && error.contains("results of --link emulator"), "{error}");
+    let in_a_guest = Place { lab: Some("6.12.90".to_owned()), ..Place::default() };
+    let error = SuiteFolder::open(folder.path(), "test", &cells, in_a_guest).unwrap_err().to_string();
+    assert!(error.contains("results of --link emulator in a guest with Linux 6.12.90, found"), "{error}");
     assert!(refused("test", &common::cells(&["a", "b", "c"])).contains("with the cell axis=c"), "more cells");
     assert_eq!(tree(folder.path()), before, "nothing was touched");
 }
@@ -298,7 +301,7 @@ fn the_folder_of_another_scenario_is_refused_and_says_what_differs() {
 fn somebody_elses_folder_is_refused_and_left_as_it_is() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("thesis.tex"), "text").unwrap();
-    let error = SuiteFolder::open(folder.path(), "test", &cells(&["a"]), Backend::Emulator).unwrap_err();
+    let error = SuiteFolder::open(folder.path(), "test", &cells(&["a"]), Place::default()).unwrap_err();
     assert!(error.to_string().contains("thesis.tex"), "{error}");
     assert_eq!(tree(folder.path()).len(), 1);
 }
@@ -307,10 +310,10 @@ fn somebody_elses_folder_is_refused_and_left_as_it_is() {
 fn a_folder_is_open_once_at_a_time() {
     let folder = TempDir::new().unwrap();
     let cells = cells(&["a"]);
-    let first = SuiteFolder::open(folder.path(), "test", &cells, Backend::Emulator).unwrap();
-    assert!(matches!(SuiteFolder::open(folder.path(), "test", &cells, Backend::Emulator), Err(Error::Busy { .. })));
+    let first = SuiteFolder::open(folder.path(), "test", &cells, Place::default()).unwrap();
+    assert!(matches!(SuiteFolder::open(folder.path(), "test", &cells, Place::default()), Err(Error::Busy { .. })));
     drop(first);
-    SuiteFolder::open(folder.path(), "test", &cells, Backend::Emulator).unwrap();
+    SuiteFolder::open(folder.path(), "test", &cells, Place::default()).unwrap();
 }
 
 #[test]
@@ -367,7 +370,7 @@ fn remaining_time_is_that_of_the_job_that_ends_last() {
 #[test]
 fn overhead_is_what_cells_took_beyond_their_runs() {
     let second = Duration::from_secs(1);
-    let mut overhead = Overhead::default();
+    let mut overhead = Overhead::guessed(Duration::from_secs(5));
     let guess = overhead.per_run();
     assert!(guess > Duration::ZERO);
     overhead.learn(32 * second, 10 * second, 3);

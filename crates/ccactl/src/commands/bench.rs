@@ -4,14 +4,14 @@ use super::carry_out::{How, carry_out, interrupt_flag, utc_now};
 use super::{bench_view, calibrate, lab, output, suite};
 use crate::error::Result;
 use ccactl_abi::exit;
-use ccactl_host::{outln, terminal};
+use ccactl_host::{errln, outln, terminal};
 use ccactl_loader::{Loader, is_file};
 use ccactl_scenario::units::Span;
-use ccactl_scenario::{Override, Scenario};
+use ccactl_scenario::{Override, ScenarioFile};
 use ccactl_testbed::bench::{self, Backend, BenchResult};
 use ccactl_testbed::host::clean;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
@@ -53,7 +53,7 @@ enum Action {
         json: bool,
     },
     /// Run an experiment of a paper, all cells of its matrix, and put it beside the print; goes on where it was interrupted
-    Run(suite::Args),
+    Run(Box<suite::Args>),
     /// Measure which rates this host emulates in time, and how many runs side by side; suites go by it
     Calibrate(calibrate::Args),
     /// Count the printed figures met and the orderings that hold, over several suites
@@ -126,7 +126,7 @@ fn from_here(algorithm: &str) -> String {
 pub fn run(args: Args) -> Result<ExitCode> {
     match args.action {
         Some(Action::Clean { json }) => return clean(json),
-        Some(Action::Run(args)) => return suite::run(args),
+        Some(Action::Run(args)) => return suite::run(*args),
         Some(Action::Calibrate(args)) => return calibrate::run(&args),
         Some(Action::Score { paths, json }) => return suite::score(&paths, json),
         Some(Action::List { json }) => return suite::list(json),
@@ -139,7 +139,13 @@ pub fn run(args: Args) -> Result<ExitCode> {
         None => {}
     }
     let name = args.scenario.expect("clap asks for it where there is no subcommand");
-    let scenario = Scenario::open(&name, &args.changes.overrides()).map_err(ccactl_testbed::Error::from)?;
+    let file = ScenarioFile::open(&name, &[]).map_err(ccactl_testbed::Error::from)?;
+    if let (cells @ 2.., true) = (file.cells().len(), is_file(&name) || Path::new(&name).is_file()) {
+        errln!(
+            "{name}: its matrix has {cells} cells, and this runs the scenario above it; `ccactl bench run {name}` runs the cells"
+        );
+    }
+    let scenario = file.alone(&args.changes.overrides()).map_err(ccactl_testbed::Error::from)?;
     let folder = args.output.unwrap_or_else(|| format!("ccactl-bench-{}-{}", scenario.name, utc_now()).into());
     let interrupt = interrupt_flag()?;
     let how = How { attempts: args.attempts, backend: args.link, phase: args.start_phase };

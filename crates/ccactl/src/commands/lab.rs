@@ -1,15 +1,17 @@
 //! `--lab`: a command in a guest of the virtual lab.
 
 use super::carry_out::How;
-use super::guest;
-use crate::error::{Context, Result};
-use ccactl_host::{err, errln, out};
+use super::{bench_view, guest};
+use crate::error::Result;
+use ccactl_host::units::duration_text;
+use ccactl_host::{err, errln, out, terminal};
 use ccactl_lab::bench::{self, Bench};
 use ccactl_lab::kernel::{Cache, Kernel, Request};
 use ccactl_lab::{Clock, Lab, Qemu, Ran};
 use ccactl_scenario::Scenario;
 use ccactl_scenario::units::Span;
 use ccactl_testbed::bench::OutputDir;
+use indicatif::{ProgressBar, ProgressStyle};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -64,7 +66,8 @@ impl Args {
         self.lab.is_some()
     }
 
-    fn kernel(&self) -> ccactl_lab::Result<Kernel> {
+    /// The kernel that was asked for, downloaded where it is not there yet.
+    pub fn kernel(&self) -> ccactl_lab::Result<Kernel> {
         if let (Some(image), Some(modules)) = (&self.kernel_image, &self.modules) {
             return Kernel::own(image, modules);
         }
@@ -82,34 +85,83 @@ impl Args {
         interrupt: &AtomicBool,
     ) -> Result<ExitCode> {
         let output = OutputDir::prepare(folder)?;
-        let lab = self.machine(bench::default_limit(scenario, how.attempts))?;
-        errln!("{}: in the virtual lab, Linux {}", scenario.name, lab.kernel.release);
-        let mut options = vec!["--link".to_owned(), how.backend.to_string()];
-        if let Some(phase) = how.phase {
-            options.extend(["--start-phase".to_owned(), format!("{}ns", phase.ns)]);
+        let kernel = self.kernel()?;
+        let waiting = Waiting::begin(scenario, &kernel.release);
+        let options: &[&str] = if json { &["--json"] } else { &[] };
+        let ran = self.bench(&kernel, scenario, &output, how, options, interrupt)?;
+        drop(waiting);
+        Ok(show(&ran))
+    }
+
+    /// Runs a scenario in a guest into a folder.
+    pub fn bench(
+        &self,
+        kernel: &Kernel,
+        scenario: &Scenario,
+        output: &OutputDir,
+        how: How,
+        options: &[&str],
+        interrupt: &AtomicBool,
+    ) -> ccactl_lab::Result<Ran> {
+        let backend = how.backend.to_string();
+        let phase = how.phase.map(|phase| format!("{}ns", phase.ns));
+        let mut words = vec!["--link", &backend];
+        if let Some(phase) = &phase {
+            words.extend(["--start-phase", phase]);
         }
-        options.extend(json.then(|| "--json".to_owned()));
-        let options: Vec<&str> = options.iter().map(String::as_str).collect();
-        let bench = Bench { scenario, attempts: how.attempts, options: &options, folder: output.path() };
-        Ok(show(&bench::run(&lab, bench, interrupt)?))
+        words.extend(options);
+        let lab = self.machine(kernel.clone(), bench::default_limit(scenario, how.attempts))?;
+        let bench = Bench { scenario, attempts: how.attempts, options: &words, folder: output.path() };
+        bench::run(&lab, bench, interrupt)
     }
 
     /// Runs one command of ccactl in a guest and shows what it says there.
     pub fn call(&self, arguments: &[&str], files: Vec<(String, Vec<u8>)>, interrupt: &AtomicBool) -> Result<ExitCode> {
-        let ran = self.machine(CALL_LIMIT)?.call(arguments, files, CALL_LIMIT_S, interrupt)?;
+        let ran = self.machine(self.kernel()?, CALL_LIMIT)?.call(arguments, files, CALL_LIMIT_S, interrupt)?;
         Ok(show(&ran))
     }
 
-    fn machine(&self, default_limit: Duration) -> Result<Lab> {
+    fn machine(&self, kernel: Kernel, default_limit: Duration) -> ccactl_lab::Result<Lab> {
+        let program = std::env::current_exe().map_err(|cause| ccactl_lab::Error::Program {
+            path: "ccactl".into(),
+            found: format!("no path to itself: {cause}"),
+        })?;
         Ok(Lab {
             qemu: Qemu::of_user(),
-            kernel: self.kernel()?,
+            kernel,
             clock: Clock::Virtual,
             memory_mib: MEMORY_MIB,
-            program: std::env::current_exe().context("find the ccactl binary for the guest")?,
+            program,
             init_argument: guest::INIT.to_owned(),
             limit: self.lab_limit.map_or(default_limit, Into::into),
         })
+    }
+}
+
+/// Told while a guest runs, of which nothing is heard until it ends.
+struct Waiting(ProgressBar);
+
+impl Waiting {
+    fn begin(scenario: &Scenario, release: &str) -> Self {
+        let bar = ProgressBar::new_spinner();
+        bench_view::hide_if_unwanted(&bar);
+        let length = Duration::from(scenario.with_warm_up()) * scenario.repeat;
+        let (name, length) = (&scenario.name, duration_text(length));
+        let line =
+            format!("{name}: {length} in the virtual lab, Linux {release}; here that takes twice as long or more");
+        if bar.is_hidden() {
+            terminal::note(&line);
+        }
+        bar.set_style(ProgressStyle::with_template("{spinner} {elapsed} {msg}").expect("a constant"));
+        bar.set_message(terminal::fit_line(&line).into_owned());
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Waiting(bar)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
     }
 }
 

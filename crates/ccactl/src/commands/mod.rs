@@ -14,6 +14,7 @@ pub mod exporter;
 pub mod filters;
 pub mod flow;
 pub mod guest;
+mod guests;
 pub mod lab;
 pub mod list;
 pub mod load;

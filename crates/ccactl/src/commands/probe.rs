@@ -14,6 +14,9 @@ use std::process::ExitCode;
 pub struct Args {
     /// Algorithm of your own (NAME.bpf.c, or an object of any build) instead of those that ccactl has
     file: Option<PathBuf>,
+    /// How the file is called where it comes from (`--lab`)
+    #[arg(long, hide = true, value_name = "NAME", requires = "file")]
+    called: Option<String>,
     #[command(flatten)]
     lab: lab::Args,
     /// Print JSON
@@ -48,7 +51,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     }
     let loader = Loader::open()?;
     if let Some(file) = &args.file {
-        return probe_file(&loader, file, args.json);
+        let shown = args.called.unwrap_or_else(|| name::of_path(file).into_owned());
+        return probe_file(&loader, file, &shown, args.json);
     }
     let kernel = nix::sys::utsname::uname().context("uname")?.release().to_string_lossy().into_owned();
     let algorithms: Vec<Row> = loader
@@ -81,12 +85,13 @@ pub fn run(args: Args) -> Result<ExitCode> {
 fn in_the_lab(args: &Args) -> Result<ExitCode> {
     let mut words = vec!["probe"];
     let mut files = Vec::new();
-    let path;
+    let (path, shown);
     if let Some(file) = &args.file {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         path = format!("/job/{}.bpf.o", name.split('.').next().unwrap_or_default());
         files.push((path[1..].to_owned(), object_of(file)?));
-        words.push(&path);
+        shown = name::of_path(file).into_owned();
+        words.extend([&path, "--called", &shown]);
     }
     if args.json {
         words.push("--json");
@@ -106,12 +111,12 @@ fn object_of(file: &Path) -> Result<Vec<u8>> {
     input::read(file, MAX_OBJECT_BYTES).map_err(refuse)
 }
 
-fn probe_file(loader: &Loader, file: &Path, json: bool) -> Result<ExitCode> {
-    let shown = file.display().to_string();
+/// `shown` is the file's name for its author, who may see it elsewhere.
+fn probe_file(loader: &Loader, file: &Path, shown: &str, json: bool) -> Result<ExitCode> {
     let elf = object_of(file)?;
-    let kernel_name = loader.probe_object(&shown, &elf)?;
+    let kernel_name = loader.probe_object(shown, &elf)?;
     if json {
-        output::json(&ObjectReport { object: name::of_path(file), kernel_name })?;
+        output::json(&ObjectReport { object: shown.into(), kernel_name })?;
     } else {
         outln!("{shown} ({kernel_name}) loads and registers here");
     }

@@ -11,7 +11,7 @@ use super::output as printed;
 use crate::error::{Context, Result};
 use ccactl_abi::exit;
 use ccactl_report::figure::{self, paper};
-use ccactl_report::{Charts, Options, Summary, charts, compare, html, open_all, output, render, summarize};
+use ccactl_report::{By, Charts, Options, Summary, charts, compare, html, open_all, output, render, summarize};
 use clap::error::ErrorKind;
 use signal_hook::consts::SIGINT;
 
@@ -23,6 +23,9 @@ pub struct Args {
     /// Compare B with A, each a recording or a folder of repeats: differences, their 95 % intervals and significance
     #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["paths", "html", "svg", "figures", "parquet"])]
     compare: Option<Vec<PathBuf>>,
+    /// What is compared: all flows of an `algorithm` together, or each `flow` by its name in the scenario [default: what leaves least out]
+    #[arg(long, value_enum, requires = "compare", value_name = "WHAT")]
+    by: Option<ComparedBy>,
     /// Write one self-contained page with interactive charts
     #[arg(long, value_name = "OUT")]
     html: Option<PathBuf>,
@@ -33,7 +36,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     figures: Option<PathBuf>,
     /// What the figures are written as; PNG has 300 dots per inch
-    #[arg(long, value_enum, value_delimiter = ',', default_values = ["svg", "png"], requires = "figures")]
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["svg", "pdf", "png"], requires = "figures")]
     format: Vec<FigureFormat>,
     /// Width of the figures in a two-column paper: 3.5 in or 7.16 in
     #[arg(long, value_enum, default_value = "single", requires = "figures")]
@@ -64,7 +67,23 @@ pub struct Args {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum FigureFormat {
     Svg,
+    Pdf,
     Png,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum ComparedBy {
+    Algorithm,
+    Flow,
+}
+
+impl From<ComparedBy> for By {
+    fn from(by: ComparedBy) -> By {
+        match by {
+            ComparedBy::Algorithm => By::Algorithm,
+            ComparedBy::Flow => By::Flow,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -114,7 +133,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 fn print_comparison(args: &Args, printed: Printed, a: &Path, b: &Path, options: &Options) -> Result<ExitCode> {
     let summary = |side: &Path| -> Result<Summary> { Ok(summarize(&open_all(&[side.to_owned()])?, options)?) };
     let (name_a, name_b) = (a.display().to_string(), b.display().to_string());
-    let comparison = compare((&name_a, &summary(a)?), (&name_b, &summary(b)?))?;
+    let comparison = compare((&name_a, &summary(a)?), (&name_b, &summary(b)?), args.by.map(Into::into))?;
     write_texts(args, || render::comparison_markdown(&comparison), || render::comparison_csv(&comparison))?;
     let text = match printed {
         Printed::Json => printed::json_text(&comparison)?,
@@ -191,6 +210,7 @@ fn write_figures(folder: &Path, args: &Args, summary: &Summary, charts: &[Charts
     for format in &args.format {
         let format = match format {
             FigureFormat::Svg => paper::Format::Svg,
+            FigureFormat::Pdf => paper::Format::Pdf,
             FigureFormat::Png => paper::Format::Png,
         };
         if !formats.contains(&format) {

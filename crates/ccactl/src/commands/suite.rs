@@ -1,7 +1,8 @@
 //! `ccactl bench run` and `ccactl bench list`
 
 use super::carry_out::{How, interrupt_flag};
-use super::output;
+use super::guests::{self, Guests};
+use super::{lab, output};
 use crate::error::{Context, Result};
 use ccactl_abi::exit;
 use ccactl_host::units::duration_text;
@@ -9,10 +10,10 @@ use ccactl_host::{errln, out, outln};
 use ccactl_loader::Loader;
 use ccactl_scenario::Variant;
 use ccactl_suites::page::{Report, Subject, terminal};
-use ccactl_suites::progress::Progress;
-use ccactl_suites::runner::{self, Only, SuiteFolder, Testbed};
+use ccactl_suites::progress::{Ground, Progress};
+use ccactl_suites::runner::{self, Executor, Only, Place, SuiteFolder, Testbed};
 use ccactl_suites::score::{self, Scored};
-use ccactl_suites::{Listed, Plan, Request, Size, results};
+use ccactl_suites::{Cell, Listed, Plan, Request, Size, results};
 use ccactl_testbed::bench::{ATTEMPTS, Backend, Limits, Options};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -47,6 +48,8 @@ pub struct Args {
     /// Who carries the packets: `emulator` or `netem`, for all cells
     #[arg(long, value_name = "BACKEND", default_value_t = Backend::Emulator)]
     link: Backend,
+    #[command(flatten)]
+    lab: lab::Args,
     /// How often a run is tried until it is valid
     #[arg(long, value_name = "N", default_value_t = ATTEMPTS, value_parser = clap::value_parser!(u32).range(1..=100))]
     attempts: u32,
@@ -74,14 +77,19 @@ pub fn run(args: Args) -> Result<ExitCode> {
         folder: args.output,
     })?;
     plan.changed.iter().for_each(|change| errln!("not as the scenario is written: {change}"));
-    Loader::open()?;
-    for cell in &plan.cells {
-        args.link.check(&cell.scenario).with_context(|| format!("cell {}", cell.id))?;
-    }
-    let folder = SuiteFolder::open(&plan.folder, &plan.scenario.name, &plan.matrix, args.link)?;
     let interrupt = interrupt_flag()?;
     let how = How { attempts: args.attempts, backend: args.link, phase: None };
-    let failures = carry_out(&plan, &folder, args.jobs.map(Into::into), how, &interrupt)?;
+    let guests = args.lab.is_asked_for().then(|| args.lab.kernel()).transpose()?;
+    if guests.is_none() {
+        Loader::open()?;
+        for cell in &plan.cells {
+            args.link.check(&cell.scenario).with_context(|| format!("cell {}", cell.id))?;
+        }
+    }
+    let place = Place { backend: args.link, lab: guests.as_ref().map(|kernel| kernel.release.clone()) };
+    let folder = SuiteFolder::open(&plan.folder, &plan.scenario.name, &plan.matrix, place.clone())?;
+    let guests = guests.as_ref().map(|kernel| Guests { lab: &args.lab, kernel, how });
+    let failures = carry_out(&plan, &folder, args.jobs.map(Into::into), guests, how, &interrupt)?;
 
     let results = results::load(&folder, &plan.matrix, plan.suite.windows, &interrupt)?;
     let subject = Subject {
@@ -90,7 +98,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         matrix: &plan.matrix,
         variant,
         changed: &plan.changed,
-        backend: args.link,
+        place: &place,
     };
     let mut report = Report::new(&subject, &results, &failures);
     report.draw(plan.suite, &results, &interrupt)?;
@@ -109,6 +117,7 @@ fn carry_out(
     plan: &Plan,
     folder: &SuiteFolder,
     jobs: Option<usize>,
+    guests: Option<Guests<'_>>,
     how: How,
     interrupt: &AtomicBool,
 ) -> Result<Vec<runner::Failure>> {
@@ -120,6 +129,10 @@ fn carry_out(
     if pending.is_empty() {
         return Ok(Vec::new());
     }
+    if let Some(guests) = guests {
+        let jobs = jobs.unwrap_or_else(guests::side_by_side);
+        return run_all(plan, folder, &pending, jobs, &guests, Ground::Guests, interrupt);
+    }
     let jobs = jobs.unwrap_or_else(|| {
         let calibrated = runner::side_by_side(&pending);
         errln!("{}", calibrated.reason);
@@ -129,8 +142,20 @@ fn carry_out(
     let How { attempts, backend, phase: _ } = how;
     let executor =
         Testbed { options: Options { program, limits: Limits::default(), attempts, backend, phase_ns: None } };
-    let mut progress = Progress::new(&plan.scenario.name, &pending, jobs);
-    let outcome = runner::run(folder, &pending, jobs, &executor, interrupt, &mut progress);
+    run_all(plan, folder, &pending, jobs, &executor, Ground::Host, interrupt)
+}
+
+fn run_all(
+    plan: &Plan,
+    folder: &SuiteFolder,
+    pending: &[Cell],
+    jobs: usize,
+    executor: &dyn Executor,
+    ground: Ground,
+    interrupt: &AtomicBool,
+) -> Result<Vec<runner::Failure>> {
+    let mut progress = Progress::new(&plan.scenario.name, pending, jobs, ground);
+    let outcome = runner::run(folder, pending, jobs, executor, interrupt, &mut progress);
     progress.finish();
     Ok(outcome?)
 }

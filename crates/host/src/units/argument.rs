@@ -1,6 +1,6 @@
 //! Durations and sizes of the command line.
 
-use super::{NS_PER_S, SIZES, TIMES, UnitError, factor, split, without_micro_sign};
+use super::{NS_PER_S, SIZES, UnitError, factor, split, time_factor};
 use std::time::Duration;
 
 fn number(text: &str) -> Option<(f64, &str)> {
@@ -15,13 +15,9 @@ fn number(text: &str) -> Option<(f64, &str)> {
 pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
     let error = || UnitError::Duration(text.to_owned());
     let (number, unit) = number(text).ok_or_else(error)?;
-    let name = match without_micro_sign(unit) {
-        "m" => "min",
-        // Nothing that an argument says is as short.
-        "ns" => return Err(error()),
-        name => name,
-    };
-    let seconds = factor(TIMES, name).ok_or_else(error)? as f64 / NS_PER_S as f64;
+    // Nothing that an argument says is as short as a few nanoseconds.
+    let factor_ns = time_factor(unit).filter(|ns| *ns > 1).ok_or_else(error)?;
+    let seconds = factor_ns as f64 / NS_PER_S as f64;
     let duration = Duration::try_from_secs_f64(number * seconds).map_err(|_| error())?;
     if duration.is_zero() { Err(error()) } else { Ok(duration) }
 }

@@ -69,6 +69,12 @@ fn without_micro_sign(name: &str) -> &str {
     if name == "µs" { "us" } else { name }
 }
 
+/// Size of a unit of time in ns, by any of its names; `m` is a minute.
+fn time_factor(name: &str) -> Option<u64> {
+    let name = if name == "m" { "min" } else { without_micro_sign(name) };
+    factor(TIMES, name)
+}
+
 /// A limit in MiB where it is a whole number of them, else in bytes.
 #[must_use]
 pub fn limit_text(bytes: u64) -> String {

@@ -2,7 +2,7 @@
 //!
 //! Every type parses from text, prints text that parses back to the same value, and holds an integer.
 
-use super::{NS_PER_S, RATES, TIMES, Unit, UnitError, factor, split};
+use super::{NS_PER_S, RATES, TIMES, Unit, UnitError, factor, split, time_factor};
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
@@ -19,10 +19,10 @@ pub fn span_units() -> impl Iterator<Item = &'static str> {
 }
 
 /// Splits `1.5ms` into number and unit and scales exactly, without floating point.
-fn parse_scaled(text: &str, units: &[Unit], expected: &'static str) -> Result<u64, UnitError> {
+fn parse_scaled(text: &str, units: fn(&str) -> Option<u64>, expected: &'static str) -> Result<u64, UnitError> {
     let fail = || UnitError::Quantity { expected, found: text.to_owned() };
     let (number, unit) = split(text);
-    let factor = factor(units, unit.trim_start()).ok_or_else(fail)?;
+    let factor = units(unit.trim_start()).ok_or_else(fail)?;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = format!("{whole}{fraction}");
     if whole.is_empty() || digits.contains('.') {
@@ -57,7 +57,8 @@ impl FromStr for Rate {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        parse_scaled(text, RATES, "a rate such as \"50Mbit/s\" (bit/s, kbit/s, Mbit/s, Gbit/s)").map(|bps| Rate { bps })
+        parse_scaled(text, |unit| factor(RATES, unit), "a rate such as \"50Mbit/s\" (bit/s, kbit/s, Mbit/s, Gbit/s)")
+            .map(|bps| Rate { bps })
     }
 }
 
@@ -98,7 +99,7 @@ impl FromStr for Span {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        parse_scaled(text, TIMES, "a time span such as \"40ms\" (ns, us, ms, s, min, h)").map(|ns| Span { ns })
+        parse_scaled(text, time_factor, "a time span such as \"40ms\" (ns, us, ms, s, m, h)").map(|ns| Span { ns })
     }
 }
 
@@ -133,6 +134,7 @@ mod tests {
         assert_eq!("40ms".parse(), Ok(Span { ns: 40_000_000 }));
         assert_eq!("0.1s".parse(), Ok(Span { ns: 100_000_000 }));
         assert_eq!("2min".parse(), Ok(Span::from_secs(120)));
+        assert_eq!("10m".parse(), Ok(Span::from_secs(600)));
     }
 
     #[test]
@@ -140,7 +142,7 @@ mod tests {
         for text in ["", "50", "Mbit/s", "50Mbps", "50mbit/s", "-1Mbit/s", "1.2.3Mbit/s", ".5Mbit/s", "1e3bit/s"] {
             assert!(text.parse::<Rate>().is_err(), "{text:?}");
         }
-        for text in ["", "40", "40 m", "1.5ns", "99999999999999999999s", "-1s"] {
+        for text in ["", "40", "40 M", "1.5ns", "99999999999999999999s", "-1s"] {
             assert!(text.parse::<Span>().is_err(), "{text:?}");
         }
     }

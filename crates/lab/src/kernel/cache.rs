@@ -5,15 +5,19 @@ use super::mirror::Mirror;
 use super::{Kernel, Origin, PackageId, Request, by_age, image, sha256_of};
 use crate::error::{Error, Result};
 use crate::space;
+use ccactl_host::lock::{FolderLock, Share};
 use ccactl_host::output::Folder;
 use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 /// A folder of the cache holds this much while a kernel is unpacked into it, rounded up: packages and content.
 const SPACE_FOR_A_KERNEL: u64 = 256 << 20;
+/// For another process that brings a kernel: lists and packages are 150 MB.
+const PATIENCE: Duration = Duration::from_secs(1800);
 const IMAGE: &str = "vmlinuz";
 const CONFIG: &str = "config";
 const MODULES: &str = "modules";
@@ -103,6 +107,8 @@ impl Cache {
             made.map_err(|error| Error::cache(folder)(error.into()))?;
         }
         space::require(&kernels, SPACE_FOR_A_KERNEL, "CCACTL_CACHE")?;
+        // Two of them would write each other's lists; and who has waited may find what it came for.
+        let _alone = FolderLock::wait_within(&kernels, Share::Alone, PATIENCE)?;
         let apt = Apt::prepare(self.folder.join("apt"), &Mirror::of_host(Path::new("/etc/apt")))?;
         let available = apt.releases(is_newest)?;
         let release =
@@ -111,7 +117,7 @@ impl Cache {
             return Ok(release.to_owned());
         }
         tell(&format!("downloading Linux {release} from Debian's archive"));
-        // Another process may do the same: each has a folder of its own, and one of them gets the name.
+        // A folder of its own, since a killed process leaves what it had unpacked.
         let scratch = tempfile::tempdir_in(&kernels).map_err(Error::cache(&kernels))?;
         let packages = apt.download(release, scratch.path())?;
         let made = unpack(release, &packages, scratch.path())?;

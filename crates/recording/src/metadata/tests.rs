@@ -80,7 +80,7 @@ fn every_key_has_its_text_and_comes_back() {
         filter: Some(Filter { port: Some(80), ..Filter::default() }.to_json()),
         buffer_bytes: Some(4096),
         half_closed_samples: Some(true),
-        algorithms: Some(vec![bbr, AlgorithmInfo::native("cubic")]),
+        algorithms: Some(vec![bbr, AlgorithmInfo::unknown("cubic")]),
         duration_us: Some(7),
         rows: Some(3),
         rows_by_event: Some(BTreeMap::from([("sample".to_owned(), 3)])),

@@ -60,7 +60,7 @@ impl Filter {
     }
 }
 
-/// From a kernel name to what the user calls it. Of a native algorithm only the kernel name is known.
+/// From a kernel name to what the user calls it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
 #[serde(default)]
 pub struct AlgorithmInfo {
@@ -84,7 +84,7 @@ pub struct AlgorithmInfo {
 impl AlgorithmInfo {
     /// One of which nothing but the kernel name is known.
     #[must_use]
-    pub fn native(kernel_name: &str) -> AlgorithmInfo {
+    pub fn unknown(kernel_name: &str) -> AlgorithmInfo {
         let tunables = serde_json::Value::Object(serde_json::Map::new());
         AlgorithmInfo { kernel_name: kernel_name.to_owned(), tunables, ..AlgorithmInfo::default() }
     }

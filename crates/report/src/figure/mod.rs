@@ -9,12 +9,14 @@ mod frame;
 mod heat;
 mod lines;
 pub mod paper;
+mod pdf;
 mod phases;
 pub mod plot;
 mod png;
 mod sheet;
 mod style;
 mod thin;
+mod tree;
 
 pub use document::{svg, write};
 pub(crate) use heat::heat_colors;

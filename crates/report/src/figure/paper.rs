@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use ccactl_host::output::Folder;
 
-use super::{heat, lines, phases, png};
+use super::{heat, lines, pdf, phases, png};
 use crate::charts::{self, Charts, FlowCharts};
 use crate::{Error, RecordingSummary, Summary, output};
 
@@ -22,6 +22,8 @@ pub const MAX_FLOWS: usize = 8;
 pub enum Format {
     /// Scalable; text stays text.
     Svg,
+    /// One page of vectors in the size that they have in print; text stays text.
+    Pdf,
     /// 300 dots per inch, white background.
     Png,
 }
@@ -75,6 +77,7 @@ pub fn write(folder: &Path, figures: &[Figure], formats: &[Format]) -> Result<Ve
         for format in formats {
             let (extension, content) = match format {
                 Format::Svg => ("svg", figure.svg.clone().into_bytes()),
+                Format::Pdf => ("pdf", pdf::pdf(&figure.svg)?),
                 Format::Png => ("png", png::png(&figure.svg)?),
             };
             let path = folder.join(format!("{}.{extension}", figure.name));

@@ -1,18 +1,13 @@
-//! The PNG of a figure: the same SVG, drawn with the font that is embedded here and with no other.
+//! The PNG of a figure: the same SVG in pixels.
 
-use std::sync::Arc;
+use resvg::tiny_skia;
 
-use resvg::{tiny_skia, usvg};
-
+use super::tree::{CSS_PIXELS_PER_INCH, tree};
 use crate::Error;
 
 /// What journals ask of pictures with text and lines.
 pub const DOTS_PER_INCH: f64 = 300.0;
 const METRES_PER_INCH: f64 = 0.0254;
-const FONT: &[u8] = include_bytes!("../../assets/fonts/Arimo-subset.ttf");
-const FAMILY: &str = "Arimo";
-/// usvg measures inches in these.
-const CSS_PIXELS_PER_INCH: f64 = 96.0;
 /// Signature and IHDR of a PNG; pHYs may follow them.
 const HEAD_BYTES: usize = 8 + 25;
 
@@ -22,10 +17,7 @@ const HEAD_BYTES: usize = 8 + 25;
 /// When there is no memory for the pixels.
 pub fn png(svg: &str) -> Result<Vec<u8>, Error> {
     let failed = |reason: String| Error::Figure { reason };
-    let mut fonts = usvg::fontdb::Database::new();
-    fonts.load_font_source(usvg::fontdb::Source::Binary(Arc::new(FONT)));
-    let options = usvg::Options { fontdb: Arc::new(fonts), font_family: FAMILY.to_owned(), ..Default::default() };
-    let tree = usvg::Tree::from_str(svg, &options).map_err(|error| failed(error.to_string()))?;
+    let tree = tree(svg)?;
     let scale = (DOTS_PER_INCH / CSS_PIXELS_PER_INCH) as f32;
     let [width, height] = [tree.size().width(), tree.size().height()].map(|css| (css * scale).round() as u32);
     let mut pixels = tiny_skia::Pixmap::new(width, height)

@@ -19,11 +19,15 @@ pub fn document(comparison: &Comparison) -> Vec<Block> {
     };
     let mut facts = vec![side("A", &comparison.a), side("B", &comparison.b), comparison.method.clone()];
     facts.extend(comparison.notes.iter().cloned());
-    let mut tables: Vec<(&Option<String>, Table)> = Vec::new();
+    let mut tables: Vec<(String, Table)> = Vec::new();
     for difference in &comparison.figures {
-        if tables.last().is_none_or(|(of, _)| **of != difference.algorithm) {
-            let heading = difference.algorithm.as_deref().unwrap_or("run");
-            tables.push((&difference.algorithm, Table::new(&[heading, "unit"], FIGURES)));
+        let heading = match (&difference.flow, &difference.algorithm) {
+            (_, None) => "run".to_owned(),
+            (None, Some(algorithm)) => algorithm.clone(),
+            (Some(flow), Some(algorithm)) => format!("{flow}: {algorithm}"),
+        };
+        if tables.last().is_none_or(|(last, _)| *last != heading) {
+            tables.push((heading.clone(), Table::new(&[&heading, "unit"], FIGURES)));
         }
         if let Some((_, table)) = tables.last_mut() {
             let (heading, unit, scale) = display(&difference.metric);
@@ -58,6 +62,7 @@ pub fn csv(comparison: &Comparison) -> String {
     let float = |value: fn(&Difference) -> Option<f64>| -> Vec<Option<f64>> { figures.iter().map(value).collect() };
     let count = |value: fn(&Difference) -> Option<u64>| -> Vec<Option<u64>> { figures.iter().map(value).collect() };
     let frame = df!(
+        "flow" => text(|d| d.flow.as_deref()),
         "algorithm" => text(|d| d.algorithm.as_deref()),
         "metric" => text(|d| Some(&d.metric)),
         "a_n" => count(|d| Some(d.a?.n)),

@@ -15,11 +15,10 @@ pub use report::{CellReport, Report};
 pub use terminal::terminal;
 
 use crate::results::Results;
-use crate::runner::{Failure, SuiteFolder, VERSION};
+use crate::runner::{Failure, Place, SuiteFolder, VERSION};
 use crate::suite::Suite;
 use crate::{Cell, Error, Result};
 use ccactl_scenario::{Scenario, Variant};
-use ccactl_testbed::bench::Backend;
 use report::{evidence, outcome};
 use std::sync::atomic::AtomicBool;
 
@@ -35,8 +34,8 @@ pub struct Subject<'a> {
     pub variant: Option<Variant>,
     /// What the command line or the variant has changed, in words.
     pub changed: &'a [String],
-    /// Who carried the packets.
-    pub backend: Backend,
+    /// Where the cells ran, and who carried the packets.
+    pub place: &'a Place,
 }
 
 impl Report {
@@ -57,7 +56,7 @@ impl Report {
             experiment: subject.suite.experiment,
             paper: subject.suite.paper,
             ccactl_version: VERSION,
-            backend: subject.backend,
+            place: subject.place.clone(),
             changed: subject.changed.to_vec(),
             cells: cells.collect(),
             missing: subject.matrix.iter().filter(|cell| !has_result(cell)).map(|cell| cell.id.clone()).collect(),

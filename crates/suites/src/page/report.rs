@@ -3,8 +3,8 @@
 use super::DrawnFigure;
 use crate::compare::Table;
 use crate::results::{Missed, Rejected};
+use crate::runner::Place;
 use crate::verdict::{Outcome, Verdict};
-use ccactl_testbed::bench::Backend;
 use serde::Serialize;
 
 /// Everything that a suite has to say.
@@ -22,8 +22,9 @@ pub struct Report {
     pub paper: &'static str,
     /// Version of ccactl.
     pub ccactl_version: &'static str,
-    /// Who carried the packets.
-    pub backend: Backend,
+    /// Where the cells ran, and who carried the packets.
+    #[serde(flatten)]
+    pub place: Place,
     /// What the command line has changed of the experiment, in words; empty for the paper's own setting.
     pub changed: Vec<String>,
     /// Cells that have a result.
@@ -112,7 +113,7 @@ impl Report {
             "{runs} valid runs in {} cells, {rejected} runs or attempts not valid. Figures are means ± standard deviation \
              over the valid runs of a cell. Links: {}.",
             self.cells.len(),
-            self.backend.described()
+            self.place.described()
         )
     }
 }

@@ -5,10 +5,10 @@
 //! run are ever removed.
 
 use super::finished::{self, Finished, VERSION};
+use crate::runner;
 use crate::{Cell, Error, MAX_FILE_BYTES, Result};
 use ccactl_host::input;
 use ccactl_host::output::{Folder, Place};
-use ccactl_testbed::bench::Backend;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -25,9 +25,8 @@ const LOCK_MODE: u32 = 0o600;
 struct Plan {
     ccactl_version: String,
     scenario: String,
-    /// The emulator in plans that do not say.
-    #[serde(default)]
-    backend: Backend,
+    #[serde(flatten)]
+    place: runner::Place,
     /// By name of the cell: the scenario with every default written out.
     cells: BTreeMap<String, String>,
 }
@@ -36,7 +35,7 @@ struct Plan {
 #[derive(Debug)]
 pub struct SuiteFolder {
     path: PathBuf,
-    backend: Backend,
+    place: runner::Place,
     _lock: File,
 }
 
@@ -45,9 +44,9 @@ impl SuiteFolder {
     ///
     /// # Errors
     /// When it cannot be written, belongs to something else, or another process has it open.
-    pub fn open(path: &Path, scenario: &str, matrix: &[Cell], backend: Backend) -> Result<SuiteFolder> {
+    pub fn open(path: &Path, scenario: &str, matrix: &[Cell], place: runner::Place) -> Result<SuiteFolder> {
         let cells = matrix.iter().map(|cell| (cell.id.clone(), cell.scenario.to_toml())).collect();
-        let plan = Plan { ccactl_version: VERSION.to_owned(), scenario: scenario.to_owned(), backend, cells };
+        let plan = Plan { ccactl_version: VERSION.to_owned(), scenario: scenario.to_owned(), place, cells };
         if !path.join(PLAN).exists() {
             refuse_foreign_files(path)?;
         }
@@ -60,7 +59,7 @@ impl SuiteFolder {
             Err(TryLockError::WouldBlock) => return Err(Error::Busy { path: path.to_owned() }),
             Err(TryLockError::Error(cause)) => return Err(Error::folder(path, "lock it")(cause)),
         }
-        let folder = SuiteFolder { path: path.to_owned(), backend, _lock: lock };
+        let folder = SuiteFolder { path: path.to_owned(), place: plan.place.clone(), _lock: lock };
         if let Some(there) = folder.read_plan()? {
             folder.check_same(&there, &plan, matrix)?;
         }
@@ -87,7 +86,7 @@ impl SuiteFolder {
     /// # Errors
     /// When a finished cell was made with another scenario or version than the plan says.
     pub fn finished(&self, cell: &Cell) -> Result<Option<Finished>> {
-        finished::look(&self.of_cell(cell), cell, self.backend)
+        finished::look(&self.of_cell(cell), cell, self.place.backend)
     }
 
     /// Removes what a cell that is to run has in its place.
@@ -138,9 +137,9 @@ impl SuiteFolder {
             let version = |plan: &Plan| format!("ccactl {}", plan.ccactl_version);
             return differs(format!("results of {}", version(wanted)), format!("those of {}", version(there)));
         }
-        if there.backend != wanted.backend {
-            let links = |plan: &Plan| format!("results of --link {}", plan.backend);
-            return differs(links(wanted), links(there));
+        if there.place != wanted.place {
+            let made = |plan: &Plan| format!("results of {}", plan.place.options());
+            return differs(made(wanted), made(there));
         }
         for Cell { id, scenario, .. } in matrix {
             match there.cells.get(id) {
@@ -193,7 +192,7 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, symlink};
 
     fn open(path: &Path) -> Result<SuiteFolder> {
-        SuiteFolder::open(path, "scenario", &[], Backend::Emulator)
+        SuiteFolder::open(path, "scenario", &[], runner::Place::default())
     }
 
     #[test]

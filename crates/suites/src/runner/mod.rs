@@ -4,6 +4,7 @@
 mod finished;
 mod folder;
 mod jobs;
+mod place;
 mod remaining;
 mod selection;
 mod testbed;
@@ -11,6 +12,7 @@ mod testbed;
 pub use finished::{Finished, VERSION};
 pub use folder::SuiteFolder;
 pub use jobs::{Jobs, side_by_side};
+pub use place::Place;
 pub use remaining::{Overhead, remaining};
 pub use selection::{Only, select};
 pub use testbed::Testbed;
@@ -59,6 +61,8 @@ pub enum Step<'a> {
         /// Why.
         problems: &'a [String],
     },
+    /// What must be known of where it runs.
+    Remark(&'a str),
 }
 
 /// What happens in a suite.

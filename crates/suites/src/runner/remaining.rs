@@ -2,17 +2,21 @@
 
 use std::time::Duration;
 
-/// Set-up, take-down and evaluation of a run, until one has been measured.
-const FIRST_GUESS: Duration = Duration::from_secs(5);
-
 /// Time that passes beside the runs themselves.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct Overhead {
+    first_guess: Duration,
     sum: Duration,
     runs: u32,
 }
 
 impl Overhead {
+    /// Set-up, take-down and evaluation of a run, until one has been measured.
+    #[must_use]
+    pub fn guessed(per_run: Duration) -> Self {
+        Overhead { first_guess: per_run, sum: Duration::ZERO, runs: 0 }
+    }
+
     /// Learns from a cell: `took` for `runs` runs (attempts that were not valid included) of `length` each.
     pub fn learn(&mut self, took: Duration, length: Duration, runs: u32) {
         self.sum += took.saturating_sub(length * runs);
@@ -22,7 +26,7 @@ impl Overhead {
     /// For one run.
     #[must_use]
     pub fn per_run(&self) -> Duration {
-        if self.runs == 0 { FIRST_GUESS } else { self.sum / self.runs }
+        if self.runs == 0 { self.first_guess } else { self.sum / self.runs }
     }
 
     /// What a cell of `runs` valid runs takes.

@@ -1,0 +1,55 @@
+//! Cells of a suite in guests of the virtual lab: one guest for each, with all of its runs.
+
+use super::carry_out::How;
+use super::lab;
+use ccactl_lab::kernel::Kernel;
+use ccactl_suites::runner::{Executor, Step};
+use ccactl_suites::{Cell, Error, Result};
+use ccactl_testbed::bench::OutputDir;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// Runs cells as `ccactl bench --lab` runs a scenario.
+pub struct Guests<'a> {
+    /// How the lab was asked for.
+    pub lab: &'a lab::Args,
+    /// The kernel of all guests.
+    pub kernel: &'a Kernel,
+    /// The same for every cell.
+    pub how: How,
+}
+
+impl Executor for Guests<'_> {
+    fn execute(
+        &self,
+        cell: &Cell,
+        folder: &Path,
+        interrupt: &AtomicBool,
+        observe: &mut dyn FnMut(Step<'_>),
+    ) -> Result<()> {
+        // A guest makes all runs of a cell, and each of them is what it was the last time.
+        let again = |cause| Error::Folder { path: folder.to_owned(), action: "make it anew", cause };
+        if folder.exists() {
+            std::fs::remove_dir_all(folder).map_err(again)?;
+        }
+        let output = OutputDir::prepare(folder)?;
+        let ran = self.lab.bench(self.kernel, &cell.scenario, &output, self.how, &[], interrupt);
+        let ran = ran.map_err(|error| match error.exit_code() {
+            ccactl_abi::exit::INTERRUPTED => Error::Interrupted,
+            exit_code => Error::Elsewhere { cause: Box::new(error), exit_code },
+        })?;
+        // What was not valid in there is in the result; what else it says is for whoever waits.
+        let warnings: Vec<String> =
+            ran.stderr.lines().filter(|line| line.starts_with("warning:")).map(str::to_owned).collect();
+        if !warnings.is_empty() {
+            observe(Step::Remark(&warnings.join("; ")));
+        }
+        Ok(())
+    }
+}
+
+/// A guest has one CPU and its own time, so there may be as many as this machine has CPUs.
+pub fn side_by_side() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
+}
