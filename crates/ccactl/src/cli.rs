@@ -12,13 +12,13 @@ use std::sync::LazyLock;
 /// Commands by what somebody has come for.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Operate", &["load", "swap", "rollback", "unload", "status", "run", "apply", "diff", "split"]),
-    ("Measure", &["record", "report", "top", "exporter", "recover"]),
+    ("Measure", &["record", "report", "export", "top", "exporter", "recover"]),
     ("Algorithms", &["list", "show", "probe", "new", "check", "dev", "sdk"]),
     ("Experiment", &["demo", "bench"]),
 ];
 
 /// Two for each command.
-const EXAMPLES: [(&str, [&str; 2]); 23] = [
+const EXAMPLES: [(&str, [&str; 2]); 24] = [
     ("load", ["ccactl load bbrv3 --cgroup /web", "ccactl load ./mine.bpf.c --cgroup /bench --create"]),
     ("swap", ["ccactl swap f-bbrv2 --cgroup /web", "ccactl swap cubic --cgroup /web --set beta=819"]),
     ("rollback", ["ccactl rollback --cgroup /web", "ccactl rollback --cgroup /web --json"]),
@@ -42,6 +42,13 @@ const EXAMPLES: [(&str, [&str; 2]); 23] = [
         ],
     ),
     ("report", ["ccactl report web.parquet --html web.html", "ccactl report before.parquet after.parquet --json"]),
+    (
+        "export",
+        [
+            "ccactl export web.parquet --as pdf --from 2 --to 4 -o sequence.pdf",
+            "ccactl export web.parquet --as qlog -o web.sqlog",
+        ],
+    ),
     ("top", ["ccactl top", "ccactl top --cgroup /web"]),
     ("exporter", ["ccactl exporter --listen 127.0.0.1:9097", "ccactl exporter --cgroup /web"]),
     (
@@ -173,6 +180,8 @@ pub enum Command {
     Top(commands::top::Args),
     /// Tables and an HTML page from recordings
     Report(commands::report::Args),
+    /// One flow of a recording for other tools: qlog, xplot, a time-sequence figure
+    Export(commands::export::Args),
     /// Run a scenario on the testbed
     Bench(Box<commands::bench::Args>),
     /// BBRv2 and F-BBRv2 against CUBIC, with one table at the end

@@ -59,6 +59,7 @@ fn main() -> ExitCode {
         Command::Exporter(args) => commands::exporter::run(args),
         Command::Top(args) => commands::top::run(args),
         Command::Report(args) => commands::report::run(args),
+        Command::Export(args) => commands::export::run(args),
         Command::Bench(args) => commands::bench::run(*args),
         Command::Demo(args) => commands::demo::run(args),
         Command::Flow(args) => commands::flow::run(args),

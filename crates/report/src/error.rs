@@ -61,6 +61,22 @@ pub enum Error {
         /// Last row.
         last_s: f64,
     },
+    /// No flow of that name.
+    #[error("--flow: expected a flow of the recording, found {asked:?}; there are: {found}")]
+    UnknownFlow {
+        /// As asked.
+        asked: String,
+        /// Some of those that there are.
+        found: String,
+    },
+    /// More rows of a flow than other tools take.
+    #[error("{flow}: expected at most {most} rows, found more; choose a part with --from and --to")]
+    TooManyRows {
+        /// Its name.
+        flow: String,
+        /// The limit.
+        most: usize,
+    },
     /// Flows are to be compared, and no name is on both sides.
     #[error(
         "--by flow: expected flows of one name on both sides, as a scenario names them, found none; compare by algorithm instead"

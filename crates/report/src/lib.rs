@@ -28,6 +28,7 @@ pub mod stats;
 mod summarize;
 mod summary;
 mod tables;
+pub mod trail;
 mod walk;
 
 pub use ccactl_recording::read::{self, DropReasons, Extent, Metadata, Recording};

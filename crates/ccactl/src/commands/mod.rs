@@ -10,6 +10,7 @@ pub mod check;
 pub mod demo;
 pub mod dev;
 pub mod diff;
+pub mod export;
 pub mod exporter;
 pub mod filters;
 pub mod flow;

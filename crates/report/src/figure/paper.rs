@@ -75,17 +75,25 @@ pub fn write(folder: &Path, figures: &[Figure], formats: &[Format]) -> Result<Ve
     let mut files = Vec::new();
     for figure in figures {
         for format in formats {
-            let (extension, content) = match format {
-                Format::Svg => ("svg", figure.svg.clone().into_bytes()),
-                Format::Pdf => ("pdf", pdf::pdf(&figure.svg)?),
-                Format::Png => ("png", png::png(&figure.svg)?),
-            };
+            let extension = format!("{format:?}").to_lowercase();
             let path = folder.join(format!("{}.{extension}", figure.name));
-            output::write_whole(&path, &content)?;
+            output::write_whole(&path, &drawn(&figure.svg, *format)?)?;
             files.push(path);
         }
     }
     Ok(files)
+}
+
+/// The content of a file of that format.
+///
+/// # Errors
+/// When there is no memory for the pixels.
+pub fn drawn(svg: &str, format: Format) -> Result<Vec<u8>, Error> {
+    match format {
+        Format::Svg => Ok(svg.as_bytes().to_vec()),
+        Format::Pdf => pdf::pdf(svg),
+        Format::Png => png::png(svg),
+    }
 }
 
 /// The number of each algorithm in a report: by it a line gets its marker.

@@ -181,6 +181,7 @@ impl Fixture {
             "cwnd_pkts" => all(rows, |r| r.cwnd_pkts),
             "ssthresh_pkts" => all(rows, |r| r.ssthresh_pkts),
             "pacing_rate_bps" => all(rows, |r| r.pacing_rate_bps),
+            "mss_bytes" => all(rows, |_| 1448_u32),
             "snd_wnd_bytes" => all(rows, |r| r.snd_wnd_bytes),
             "rcv_wnd_bytes" => all(rows, |r| r.rcv_wnd_bytes),
             "rcv_limit_bytes" => all(rows, |r| r.receiver.map(|[limit, _, _]| limit)),
