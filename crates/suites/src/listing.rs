@@ -1,6 +1,6 @@
 //! What there is to run.
 
-use crate::suite::by_name;
+use crate::suite::{by_name, in_full};
 use crate::{Cell, Result};
 use ccactl_scenario::{SHIPPED, ScenarioFile, Variant};
 use serde::Serialize;
@@ -16,7 +16,7 @@ pub struct Listed {
     /// Number of the experiment; empty where no paper has it.
     pub experiment: &'static str,
     /// Paper and table or figure; empty for a scenario that is no suite.
-    pub paper: &'static str,
+    pub paper: String,
     /// Whether `ccactl bench run` knows the paper's tables of it.
     pub suite: bool,
     /// As it is written.
@@ -51,7 +51,7 @@ pub fn listing() -> Result<Vec<Listed>> {
                 name: shipped.name.to_owned(),
                 description: file.scenario.description.clone(),
                 experiment: suite.map_or("", |suite| suite.experiment),
-                paper: suite.map_or("", |suite| suite.paper),
+                paper: suite.map_or_else(String::new, |suite| in_full(suite.paper)),
                 suite: suite.is_some(),
                 full: size(file.cells()),
                 quick: quick.map(|quick| size(quick.cells())),

@@ -5,6 +5,7 @@ use crate::Cell;
 use crate::runner::{FAILURES_IN_A_ROW, Notice, Overhead, Step, Watcher, remaining};
 use ccactl_host::terminal::{self, fit, fit_line};
 use ccactl_host::units::duration_text;
+use ccactl_scenario::WHOLE;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -66,7 +67,8 @@ impl Progress {
         overall.set_prefix(fit_line(title).into_owned());
         let length = |cell: &Cell| Duration::from(cell.scenario.with_warm_up());
         let longest = cells.iter().map(length).max().unwrap_or_default();
-        let cells = cells.iter().map(|cell| (cell.id.clone(), length(cell), cell.scenario.repeat));
+        let name = |cell: &Cell| if cell.id == WHOLE { title.to_owned() } else { cell.id.clone() };
+        let cells = cells.iter().map(|cell| (name(cell), length(cell), cell.scenario.repeat));
         Progress {
             bars,
             overall,

@@ -40,7 +40,7 @@ fn report(suite: &Suite, matrix: &[Cell], results: &Results, failures: &[Failure
 }
 
 fn all_texts(name: &str, report: &Report) {
-    golden(&format!("{name}.txt"), &terminal(report));
+    golden(&format!("{name}.txt"), &terminal(report, None));
     golden(&format!("{name}.md"), &report.markdown());
     golden(&format!("{name}.json"), &ccactl_report::render::json(report));
 }

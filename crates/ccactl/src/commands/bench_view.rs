@@ -6,7 +6,7 @@ use ccactl_host::terminal::{self, fit, fit_line};
 use ccactl_host::{errln, outln};
 use ccactl_report::{Estimate, html};
 use ccactl_scenario::Scenario;
-use ccactl_testbed::bench::{BenchResult, Event, RECORDING_FILE, RunResult, Timekeeping, UdpResult};
+use ccactl_testbed::bench::{BenchResult, Event, RECORDING_FILE, REMEDY, RunResult, Timekeeping, UdpResult};
 use ccactl_testbed::emulator::FlowCounters;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::path::{Path, PathBuf};
@@ -145,6 +145,9 @@ fn udp_note(udp: &UdpResult) -> String {
 
 /// The table of a bench.
 pub fn print(scenario: &Scenario, result: &BenchResult, folder: &Path) -> Result<()> {
+    if result.runs.iter().any(|run| !run.valid) {
+        errln!("{REMEDY}");
+    }
     let Some(sum) = &result.aggregate else {
         outln!("{}: no valid run in {} attempts", result.scenario, result.runs.len());
         outln!("figures of the attempts: {}", folder.join("result.json").display());

@@ -5,12 +5,14 @@ use super::carry_out::{How, carry_out, interrupt_flag, utc_now};
 use super::output;
 use crate::error::Result;
 use ccactl_abi::exit;
-use ccactl_host::outln;
+use ccactl_host::units::duration_text;
+use ccactl_host::{errln, outln, terminal};
 use ccactl_scenario::Override;
 use ccactl_scenario::Scenario;
 use ccactl_testbed::bench::{self, Backend, BenchResult};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// The two pairs, in this order.
 const SCENARIOS: [&str; 2] = ["bbrv2-vs-cubic", "fbbrv2-vs-cubic"];
@@ -37,6 +39,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         .map_err(ccactl_testbed::Error::from)?;
     let folder = args.output.unwrap_or_else(|| format!("ccactl-demo-{}", utc_now()).into());
     let interrupt = interrupt_flag()?;
+    terminal::note(&announcement(&scenarios));
     let mut results = Vec::new();
     for (i, scenario) in scenarios.iter().enumerate() {
         let heading = format!("{}/{}", i + 1, scenarios.len());
@@ -52,10 +55,24 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(if all_valid { ExitCode::SUCCESS } else { ExitCode::from(exit::FAILURE) })
 }
 
+/// How long it takes: a run that does not count is run again.
+fn announcement(scenarios: &[Scenario]) -> String {
+    let runs: Duration = scenarios.iter().map(|scenario| Duration::from(scenario.with_warm_up())).sum();
+    let (count, attempts) = (scenarios.len(), bench::ATTEMPTS);
+    format!(
+        "{count} runs, {} in all and some seconds around each; one that is not valid is repeated, {attempts} attempts at most",
+        duration_text(runs)
+    )
+}
+
 fn print(results: &[BenchResult], folder: &Path) -> Result<()> {
+    if results.iter().flat_map(|result| &result.runs).any(|run| !run.valid) {
+        errln!("{}", bench::REMEDY);
+    }
     let header =
         ["pair", "goodput Mbit/s", "gap Mbit/s", "printed", "Jain index", "printed", "mean RTT ms", "retransmitted"];
     output::table(header, &results.iter().map(row).collect::<Vec<_>>())?;
+    outln!("gap: between the two goodputs; Jain index: 1 when both have the same, 0.5 when one has all");
     let source = results.iter().find_map(|result| Some(result.published.as_ref()?.source.as_str()));
     outln!("printed: {} (ns-3, 150 s)", source.unwrap_or("-"));
     for result in results {

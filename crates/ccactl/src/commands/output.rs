@@ -85,16 +85,12 @@ pub fn number(tunable: &Tunable, raw: i64) -> Value {
     serde_json::from_str(&tunable.display(raw)).expect("a decimal number is JSON")
 }
 
-/// Prints rows under a header, each column as wide as its widest cell.
+/// Prints rows under a header, each column as wide as its widest cell; on a terminal, texts are broken where it ends.
 pub fn table<const N: usize>(header: [&str; N], rows: &[[String; N]]) -> Result<()> {
     // Made fit here and not on its way out, so that columns stay columns and a row stays a line.
-    let rows: Vec<[Cow<'_, str>; N]> = std::iter::once(header.map(Cow::Borrowed))
-        .chain(rows.iter().map(|row| row.each_ref().map(|cell| fit_line(cell))))
+    let rows: Vec<Vec<Cow<'_, str>>> = std::iter::once(header.map(Cow::Borrowed).to_vec())
+        .chain(rows.iter().map(|row| row.iter().map(|cell| fit_line(cell)).collect()))
         .collect();
-    let widths = table::widths(rows.iter().map(|row| row.iter().map(Cow::as_ref)));
-    let cells = |row: &[Cow<'_, str>; N]| {
-        table::line(row.iter().zip(&widths).map(|(cell, &width)| (cell.as_ref(), width, Side::Left)))
-    };
-    let text: String = rows.iter().map(|row| cells(row) + "\n").collect();
+    let text = table::grid(&rows, |_| Side::Left, terminal::width());
     Ok(terminal::out().write_all(text.as_bytes())?)
 }

@@ -6,6 +6,7 @@ use crate::error::Result;
 use ccactl_host::lock::Holder;
 use ccactl_host::outln;
 use ccactl_loader::{Census, FormerPolicy, Loader, PolicyCensus, PolicyStatus, State, TunableSetting};
+use ccactl_testbed::host::clean;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -142,6 +143,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
     }
     if census.has_stale_notes {
         outln!("notes on sockets that are closed by now are left in bpffs: `ccactl unload --all` removes them");
+    }
+    let (namespaces, cgroups) = clean::left(&loader)?;
+    if namespaces + cgroups > 0 {
+        outln!(
+            "{namespaces} namespaces and {cgroups} cgroups of killed benches are left: `ccactl bench clean` removes them"
+        );
     }
     if census.noted > 0 {
         outln!(

@@ -13,6 +13,7 @@ use ccactl_suites::page::{Report, Subject, terminal};
 use ccactl_suites::progress::{Ground, Progress};
 use ccactl_suites::runner::{self, Executor, Only, Place, SuiteFolder, Testbed};
 use ccactl_suites::score::{self, Scored};
+use ccactl_suites::suite::papers;
 use ccactl_suites::{Cell, Listed, Plan, Request, Size, results};
 use ccactl_testbed::bench::{ATTEMPTS, Backend, Limits, Options};
 use std::path::PathBuf;
@@ -106,7 +107,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if args.json {
         output::json(&report)?;
     } else {
-        out!("{}", terminal(&report));
+        out!("{}", terminal(&report, ccactl_host::terminal::width()));
         outln!("page: {}", folder.path().join("suite.html").display());
     }
     Ok(exit_code(&report, args.strict))
@@ -179,14 +180,21 @@ pub fn list(json: bool) -> Result<ExitCode> {
     let row = |listed: &Listed| {
         let quick = listed.quick.map_or_else(|| "-".to_owned(), time);
         let cells = listed.full.cells.to_string();
-        [listed.name.clone(), listed.experiment.to_owned(), cells, time(listed.full), quick, listed.description.clone()]
+        [listed.name.clone(), cells, time(listed.full), quick, listed.description.clone()]
     };
     let (suites, single): (Vec<Listed>, Vec<Listed>) = all.into_iter().partition(|listed| listed.suite);
-    let suites: Vec<_> = suites.iter().map(row).collect();
-    output::table(["suite", "experiment", "cells", "runs", "--quick", "description"], &suites)?;
+    let rows: Vec<_> = suites.iter().map(row).collect();
+    output::table(["suite", "cells", "runs", "--quick", "description"], &rows)?;
+    outln!();
+    let papers: Vec<_> = papers().map(|(paper, suites)| [paper.to_owned(), suites.join(" ")]).collect();
+    output::table(["paper", "suites"], &papers)?;
     outln!();
     let rows: Vec<_> = single.iter().map(|s| [s.name.clone(), time(s.full), s.description.clone()]).collect();
     output::table(["scenario", "runs", "description"], &rows)?;
+    outln!();
+    outln!(
+        "runs: their length, one after the other. Each takes some 5 s more, and one that is not valid is run again, {ATTEMPTS} attempts at most."
+    );
     Ok(ExitCode::SUCCESS)
 }
 

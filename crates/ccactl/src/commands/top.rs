@@ -19,6 +19,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+/// Of a terminal, where there is none.
+const USUAL_WIDTH: usize = 80;
+
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -32,6 +35,9 @@ pub struct Args {
     /// Print tables of one interval and end; needs no terminal
     #[arg(long)]
     once: bool,
+    /// With --once: all columns, however wide that is [default: those that fit the terminal, or 80 characters]
+    #[arg(long, requires = "once", conflicts_with = "json")]
+    wide: bool,
     /// With --once: print JSON
     #[arg(long, requires = "once")]
     json: bool,
@@ -82,21 +88,17 @@ fn once(mut watch: Watch, args: &Args, is_stopped: &AtomicBool) -> Result<ExitCo
     if args.json {
         output::json(&snapshot)?
     } else {
-        print(&snapshot)?
+        print(&snapshot, if args.wide { usize::MAX } else { terminal::width().unwrap_or(USUAL_WIDTH) })?
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(snapshot: &Snapshot) -> Result<()> {
+fn print(snapshot: &Snapshot, width: usize) -> Result<()> {
     let mut flows: Vec<_> = snapshot.flows.iter().collect();
     flows.sort_by(|a, b| Key::Number(a.goodput_bps).compare(&Key::Number(b.goodput_bps), false));
     let cgroups: Vec<_> = snapshot.cgroups.iter().collect();
     let algorithms: Vec<_> = snapshot.algorithms.iter().collect();
-    let tables = [
-        plain(CGROUPS, &cgroups, usize::MAX),
-        plain(ALGORITHMS, &algorithms, usize::MAX),
-        plain(FLOWS, &flows, usize::MAX),
-    ];
+    let tables = [plain(CGROUPS, &cgroups, width), plain(ALGORITHMS, &algorithms, width), plain(FLOWS, &flows, width)];
     match terminal::out().write_all(tables.join("\n").as_bytes()) {
         // As in `ccactl top --once | head`: the reader has what it wanted.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}

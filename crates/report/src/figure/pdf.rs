@@ -24,8 +24,9 @@ mod tests {
 
     #[test]
     fn a_column_is_three_and_a_half_inches_wide_and_text_stays_text() {
-        let draw = |area: &_| sheet::text(area, "cwnd [packets]", (100, 200), Anchor::Left, BLACK);
-        let svg = sheet::svg(Width::Single.units(), 1000, "x", draw);
+        let svg = sheet::svg(Width::Single.units(), 1000, "x", |area| {
+            sheet::text(area, "cwnd [packets]", (100, 200), Anchor::Left, BLACK)
+        });
         let pdf = String::from_utf8_lossy(&pdf(&svg).unwrap()).into_owned();
         assert!(pdf.starts_with("%PDF-1."), "{}", &pdf[..8]);
         // 3.5 inches of 72 points.

@@ -1,6 +1,7 @@
 //! The report as one page that needs no network and no script.
 
 use super::cells::{Texts, notes};
+use super::glossary::words;
 use super::terminal::heading;
 use super::{CellReport, Report, evidence, outcome};
 use crate::compare::{Entry, Table};
@@ -23,7 +24,7 @@ td.pass { color: #00704a; font-weight: 600; } td.fail { color: #b03000; font-wei
 
 /// The whole page.
 pub fn text(report: &Report) -> String {
-    let mut body = format!("<p>{}</p>\n", escaped(&report.description));
+    let mut body: String = report.introduction().iter().map(|line| format!("<p>{}</p>\n", escaped(line))).collect();
     for warning in report.warnings() {
         body.push_str(&format!("<p class=\"warning\">{}</p>\n", escaped(&warning)));
     }
@@ -32,6 +33,9 @@ pub fn text(report: &Report) -> String {
     body.push_str(&gallery(report));
     body.push_str(&cells(&report.cells));
     body.push_str(&format!("<p class=\"soft\">{}</p>\n", escaped(&report.basis())));
+    for (word, meaning) in words(report) {
+        body.push_str(&format!("<p class=\"soft\"><b>{word}</b>: {}.</p>\n", escaped(meaning)));
+    }
     still_page(&report.title(), STYLE, &body)
 }
 

@@ -7,7 +7,8 @@ use crate::compare::{Entry, Table};
 
 /// The whole report.
 pub fn text(report: &Report) -> String {
-    let mut out = format!("# {}\n\n{}\n\n", escaped(&report.title()), escaped(&report.description));
+    let mut out = format!("# {}\n\n", escaped(&report.title()));
+    report.introduction().iter().for_each(|line| out.push_str(&format!("{}\n\n", escaped(line))));
     report.warnings().iter().for_each(|warning| out.push_str(&format!("> {}\n\n", escaped(warning))));
     for table in report.tables.iter().filter(|table| table.is_measured()) {
         out.push_str(&format!("## {}\n\n{}\n", escaped(&heading(table)), grid(table)));

@@ -2,6 +2,7 @@
 
 mod cells;
 mod figures;
+mod glossary;
 mod html;
 mod json;
 mod markdown;
@@ -16,7 +17,7 @@ pub use terminal::terminal;
 
 use crate::results::Results;
 use crate::runner::{Failure, Place, SuiteFolder, VERSION};
-use crate::suite::Suite;
+use crate::suite::{Suite, in_full};
 use crate::{Cell, Error, Result};
 use ccactl_scenario::{Scenario, Variant};
 use report::{evidence, outcome};
@@ -54,7 +55,8 @@ impl Report {
             description: subject.scenario.description.clone(),
             variant: subject.variant.map(Variant::name),
             experiment: subject.suite.experiment,
-            paper: subject.suite.paper,
+            paper: in_full(subject.suite.paper),
+            look_at: subject.suite.look_at,
             ccactl_version: VERSION,
             place: subject.place.clone(),
             changed: subject.changed.to_vec(),

@@ -5,6 +5,7 @@ use crate::compare::Table;
 use crate::results::{Missed, Rejected};
 use crate::runner::Place;
 use crate::verdict::{Outcome, Verdict};
+use ccactl_testbed::bench::REMEDY;
 use serde::Serialize;
 
 /// Everything that a suite has to say.
@@ -19,7 +20,9 @@ pub struct Report {
     /// Number of the experiment; empty for what no paper has measured.
     pub experiment: &'static str,
     /// Paper and table or figure.
-    pub paper: &'static str,
+    pub paper: String,
+    /// What a reader should look at.
+    pub look_at: &'static str,
     /// Version of ccactl.
     pub ccactl_version: &'static str,
     /// Where the cells ran, and who carried the packets.
@@ -72,11 +75,17 @@ impl Report {
         self.cells.iter().filter(|cell| cell.valid_runs == 0)
     }
 
-    /// `interaction-single (E1): P0 §3.1.1, table 1`
+    /// `interaction-single (E1)`
     pub(super) fn title(&self) -> String {
         let experiment = if self.experiment.is_empty() { String::new() } else { format!(" ({})", self.experiment) };
-        let paper = if self.paper.is_empty() { String::new() } else { format!(": {}", self.paper) };
-        format!("{}{experiment}{paper}", self.scenario)
+        format!("{}{experiment}", self.scenario)
+    }
+
+    /// What it is about: scenario, source, and what to look at.
+    pub(super) fn introduction(&self) -> Vec<String> {
+        let source = (!self.paper.is_empty()).then(|| format!("From: {}.", self.paper));
+        let look_at = (!self.look_at.is_empty()).then(|| format!("What to look at: {}", self.look_at));
+        [Some(self.description.clone()), source, look_at].into_iter().flatten().collect()
     }
 
     /// What a reader must know before the figures: what was changed, and what is missing or does not count.
@@ -95,6 +104,9 @@ impl Report {
                 let (name, limit) = (&missed.name, missed.limit);
                 lines.push(format!("{}: threshold {name} missed: expected {limit}, measured {measured}", cell.id));
             }
+        }
+        if self.cells.iter().any(|cell| !cell.rejected.is_empty()) {
+            lines.push(REMEDY.to_owned());
         }
         lines.extend(self.without_a_valid_run().map(|cell| format!("{}: no valid run", cell.id)));
         lines.extend(self.failed.iter().map(|failure| format!("Failed: {failure}")));

@@ -1,18 +1,20 @@
 //! The report on a terminal.
 
 use super::cells::{Texts, notes};
+use super::glossary::words;
 use super::{Report, evidence, outcome};
 use crate::compare::{Row, Table};
 use crate::verdict::Outcome;
 use ccactl_host::table::{self, Side};
 
-/// The whole report as text.
+/// The whole report as text; tables keep to the width as far as they can.
 #[must_use]
-pub fn terminal(report: &Report) -> String {
-    let mut out = format!("{}\n{}\n", report.title(), report.description);
+pub fn terminal(report: &Report, width: Option<usize>) -> String {
+    let mut out = format!("{}\n", report.title());
+    report.introduction().iter().for_each(|line| out.push_str(&format!("{line}\n")));
     report.warnings().iter().for_each(|warning| out.push_str(&format!("{warning}\n")));
     for table in report.tables.iter().filter(|table| table.is_measured()) {
-        out.push_str(&format!("\n{}\n{}", heading(table), grid(table)));
+        out.push_str(&format!("\n{}\n{}", heading(table), grid(table, width)));
         notes(table).iter().for_each(|note| out.push_str(&format!("{note}\n")));
     }
     if !report.verdicts.is_empty() {
@@ -25,6 +27,7 @@ pub fn terminal(report: &Report) -> String {
         }
     }
     out.push_str(&format!("\n{}\n", report.basis()));
+    words(report).iter().for_each(|(word, meaning)| out.push_str(&format!("{word}: {meaning}.\n")));
     out
 }
 
@@ -33,16 +36,11 @@ pub(super) fn heading(table: &Table) -> String {
 }
 
 /// Each row on up to three lines: measured, printed, difference.
-fn grid(table: &Table) -> String {
+fn grid(table: &Table, width: Option<usize>) -> String {
     let head: Vec<String> = table.names.iter().chain(&table.columns).cloned().collect();
     let lines: Vec<Vec<String>> = std::iter::once(head).chain(table.rows.iter().flat_map(lines)).collect();
-    let widths = table::widths(lines.iter().map(|line| line.iter().map(String::as_str)));
     let side = |column| if column < table.names.len() { Side::Left } else { Side::Right };
-    let cells = |line: &Vec<String>| {
-        let cells = line.iter().zip(&widths).enumerate();
-        table::line(cells.map(|(column, (cell, &width))| (cell.as_str(), width, side(column))))
-    };
-    lines.iter().map(|line| cells(line) + "\n").collect()
+    table::grid(&lines, side, width)
 }
 
 fn lines(row: &Row) -> Vec<Vec<String>> {

@@ -10,6 +10,7 @@ pub const SUITE: Suite = Suite {
     name: "aca-cwnd",
     experiment: "E11",
     paper: "P2 figures 4 to 6",
+    look_at: "Whether the window settles, or overshoots and falls.",
     windows: &[START],
     tables,
     orderings: ORDERINGS,

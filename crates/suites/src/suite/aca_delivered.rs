@@ -10,6 +10,7 @@ pub const SUITE: Suite = Suite {
     name: "aca-delivered",
     experiment: "E12",
     paper: "P2 figure 7",
+    look_at: "How many more packets one of the two has delivered after 500 s.",
     windows: &[],
     tables,
     orderings: ORDERINGS,

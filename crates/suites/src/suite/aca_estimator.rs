@@ -10,6 +10,7 @@ pub const SUITE: Suite = Suite {
     name: "aca-estimator",
     experiment: "E10",
     paper: "P2 figure 3",
+    look_at: "Whether the estimate falls by 10 Mbit/s with each step of the UDP traffic.",
     windows: &STEPS,
     tables,
     orderings: ORDERINGS,

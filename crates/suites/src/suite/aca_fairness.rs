@@ -10,6 +10,7 @@ pub const SUITE: Suite = Suite {
     name: "aca-fairness",
     experiment: "E14",
     paper: "P2 figures 9 to 11",
+    look_at: "How soon the second flow has its share.",
     windows: &[TOGETHER],
     tables,
     orderings: ORDERINGS,

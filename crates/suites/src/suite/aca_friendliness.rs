@@ -10,6 +10,7 @@ pub const SUITE: Suite = Suite {
     name: "aca-friendliness",
     experiment: "",
     paper: "P2, conclusion",
+    look_at: "Whether Reno keeps its share beside ACA-TCP while windows are small.",
     windows: &[],
     tables,
     orderings: ORDERINGS,

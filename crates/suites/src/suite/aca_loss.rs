@@ -10,6 +10,7 @@ pub const SUITE: Suite = Suite {
     name: "aca-loss",
     experiment: "E13",
     paper: "P2 figure 8",
+    look_at: "Whether the advantage of ACA-TCP grows with the loss rate.",
     windows: &[],
     tables,
     orderings: ORDERINGS,

@@ -11,6 +11,7 @@ pub const SUITE: Suite = Suite {
     name: "aca-rtt",
     experiment: "E16",
     paper: "P2 figure 13, table 1",
+    look_at: "How the ratio of the two flows grows as one RTT becomes six times the other.",
     windows: &[],
     tables,
     orderings: ORDERINGS,

@@ -10,6 +10,7 @@ pub const SUITE: Suite = Suite {
     name: "aca-throughput",
     experiment: "E15",
     paper: "P2 figure 12",
+    look_at: "The sum of both flows by loss rate.",
     windows: &[],
     tables,
     orderings: ORDERINGS,

@@ -13,6 +13,7 @@ pub const SUITE: Suite = Suite {
     name: "aqm",
     experiment: "",
     paper: "P4, remedies for bufferbloat; no figures in print",
+    look_at: "How much delay each discipline takes away, and what that costs in goodput.",
     windows: &[],
     tables,
     orderings: ORDERINGS,

@@ -10,6 +10,7 @@ pub const SUITE: Suite = Suite {
     name: "bufferbloat",
     experiment: "E17",
     paper: "P3",
+    look_at: "RTT of the uploads and completion time of the download: with CUBIC and Reno both follow the buffer.",
     windows: &[WHOLE],
     tables,
     orderings: ORDERINGS,

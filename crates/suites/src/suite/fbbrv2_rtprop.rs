@@ -10,6 +10,7 @@ pub const SUITE: Suite = Suite {
     name: "fbbrv2-rtprop",
     experiment: "E6",
     paper: "P1 figure 4",
+    look_at: "RTprop, the least RTT that BBRv2 knows of: near 40 ms beside BBRv2, and rising beside CUBIC.",
     windows: &[SETTLED],
     tables,
     orderings: ORDERINGS,

@@ -11,6 +11,7 @@ pub const SUITE: Suite = Suite {
     name: "fbbrv2-single",
     experiment: "E7",
     paper: "P1 scenario 1",
+    look_at: "How much of 50 Mbit/s each BBR keeps when 0.5 % of the packets are lost.",
     windows: &[],
     tables,
     orderings: ORDERINGS,

@@ -10,6 +10,7 @@ pub const SUITE: Suite = Suite {
     name: "fbbrv2-timeline",
     experiment: "E5",
     paper: "P1 figure 1",
+    look_at: "Whether CUBIC stays above BBRv2 all the time.",
     windows: &[],
     tables,
     orderings: ORDERINGS,

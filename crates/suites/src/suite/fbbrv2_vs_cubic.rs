@@ -12,6 +12,7 @@ pub const SUITE: Suite = Suite {
     name: "fbbrv2-vs-cubic",
     experiment: "E8, E9",
     paper: "P1 scenario 2, figures 7 and 8",
+    look_at: "The gap between the two flows by buffer: from 2 BDP on, F-BBRv2 is to keep it smaller than BBRv2 does.",
     windows: &[],
     tables,
     orderings: ORDERINGS,

@@ -10,6 +10,7 @@ pub const SUITE: Suite = Suite {
     name: "interaction-late-joiner",
     experiment: "E4",
     paper: "P0 §3.3, figure 11",
+    look_at: "How long the fourth flow takes until all four have about the same.",
     windows: &[BEFORE, AFTER, LAST],
     tables,
     orderings: ORDERINGS,

@@ -13,6 +13,7 @@ pub const SUITE: Suite = Suite {
     name: "interaction-pairs",
     experiment: "E2",
     paper: "P0 §3.2.1, figures 8 and 9, appendix",
+    look_at: "A Jain index far below 1: in the large buffer Vegas and NewVegas lose to the algorithms that wait for losses.",
     windows: &[],
     tables,
     orderings: ORDERINGS,

@@ -10,6 +10,7 @@ pub const SUITE: Suite = Suite {
     name: "interaction-rtt",
     experiment: "E3",
     paper: "P0 §3.2.2, figure 10",
+    look_at: "Which of the two flows gets more, the one with 10 ms or the one with 40 ms: Reno favours the short path, BBR the long one.",
     windows: &[FIRST, LAST],
     tables,
     orderings: ORDERINGS,

@@ -11,6 +11,7 @@ pub const SUITE: Suite = Suite {
     name: "interaction-single",
     experiment: "E1",
     paper: "P0 §3.1.1, table 1",
+    look_at: "Which algorithms fill the large buffer (a mean RTT near 50 ms), and which keep the RTT near 10 ms.",
     windows: &[],
     tables,
     orderings: ORDERINGS,

@@ -22,6 +22,7 @@ mod interaction_rtt;
 mod interaction_single;
 mod names;
 mod p4;
+mod paper;
 mod plain;
 mod rivals;
 mod rmem_sweep;
@@ -29,6 +30,7 @@ mod wmem_sweep;
 
 pub use all::{SUITES, by_name};
 pub use drawing::{BarLine, Curve, Drawing, Kind, OfFlow, OverTime, distribution};
+pub use paper::{in_full, papers};
 pub use plain::PLAIN;
 
 use crate::compare::Table;
@@ -43,6 +45,8 @@ pub struct Suite {
     pub experiment: &'static str,
     /// Paper and table or figure.
     pub paper: &'static str,
+    /// What a reader should look at, in one sentence.
+    pub look_at: &'static str,
     /// Parts of a run that are looked at by themselves.
     pub windows: &'static [Window],
     /// The paper's tables.

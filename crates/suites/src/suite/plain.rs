@@ -9,6 +9,7 @@ pub const PLAIN: Suite = Suite {
     name: "",
     experiment: "",
     paper: "",
+    look_at: "",
     windows: &[],
     tables,
     orderings: &[],

@@ -10,6 +10,7 @@ pub const SUITE: Suite = Suite {
     name: "rivals",
     experiment: "",
     paper: "Jin, Wei, Low 2004; Srijith, Jacob, Ananda 2005; Mascolo et al. 2001; Tan et al. 2006",
+    look_at: "Who keeps its share beside Reno and CUBIC in the large buffer.",
     windows: &[],
     tables,
     orderings: ORDERINGS,

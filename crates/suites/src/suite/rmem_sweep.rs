@@ -10,6 +10,7 @@ pub const SUITE: Suite = Suite {
     name: "rmem-sweep",
     experiment: "E18",
     paper: "P4 figure 6",
+    look_at: "From which buffer on a larger one adds delay and no goodput.",
     windows: &[],
     tables,
     orderings: ORDERINGS,

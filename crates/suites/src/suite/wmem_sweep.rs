@@ -10,6 +10,7 @@ pub const SUITE: Suite = Suite {
     name: "wmem-sweep",
     experiment: "E19",
     paper: "P4 figure 7",
+    look_at: "From which buffer on a larger one adds delay and no goodput.",
     windows: &[],
     tables,
     orderings: ORDERINGS,

@@ -27,7 +27,7 @@ pub use result::{
     UdpResult,
 };
 pub use swaps::SwapResult;
-pub use validity::Limits;
+pub use validity::{Limits, REMEDY};
 
 use crate::error::Result;
 use ccactl_scenario::Scenario;

@@ -5,6 +5,10 @@ use crate::emulator::EmulatorReport;
 use crate::host::cpu::CpuUse;
 use serde::{Deserialize, Serialize};
 
+/// What to do about runs that are not valid.
+pub const REMEDY: &str = "Not valid: the figures are not the algorithms' alone, mostly because this machine was busy with something else. \
+     End that, run fewer cells side by side (--jobs 1), or use the virtual lab (--lab vm), which no load disturbs";
+
 /// Rates up to this one are emulated packet by packet, faster ones in ticks.
 const PACKETWISE_BPS: u64 = 100_000_000;
 /// A rate is not judged by less than this.

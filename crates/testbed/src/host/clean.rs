@@ -18,6 +18,14 @@ pub struct Cleaned {
     pub policies: usize,
 }
 
+/// How many namespaces and cgroups [`clean`] would remove.
+///
+/// # Errors
+/// When the cgroups cannot be listed.
+pub fn left(loader: &Loader) -> Result<(usize, usize)> {
+    Ok((netns::names().iter().filter(|name| is_dead(name)).count(), dead_cgroups(loader)?.len()))
+}
+
 /// Removes namespaces, cgroups and policies whose run id belongs to no living process.
 ///
 /// # Errors
