@@ -31,6 +31,7 @@ mod tables;
 pub mod trail;
 mod walk;
 
+pub use ccactl_recording::read::left_out;
 pub use ccactl_recording::read::{self, DropReasons, Extent, Metadata, Recording};
 pub use charts::{Charts, FlowCharts, Series, charts};
 pub use compare::{Comparison, Difference, compare};

@@ -4,7 +4,7 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use ccactl_report::{Options, RecordingSummary, open_all, summarize};
+use ccactl_report::{Options, RecordingSummary, left_out, open_all, summarize};
 use common::{Fixture, Row};
 use tempfile::TempDir;
 
@@ -51,6 +51,35 @@ fn dataset(folder: &Path) {
     part(1, rows(1000, 2000)).parquet(&folder.join("part-00001.parquet"));
     let last = part(2, rows(2000, 3000)).meta("parts", "3").meta("drops_by_reason", REASONS);
     last.parquet(&folder.join("part-00002.parquet"));
+}
+
+/// A bench of two runs, of which the first was tried twice.
+fn bench(folder: &Path, valid: [bool; 3]) -> Vec<String> {
+    let names = ["run-1", "run-1-attempt-2", "run-2"];
+    for name in names {
+        std::fs::create_dir(folder.join(name)).unwrap();
+        Fixture::new(rows(0, 100)).parquet(&folder.join(name).join("recording.parquet"));
+    }
+    let run = |(name, valid): (&str, bool)| serde_json::json!({"directory": name, "valid": valid, "more": 1});
+    let runs: Vec<_> = names.into_iter().zip(valid).map(run).collect();
+    std::fs::write(folder.join("result.json"), serde_json::json!({"runs": runs}).to_string()).unwrap();
+    let of = |summary: &RecordingSummary| {
+        let folder = Path::new(&summary.path).parent().unwrap();
+        folder.file_name().unwrap().to_string_lossy().into_owned()
+    };
+    report(&[folder.to_owned()]).iter().map(of).collect()
+}
+
+#[test]
+fn a_run_that_was_not_valid_is_in_no_report_of_its_bench() {
+    let folder = TempDir::new().unwrap();
+    assert_eq!(bench(folder.path(), [false, true, true]), ["run-1-attempt-2", "run-2"]);
+    assert_eq!(left_out(&[folder.path().to_owned()]), [folder.path().join("run-1")]);
+    // Who names it wants to see it.
+    assert_eq!(report(&[folder.path().join("run-1")]).len(), 1);
+    let none = TempDir::new().unwrap();
+    assert_eq!(bench(none.path(), [false; 3]).len(), 3, "better than nothing, and each was told");
+    assert!(left_out(&[none.path().to_owned()]).is_empty());
 }
 
 #[test]

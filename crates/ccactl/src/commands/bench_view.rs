@@ -5,7 +5,7 @@ use crate::error::Result;
 use ccactl_host::terminal::{self, fit, fit_line};
 use ccactl_host::{errln, outln};
 use ccactl_report::{Estimate, html};
-use ccactl_scenario::Scenario;
+use ccactl_scenario::{Scenario, plain_name};
 use ccactl_testbed::bench::{BenchResult, Event, RECORDING_FILE, REMEDY, RunResult, Timekeeping, UdpResult};
 use ccactl_testbed::emulator::FlowCounters;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -170,7 +170,7 @@ pub fn print(scenario: &Scenario, result: &BenchResult, folder: &Path) -> Result
         .map(|flow| {
             [
                 flow.name.clone(),
-                flow.algorithm.clone(),
+                plain_name(&flow.algorithm).to_owned(),
                 mbit(flow.goodput_bps),
                 millis(flow.rtt_mean_us),
                 number(flow.retrans_pkts, 0),

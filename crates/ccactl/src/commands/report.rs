@@ -11,7 +11,9 @@ use super::output as printed;
 use crate::error::{Context, Result};
 use ccactl_abi::exit;
 use ccactl_report::figure::{self, paper};
-use ccactl_report::{By, Charts, Options, Summary, charts, compare, html, open_all, output, render, summarize};
+use ccactl_report::{
+    By, Charts, Options, Summary, charts, compare, html, left_out, open_all, output, render, summarize,
+};
 use clap::error::ErrorKind;
 use signal_hook::consts::SIGINT;
 
@@ -101,6 +103,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if args.paths.iter().any(|path| path == Path::new("-")) {
         finish_pipe_before_ctrl_c()?;
     }
+    tell_left_out(&args.paths);
     let recordings = open_all(&args.paths)?;
     let summary = summarize(&recordings, &options)?;
     let is_drawn = args.html.is_some() || args.svg.is_some() || args.figures.is_some();
@@ -132,6 +135,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 
 fn print_comparison(args: &Args, printed: Printed, a: &Path, b: &Path, options: &Options) -> Result<ExitCode> {
     let summary = |side: &Path| -> Result<Summary> { Ok(summarize(&open_all(&[side.to_owned()])?, options)?) };
+    tell_left_out(&[a.to_owned(), b.to_owned()]);
     let (name_a, name_b) = (a.display().to_string(), b.display().to_string());
     let comparison = compare((&name_a, &summary(a)?), (&name_b, &summary(b)?), args.by.map(Into::into))?;
     write_texts(args, || render::comparison_markdown(&comparison), || render::comparison_csv(&comparison))?;
@@ -143,6 +147,12 @@ fn print_comparison(args: &Args, printed: Printed, a: &Path, b: &Path, options: 
     };
     print(printed, &text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn tell_left_out(paths: &[PathBuf]) {
+    for run in left_out(paths) {
+        errln!("{}: left out, as the run was not valid; name it to see it", run.display());
+    }
 }
 
 /// What goes to standard output.

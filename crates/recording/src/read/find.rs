@@ -3,16 +3,22 @@
 use std::path::{Path, PathBuf};
 
 use super::{Error, Part, Recording, dataset};
+use ccactl_host::input;
+
 use crate::names::{FINISHED, STREAM, partial_path, target_of};
 
 /// A bench folder keeps its recordings at most this deep (`DIR/SCENARIO/run-1/recording.parquet`).
 const MAX_DEPTH: usize = 3;
 
+/// What a bench has in its folder.
+const BENCH_RESULT: &str = "result.json";
+const MAX_RESULT_BYTES: u64 = 64 << 20;
+
 /// Opens every file, and every recording in every folder, in the order given (folders sorted by name). Parts of one
 /// dataset are one recording.
 ///
 /// In a folder, a stream beside the Parquet file of the same name is passed over, and so are Parquet files that no
-/// recorder wrote. A file that was named must be a recording.
+/// recorder wrote. Of a bench, runs that are not valid are passed over ([`left_out`]). A file that was named must be a recording.
 ///
 /// # Errors
 /// As [`Recording::open`], or when a folder holds no recording.
@@ -31,6 +37,44 @@ pub fn open_all(paths: &[PathBuf]) -> Result<Vec<Recording>, Error> {
     }
     recordings.extend(dataset::group(parts));
     Ok(recordings)
+}
+
+/// Runs in these folders that are in no recording of [`open_all`]: a bench says that they are not valid.
+#[must_use]
+pub fn left_out(paths: &[PathBuf]) -> Vec<PathBuf> {
+    fn below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+        found.extend(not_valid(folder));
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        for entry in entries.filter(|entry| depth > 1 && entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+            below(&entry.path(), depth - 1, found);
+        }
+    }
+    let mut found = Vec::new();
+    paths.iter().for_each(|path| below(path, MAX_DEPTH, &mut found));
+    found.sort();
+    found
+}
+
+/// What a bench says of its runs.
+#[derive(serde::Deserialize)]
+struct BenchResult {
+    runs: Vec<BenchRun>,
+}
+
+#[derive(serde::Deserialize)]
+struct BenchRun {
+    directory: PathBuf,
+    valid: bool,
+}
+
+/// Folders of the runs of a bench that do not count; none where no run does, as nothing would be left.
+fn not_valid(folder: &Path) -> Vec<PathBuf> {
+    let text = input::read(&folder.join(BENCH_RESULT), MAX_RESULT_BYTES).unwrap_or_default();
+    let Ok(BenchResult { runs }) = serde_json::from_slice(&text) else { return Vec::new() };
+    if !runs.iter().any(|run| run.valid) {
+        return Vec::new();
+    }
+    runs.iter().filter(|run| !run.valid).map(|run| folder.join(&run.directory)).collect()
 }
 
 fn open_folder(folder: &Path) -> Result<Vec<Part>, Error> {
@@ -54,6 +98,8 @@ fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), 
     let io = |source| Error::io(folder, source);
     let mut entries = std::fs::read_dir(folder).map_err(io)?.collect::<Result<Vec<_>, _>>().map_err(io)?;
     entries.sort_by_key(std::fs::DirEntry::path);
+    let left_out = not_valid(folder);
+    entries.retain(|entry| !left_out.contains(&entry.path()));
     for entry in entries {
         let path = entry.path();
         let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");

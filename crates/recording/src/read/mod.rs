@@ -20,7 +20,7 @@ use tempfile::NamedTempFile;
 
 pub use crate::metadata::{AlgorithmInfo, Canary, DropReasons, FlowInfo, Link, Metadata, Recovered, ValueInfo};
 pub use error::Error;
-pub use find::open_all;
+pub use find::{left_out, open_all};
 use part::Part;
 pub use rows::{Batches, Extent};
 

@@ -3,6 +3,7 @@
 use super::{Drawing, OverTime, Suite};
 use crate::compare::{Compared, Entry, Row, Table};
 use crate::results::{Metric, Results};
+use ccactl_scenario::plain_name;
 
 /// Stands in for a suite where no paper has anything to compare with.
 pub const PLAIN: Suite = Suite {
@@ -29,7 +30,7 @@ fn tables(results: &Results) -> Vec<Table> {
         };
         let flows = cell.runs.first().map_or(&[][..], |run| &run.whole.flows);
         for (number, flow) in flows.iter().enumerate() {
-            let names = vec![cell.id.clone(), flow.name.clone(), flow.algorithm.clone()];
+            let names = vec![cell.id.clone(), flow.name.clone(), plain_name(&flow.algorithm).to_owned()];
             of_flows.push(Row { names, entries: OF_A_FLOW.iter().map(|&metric| entry(metric, number)).collect() });
         }
         let entries = OF_A_RUN.iter().map(|&metric| entry(metric, 0)).collect();
