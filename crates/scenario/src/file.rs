@@ -179,7 +179,9 @@ impl ScenarioFile {
     #[must_use]
     pub fn told_changes(&self, variant: Variant) -> Vec<String> {
         let Some(changes) = self.changes(variant) else { return Vec::new() };
-        let set = changes.set.iter().map(|change| {
+        // What the command line sets as well is told as the command line's.
+        let is_kept = |change: &&Override| self.overrides.iter().all(|over| over.field != change.field);
+        let set = changes.set.iter().filter(is_kept).map(|change| {
             let before = crate::field_path::value_at(&self.document, &change.field);
             let before = before.map_or_else(|| "the default".to_owned(), ToString::to_string);
             format!("{} = {} in place of {before}", change.field, change.value)

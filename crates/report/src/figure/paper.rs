@@ -45,7 +45,8 @@ pub fn figures(summary: &Summary, charts: &[Charts], width: Width) -> Vec<Figure
     let mut figures = Vec::new();
     for (of_it, charts) in summary.recordings.iter().zip(charts) {
         let charts = busiest(charts.clone());
-        let prefix = if summary.recordings.len() > 1 { format!("{}-", file_name(&of_it.name)) } else { String::new() };
+        let prefix =
+            if summary.recordings.len() > 1 { format!("{}-", file_name(short(&of_it.name))) } else { String::new() };
         let drawn = of_recording(&charts, of_it, &numbers, width);
         figures.extend(drawn.into_iter().map(|(name, svg)| Figure { name: format!("{prefix}{name}"), svg }));
     }
@@ -166,6 +167,12 @@ fn over_recordings(summary: &Summary, numbers: &Numbers, width: Width) -> Vec<Fi
         figures.push(Figure { name, svg: lines::sweep(sweep, &numbers, width) });
     }
     figures
+}
+
+/// Of `run-1/recording.parquet` what tells it from others.
+fn short(recording: &str) -> &str {
+    let stem = recording.strip_suffix(".parquet").or_else(|| recording.strip_suffix(".arrows")).unwrap_or(recording);
+    stem.strip_suffix("/recording").unwrap_or(stem)
 }
 
 /// A name of any kind as a part of a file name.
