@@ -293,6 +293,8 @@ fn changes_of_the_command_line_reach_every_cell_and_go_before_those_of_a_quick_r
     assert!(
         quick.cells().iter().all(|cell| cell.scenario.duration == Span::from_secs(5) && cell.scenario.every == "rtt")
     );
+    let told = file.told_changes(Variant::Quick);
+    assert!(told.iter().all(|change| !change.starts_with("duration")), "the command line's has won: {told:?}");
     let error = with(&["link.buffer=1bdp"]).unwrap_err().to_string();
     assert_eq!(
         error,
