@@ -180,7 +180,7 @@ pub enum Command {
     Top(commands::top::Args),
     /// Tables and an HTML page from recordings
     Report(commands::report::Args),
-    /// One flow of a recording for other tools: qlog, xplot, a time-sequence figure
+    /// One flow for other tools: qlog, xplot, a time-sequence figure
     Export(commands::export::Args),
     /// Run a scenario on the testbed
     Bench(Box<commands::bench::Args>),

@@ -229,9 +229,9 @@ fn write_figures(folder: &Path, args: &Args, summary: &Summary, charts: &[Charts
     }
     let figures = paper::figures(summary, charts, width);
     let files = paper::write(folder, &figures, &formats)?;
-    for recording in summary.recordings.iter().filter(|recording| recording.flows.len() > paper::MAX_FLOWS) {
-        let (drawn, all) = (paper::MAX_FLOWS, recording.flows.len());
-        errln!("figures over time show {drawn} of the {all} flows of {}: those that moved most data", recording.name);
+    for (recording, charts) in summary.recordings.iter().zip(charts).filter(|(_, charts)| !charts.groups.is_empty()) {
+        let (all, groups) = (recording.flows.len(), charts.groups.len());
+        errln!("figures over time show {}: {all} flows by {groups} groups", recording.name);
     }
     let names: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
     errln!("figures: {} files in {}: {}", files.len(), folder.display(), names.join(", "));

@@ -49,9 +49,9 @@ fn a_scheduled_swap_moves_the_flow_and_is_in_the_result_and_in_the_report() {
     let recording = bench.output().join(run["directory"].as_str().unwrap()).join("recording.parquet");
     let report = host.json(&["report", &recording.display().to_string(), "--json"]);
     assert_eq!(report["recordings"][0]["flows"][0]["changes"], *changes);
-    assert_eq!(report["recordings"][0]["flows"][0]["algorithm"], "reno → f-bbrv2 → cubic");
+    assert_eq!(report["recordings"][0]["flows"][0]["algorithm"], "native:reno → f-bbrv2 → native:cubic");
     let page = fs::read_to_string(bench.output().join("report.html")).unwrap();
-    assert!(page.contains("<h3>Swaps</h3>") && page.contains("f-bbrv2 → cubic"), "the page has the table");
+    assert!(page.contains("<h3>Swaps</h3>") && page.contains("f-bbrv2 → native:cubic"), "the page has the table");
 }
 
 #[test]

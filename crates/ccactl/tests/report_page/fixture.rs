@@ -70,6 +70,33 @@ pub fn pair(buffer_bytes: u64, share: u64) -> Fixture {
     named(Fixture::new(rows), buffer_bytes)
 }
 
+/// The flow of [`crowd`] that has a tenth of what the others have.
+pub const SLOW: u64 = 7;
+
+/// Flows of two algorithms in turn, each with a rate of its own: bbrv2 from 5 to 10 packets a step, cubic twice that. Five seconds.
+pub fn crowd(flows: u64) -> Fixture {
+    // Long steps, as a recording of many flows has.
+    const STEP_US: u64 = 100_000;
+    let mut rows = Vec::new();
+    for t_us in (0..=END_US / 2).step_by(STEP_US as usize) {
+        let n = t_us / STEP_US;
+        for flow in 1..=flows {
+            let (algorithm, factor) = if flow % 2 == 0 { ("bbrv2", 10) } else { ("bpf_cubic", 20) };
+            let percent = if flow == SLOW { 10 } else { 50 + flow * 50 / flows };
+            let packets = n * factor * percent / 100;
+            let bytes = packets * BYTES_PER_PACKET;
+            let sport = 10_000 + flow as u16;
+            let row = Row { algorithm, sport, cwnd_pkts: 20, ..Row::at(flow, t_us).bytes(bytes, bytes) };
+            rows.push(row.rtt(40_000 + (flow % 10) as u32 * 1000, packets as u32));
+        }
+    }
+    Fixture::new(rows).meta(
+        "algorithms",
+        r##"[{"kernel_name":"bpf_cubic","algorithm":"cubic","color":"#0072B2"},
+             {"kernel_name":"bbrv2","algorithm":"bbrv2","color":"#009E73"}]"##,
+    )
+}
+
 /// The page of some recordings, by the program itself.
 pub fn page(folder: &Path, fixtures: &[Fixture]) -> PathBuf {
     let page = folder.join("page.html");

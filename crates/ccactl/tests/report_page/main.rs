@@ -269,3 +269,79 @@ fn several_recordings_are_put_side_by_side() {
         browser
     });
 }
+
+fn with_crowd<F: Future<Output = Browser>>(flows: u64, test: impl FnOnce(Browser, u64) -> F) {
+    let folder = TempDir::new().unwrap();
+    let page = folder.path().join("page.html");
+    with_browser(
+        || fixture::page(folder.path(), &[fixture::crowd(flows)]),
+        |browser| test(browser, std::fs::metadata(&page).unwrap().len()),
+    );
+}
+
+/// Names in the table of flows, as it is shown.
+const SHOWN: &str = "[...document.querySelectorAll('[data-flows] tbody:first-of-type tr')].map((tr) => tr.querySelector('td').firstChild.textContent)";
+
+#[test]
+fn many_flows_are_shown_by_groups_with_each_one_at_hand() {
+    with_crowd(24, |browser, _| async move {
+        let titles = ask(&browser, "charts().map(titleOf)", Vec::new()).await;
+        let expected = [
+            "Goodput [Mbit/s]",
+            "RTT [ms]",
+            "Congestion window [packets]",
+            "ECDF of the goodput [Mbit/s]",
+            "ECDF of the RTT [ms]",
+        ];
+        assert_eq!(titles, json!(expected));
+        for title in ["Goodput", "RTT", "ECDF of the goodput"] {
+            assert!(pixels(&browser, title).await.0 > 50, "{title}");
+        }
+        // Twelve flows each: half of the steps of the middle ones, 1448 bytes in a packet.
+        let goodput = hover(&browser, "Goodput", 0.5, "Goodput").await;
+        let (cubic, bbrv2) = (number(&goodput, "cubic (12)"), number(&goodput, "bbrv2 (12)"));
+        assert!((cubic / bbrv2 - 2.0).abs() < 0.2 && (bbrv2 - 0.87).abs() < 0.1, "{goodput}");
+        // The flow that differs is marked, comes first, and one click shows it alone.
+        browser.script("document.querySelector('[data-flows]').open = true;", Vec::new()).await;
+        let first = ask(&browser, "document.querySelector('tr.different').textContent", Vec::new()).await;
+        let slow = format!(":{}→", 10_000 + fixture::SLOW);
+        assert!(
+            first.as_str().unwrap().contains(&slow) && first.as_str().unwrap().contains("little goodput"),
+            "{first}"
+        );
+        browser.script("document.querySelector('tr.different button').click();", Vec::new()).await;
+        let lines = "[...document.querySelectorAll('[data-lines] .u-legend')[0].querySelectorAll('.u-series:not(.u-off) th')].map((th) => th.textContent)";
+        let shown = ask(&browser, lines, Vec::new()).await;
+        let shown: Vec<&str> = shown.as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        assert!(shown.len() == 2 && shown[1].contains(&slow), "time and one flow: {shown:?}");
+        // The phone has all of it.
+        let screen = json!({"width": PHONE_PX, "height": 740, "deviceScaleFactor": 2, "mobile": true});
+        browser.devtools("Emulation.setDeviceMetricsOverride", screen).await;
+        browser
+            .until("return [...document.querySelectorAll('canvas')].every((c) => c.clientWidth <= innerWidth);")
+            .await;
+        let width = ask(&browser, "document.documentElement.scrollWidth", Vec::new()).await;
+        assert_eq!(width, json!(PHONE_PX));
+        browser
+    });
+}
+
+#[test]
+fn five_thousand_flows_are_sorted_and_searched_on_a_small_page() {
+    with_crowd(5000, |browser, bytes| async move {
+        assert!(bytes < 5_000_000, "{bytes} bytes");
+        browser.script("document.querySelector('[data-flows]').open = true;", Vec::new()).await;
+        let told = "document.querySelector('.finder span').textContent";
+        assert_eq!(ask(&browser, told, Vec::new()).await, json!("5,000 found, the first 200 are shown"));
+        // Goodput, smallest first: one click is the largest.
+        for _ in 0..2 {
+            browser.script("document.querySelectorAll('[data-flows] thead button')[2].click();", Vec::new()).await;
+        }
+        let slowest = ask(&browser, &format!("{SHOWN}[0]"), Vec::new()).await;
+        assert!(slowest.as_str().unwrap().contains(&format!(":{}→", 10_000 + fixture::SLOW)), "{slowest}");
+        let search = "const input = document.querySelector('.finder input'); input.value = ':12345'; input.dispatchEvent(new Event('input'));";
+        browser.script(search, Vec::new()).await;
+        assert_eq!(ask(&browser, told, Vec::new()).await, json!("1 found"));
+        browser
+    });
+}

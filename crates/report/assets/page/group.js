@@ -53,6 +53,7 @@ function add(group, { plot }, data, series, more) {
       { ...axis, size: yAxisSize, ...more.y },
     ],
     series: [{ label: more.x.name, value: (_, v) => (v == null ? "–" : more.x.value(v)) }, ...series],
+    bands: more.bands ?? [],
     legend: { show: more.legend ?? true, markers: { show: false } },
     cursor: {
       sync: { key: group.key, setSeries: false },

@@ -25,7 +25,8 @@ const data = json("charts-data");
 const waiting = new Map();
 function drawRecording(root) {
   const charts = data[Number(root.dataset.charts)];
-  drawOverTime(root, charts);
+  if (charts.groups) drawGroups(root, charts);
+  else drawOverTime(root, charts);
   if (charts.rtt_ecdf.length > 0) drawEcdf(root, charts.rtt_ecdf, "RTT", "ms", "samples");
   if (charts.fct_ecdf.length > 0) drawEcdf(root, charts.fct_ecdf, "flow completion time", "ms", "connections");
 }
@@ -39,6 +40,16 @@ const near = new IntersectionObserver((entries) => entries.forEach((e) => e.isIn
 document.querySelectorAll("[data-charts]").forEach((root) => {
   waiting.set(root, true);
   near.observe(root);
+});
+document.querySelectorAll("[data-flows]").forEach((fold) => list(fold, data[Number(fold.dataset.flows)]));
+document.querySelectorAll("[data-lines]").forEach((fold) => {
+  const draw = () => {
+    if ("drawn" in fold.dataset) return;
+    fold.dataset.drawn = "";
+    fold.lines = drawOverTime(fold, data[Number(fold.dataset.lines)]);
+  };
+  fold.draw = draw;
+  fold.addEventListener("toggle", () => fold.open && draw());
 });
 const across = json("across-data");
 document.querySelectorAll("[data-sweep]").forEach((root) => drawSweep(root, across.sweeps[Number(root.dataset.sweep)]));

@@ -57,6 +57,7 @@ function drawOverTime(root, charts) {
     plot(line.title, { ...line, note: `inner state: ${doc}` }, of);
   }
   zoom(group, ...group.full);
+  return group;
 }
 
 function jain(root, group, charts, look) {

@@ -8,8 +8,10 @@
 //! still while a hole is repaired and then jumps: it would draw a stop and a burst faster than the link at each loss.
 
 mod across;
+mod different;
 mod distributions;
 mod events;
+mod groups;
 mod lines;
 mod model;
 mod phases;
@@ -25,15 +27,18 @@ use crate::{Error, Options, labels};
 use ccactl_recording::read::{Recording, ValueInfo};
 
 pub use across::{Across, HeatCell, HeatMap, Sweep, SweepLine, SweepPoint, across, plain};
+pub use different::flows as different;
+use groups::Member;
+pub use groups::{FEW, group_of};
 use lines::Lines;
-pub use model::{Bound, Charts, Ecdf, EventMark, FlowCharts, InnerChart, JainSeries, SwapMark};
+pub use model::{Band, Bound, Charts, Ecdf, EventMark, FlowCharts, GroupCharts, InnerChart, JainSeries, SwapMark};
 pub use series::Series;
 use widths::{Widths, round};
 
 use crate::scale::{BITS_PER_BYTE, BITS_PER_MBIT, US_PER_MS, US_PER_S};
 /// Names in the papers of [`BOUNDS`].
 const BOUND_NAMES: [&str; BOUNDS.len()] = ["inflight_hi", "inflight_lo"];
-/// Flows drawn at most: more cannot be told apart. The ones that moved most data are drawn.
+/// Flows drawn at most: more cannot be told apart. Those are drawn that differ most from their group, and that moved most data.
 pub const MAX_FLOWS: usize = 16;
 /// What the page and the still figures draw of each recording. The rows are read for it once more; whoever makes a page and
 /// figures hands them the same charts.
@@ -57,12 +62,28 @@ fn of_recording(
     let widths = Widths::new(span_us, drawn.len() as u64, recordings as u64);
     let mut lines: Vec<Lines> = drawn.iter().map(|_| Lines::new(&widths)).collect();
     let is_drawn: HashMap<FlowKey, usize> = drawn.iter().enumerate().map(|(i, flow)| (key_of(flow), i)).collect();
+    let group_us = groups::width_us(span_us, summary.flows.len() as u64);
+    let is_grouped = summary.flows.len() > FEW;
+    let mut members: Vec<Member> = Vec::new();
+    if is_grouped {
+        members.resize_with(summary.flows.len(), Member::default);
+    }
+    let member_of_key: HashMap<FlowKey, usize> = if is_grouped {
+        summary.flows.iter().enumerate().map(|(i, flow)| (key_of(flow), i)).collect()
+    } else {
+        HashMap::new()
+    };
     // By number of the flow in the walk.
     let mut line_of: Vec<Option<usize>> = Vec::new();
+    let mut member_of: Vec<Option<usize>> = Vec::new();
     let walked = walk(recording, options.window_us()?, &lines::columns(), |batch| {
         for run in batch.runs() {
             if run.flow == line_of.len() {
                 line_of.push(is_drawn.get(&run.key).copied());
+                member_of.push(member_of_key.get(&run.key).copied());
+            }
+            if let Some(member) = member_of[run.flow] {
+                members[member].add(&run, group_us);
             }
             if let Some(line) = line_of[run.flow] {
                 lines[line].add(&run, &widths);
@@ -80,6 +101,8 @@ fn of_recording(
         event_bucket_s: widths.event_us as f64 / US_PER_S,
         modes,
         flows,
+        groups: if is_grouped { groups::charts(summary, members, group_us) } else { Vec::new() },
+        group_bucket_s: if is_grouped { group_us as f64 / US_PER_S } else { 0.0 },
         rtt_ecdf: distributions::ecdfs(summary, |a| (&a.rtt_quantiles_us, a.measures.rtt_samples)),
         fct_ecdf: distributions::ecdfs(summary, |a| {
             (&a.completion_quantiles_us, a.connections.completion.map_or(0, |times| times.n))
@@ -152,7 +175,8 @@ fn drawn_flows(summary: &RecordingSummary) -> Vec<&FlowSummary> {
     // Of a roll-out both sides are drawn, whichever moved more.
     let side = |side: Side| by_bytes.iter().filter(move |&&i| summary.flows[i].side == Some(side)).take(MAX_FLOWS / 2);
     let mut drawn: Vec<usize> = Side::ALL.into_iter().flat_map(side).copied().collect();
-    for i in by_bytes {
+    let different = if summary.flows.len() > FEW { different(summary) } else { Vec::new() };
+    for i in different.into_iter().map(|(i, _)| i).chain(by_bytes) {
         if drawn.len() < MAX_FLOWS && !drawn.contains(&i) {
             drawn.push(i);
         }

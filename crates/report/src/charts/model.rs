@@ -19,12 +19,63 @@ pub struct Charts {
     pub modes: Vec<String>,
     /// One entry per drawn flow.
     pub flows: Vec<FlowCharts>,
+    /// All flows by groups, where they are too many for a line each; the largest group first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupCharts>,
+    /// Width of the buckets of the groups.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub group_bucket_s: f64,
     /// Distribution of the RTT samples, one entry per algorithm.
     pub rtt_ecdf: Vec<Ecdf>,
     /// Distribution of the flow completion times, one entry per algorithm.
     pub fct_ecdf: Vec<Ecdf>,
     /// Jain's index per interval.
     pub jain: Option<JainSeries>,
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
+/// Flows that are drawn as one.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct GroupCharts {
+    /// Side of a roll-out, name of flows in the scenario, or algorithm.
+    pub name: String,
+    /// `#rrggbb`.
+    pub color: String,
+    /// How many there are.
+    pub flows: u64,
+    /// Goodput in Mbit/s, over the flows that are open.
+    pub rate: Band,
+    /// RTT in ms.
+    pub rtt: Band,
+    /// Window in packets.
+    pub cwnd: Band,
+    /// Distribution over the flows: goodput in Mbit/s, and the share of flows that do not exceed it.
+    pub goodputs: Vec<(f64, f64)>,
+}
+
+/// Quantiles over time; `None` is a gap.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Band {
+    /// Middle of each bucket, seconds since the start of the recording.
+    pub t: Vec<f64>,
+    /// A tenth of the flows have less.
+    pub p10: Vec<Option<f64>>,
+    /// Median.
+    pub p50: Vec<Option<f64>>,
+    /// A tenth have more.
+    pub p90: Vec<Option<f64>>,
+}
+
+impl Band {
+    pub(super) fn push(&mut self, t: f64, [p10, p50, p90]: [Option<f64>; 3]) {
+        self.t.push(t);
+        self.p10.push(p10);
+        self.p50.push(p50);
+        self.p90.push(p90);
+    }
 }
 
 /// The series of one flow.

@@ -1,5 +1,7 @@
 //! Figures of lines: over time, distributions, buffer sweeps.
 
+use std::borrow::Cow;
+
 use plotters::prelude::*;
 
 use super::axis::{Axis, Tick};
@@ -7,7 +9,7 @@ use super::frame::{Entry, Frame, Labelled, Mark, legend_height};
 use super::sheet::{self, Drawn, PT, Width};
 use super::style::{DOTS, FINE_DASH, Look, STROKE};
 use super::{color, thin};
-use crate::charts::{Charts, Ecdf, FlowCharts, JainSeries, Series, Sweep, plain};
+use crate::charts::{Band, Charts, Ecdf, FlowCharts, GroupCharts, JainSeries, Series, Sweep, plain};
 
 /// Without its legend's further rows.
 const HEIGHT: i32 = 150 * PT;
@@ -27,14 +29,17 @@ const FROM_ZERO: f64 = 0.25;
 /// Buffers of a sweep that can each have their label.
 const LABELLED_BUFFERS: usize = 8;
 
+/// What the dotted lines of groups are.
+const EDGES: &str = "10th, 90th percentile of flows";
+
 /// A line over time with what it is called.
 pub struct OverTime<'a> {
-    /// Legend.
+    /// Legend; nothing for a line that goes with the one before.
     pub name: String,
     /// How it looks.
     pub look: Look,
     /// Its values.
-    pub series: &'a Series,
+    pub series: Cow<'a, Series>,
     /// Dash of a bound, which is no measurement and has no markers.
     pub bound: Option<&'static [i32]>,
 }
@@ -43,9 +48,30 @@ pub struct OverTime<'a> {
 pub fn of_flows(charts: &Charts, series: fn(&FlowCharts) -> &Series) -> Vec<OverTime<'_>> {
     let lines = charts.flows.iter().enumerate().map(|(number, flow)| {
         let look = flow_look(charts, number);
-        OverTime { name: flow.name.clone(), look, series: series(flow), bound: None }
+        OverTime { name: flow.name.clone(), look, series: Cow::Borrowed(series(flow)), bound: None }
     });
     lines.filter(|line| !line.series.t.is_empty()).collect()
+}
+
+/// The median of each group, and dotted lines around its middle four fifths.
+pub fn of_groups(charts: &Charts, band: fn(&GroupCharts) -> &Band) -> Vec<OverTime<'_>> {
+    let mut lines = Vec::new();
+    for (number, group) in charts.groups.iter().enumerate() {
+        let rank = charts.groups[..number].iter().filter(|earlier| earlier.color == group.color).count();
+        let look = Look { color: color::shade(color::parse(&group.color), rank), number };
+        let of = band(group);
+        let line = |name: String, values: &[Option<f64>], bound| OverTime {
+            name,
+            look,
+            series: Cow::Owned(Series { t: of.t.clone(), v: values.to_vec() }),
+            bound,
+        };
+        lines.push(line(format!("{} ({})", group.name, group.flows), &of.p50, None));
+        let edges = if number == 0 { EDGES } else { "" };
+        lines.push(line(edges.to_owned(), &of.p10, Some(&DOTS)));
+        lines.push(line(String::new(), &of.p90, Some(&DOTS)));
+    }
+    lines
 }
 
 /// The bounds of what is in flight, of the flows whose algorithm has them; nothing when these are so many that no bound
@@ -64,7 +90,7 @@ pub fn bounds(charts: &Charts) -> Vec<OverTime<'_>> {
         lines.extend(flow.bounds.iter().map(|bound| {
             let look = flow_look(charts, number);
             let dash: &'static [i32] = if bound.name == "inflight_hi" { &FINE_DASH } else { &DOTS };
-            OverTime { name: name(flow, bound.name), look, series: &bound.series, bound: Some(dash) }
+            OverTime { name: name(flow, bound.name), look, series: Cow::Borrowed(&bound.series), bound: Some(dash) }
         }));
     }
     lines
@@ -81,6 +107,7 @@ fn flow_look(charts: &Charts, number: usize) -> Look {
 pub fn over_time(charts: &Charts, lines: &[OverTime<'_>], window_s: (f64, f64), label: &str, width: Width) -> String {
     let legend: Vec<Entry> = lines
         .iter()
+        .filter(|line| !line.name.is_empty())
         .map(|line| Entry {
             name: line.name.clone(),
             look: line.look,
@@ -110,7 +137,7 @@ fn time_axis((from_s, to_s): (f64, f64)) -> Labelled {
 
 fn draw_noisy(frame: &Frame<'_, '_>, line: &OverTime<'_>, window_s: (f64, f64), lines: usize) -> Drawn {
     let columns = (frame.width() / COLUMN).max(1) as u32;
-    for part in thin::lines(line.series, window_s, columns) {
+    for part in thin::lines(&line.series, window_s, columns) {
         let points: Vec<(i32, i32)> = part.iter().map(|&point| frame.at(point)).collect();
         // A lone line may be a little stronger.
         let stroke = if lines == 1 { STROKE } else { NOISY_STROKE };

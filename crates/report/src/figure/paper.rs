@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use ccactl_host::output::Folder;
 
 use super::{heat, lines, pdf, phases, png};
-use crate::charts::{self, Charts, FlowCharts};
+use crate::charts::{self, Band, Charts, FlowCharts, GroupCharts};
 use crate::{Error, RecordingSummary, Summary, output};
 
 pub use super::sheet::Width;
@@ -132,10 +132,18 @@ fn of_recording(
         let numbers: Vec<usize> = ecdfs.iter().map(|ecdf| numbers.of(&ecdf.name)).collect();
         (!ecdfs.is_empty()).then(|| (name, lines::ecdf(ecdfs, &numbers, label, width)))
     };
+    let over_time_of = |flows: fn(&FlowCharts) -> &charts::Series, band: fn(&GroupCharts) -> &Band| {
+        if charts.groups.is_empty() { lines::of_flows(charts, flows) } else { lines::of_groups(charts, band) }
+    };
+    if !charts.groups.is_empty() {
+        windows = lines::of_groups(charts, |group| &group.cwnd);
+    }
+    // Of a group only what arrived is drawn.
+    let sent = if charts.groups.is_empty() { lines::of_flows(charts, |flow| &flow.sent) } else { Vec::new() };
     [
-        over_time("throughput", lines::of_flows(charts, |flow| &flow.sent), "Throughput [Mbit/s]"),
-        over_time("goodput", lines::of_flows(charts, |flow| &flow.rate), "Goodput [Mbit/s]"),
-        over_time("rtt", lines::of_flows(charts, |flow| &flow.rtt), "RTT [ms]"),
+        over_time("throughput", sent, "Throughput [Mbit/s]"),
+        over_time("goodput", over_time_of(|flow| &flow.rate, |group| &group.rate), "Goodput [Mbit/s]"),
+        over_time("rtt", over_time_of(|flow| &flow.rtt, |group| &group.rtt), "RTT [ms]"),
         over_time("cwnd", windows, "Congestion window [packets]"),
         phases::phases(charts, window_s, width).map(|svg| ("phases", svg)),
         ecdf("rtt-ecdf", &charts.rtt_ecdf, "RTT [ms]"),

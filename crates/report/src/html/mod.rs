@@ -1,7 +1,10 @@
 //! One self-contained page: tables, method and interactive charts, with everything it needs inside.
+//!
+//! Up to [`FEW`](crate::charts::FEW) flows have a row and a line each. More are shown by groups; their rows and lines are behind folds.
 
 mod across;
 pub(crate) mod escape;
+mod flows;
 mod parameters;
 mod sections;
 mod still;
@@ -21,11 +24,13 @@ const TEMPLATE: &str = include_str!("../../assets/page/page.html");
 const METHOD: &str = include_str!("../../assets/page/method.html");
 const PAGE_CSS: &str = include_str!("../../assets/page/page.css");
 /// One script in parts, which share their names; in the order in which they build on each other.
-const PAGE_JS: [&str; 5] = [
+const PAGE_JS: [&str; 7] = [
     include_str!("../../assets/page/look.js"),
     include_str!("../../assets/page/group.js"),
     include_str!("../../assets/page/time.js"),
     include_str!("../../assets/page/other.js"),
+    include_str!("../../assets/page/groups.js"),
+    include_str!("../../assets/page/flows.js"),
     include_str!("../../assets/page/start.js"),
 ];
 const UPLOT_CSS: &str = include_str!("../../assets/uplot/uPlot.min.css");
@@ -99,6 +104,7 @@ fn default_title(summary: &Summary) -> String {
 fn chart_json(charts: &Charts, summary: &crate::RecordingSummary) -> serde_json::Value {
     let mut value = serde_json::to_value(charts).expect("charts have text keys and finite numbers");
     value["window_s"] = serde_json::json!([summary.from_s, summary.to_s.max(summary.from_s + 1e-3)]);
+    value["listed"] = flows::listed(summary, charts);
     value["drop_spans"] = serde_json::json!(summary.drop_spans);
     value
 }

@@ -2,9 +2,10 @@
 
 use super::escape::text;
 use super::parameters;
-use crate::charts::{Charts, MAX_FLOWS};
+use crate::charts::{self, Charts, MAX_FLOWS};
+use crate::render::{mbit_per_s, millis, percent};
 use crate::render::{receivers as table_receivers, swaps as table_swaps, table};
-use crate::summary::{RecordingSummary, Summary};
+use crate::summary::{Measures, RecordingSummary, Summary};
 use ccactl_recording::read::Metadata;
 
 /// Heading and unit of each figure, in the order of [`table::cells`].
@@ -45,9 +46,16 @@ pub fn recording(index: usize, metadata: &Metadata, recording: &RecordingSummary
     for warning in &recording.warnings {
         out.push_str(&format!("<p class=\"warning\">{}</p>\n", text(warning)));
     }
-    out.push_str(&figures(recording));
-    out.push_str(&notes(recording, charts));
-    out.push_str(&format!("<div data-charts=\"{index}\"></div>\n"));
+    if charts.groups.is_empty() {
+        out.push_str(&figures(recording));
+        out.push_str(&notes(recording, charts));
+        out.push_str(&format!("<div data-charts=\"{index}\"></div>\n"));
+    } else {
+        out.push_str(&groups(recording, charts));
+        out.push_str(&phases(recording));
+        out.push_str(&format!("<div data-charts=\"{index}\"></div>\n"));
+        out.push_str(&one_by_one(index, recording, charts));
+    }
     out.push_str(&swaps(recording));
     out.push_str(&receivers(recording));
     out.push_str(&parameters::section(metadata, recording));
@@ -55,6 +63,75 @@ pub fn recording(index: usize, metadata: &Metadata, recording: &RecordingSummary
         out.push_str(&format!("<details>\n<summary>Scenario</summary>\n<pre>{}</pre>\n</details>\n", text(scenario)));
     }
     out.push_str("</section>\n");
+    out
+}
+
+/// A row per group: how its flows are distributed.
+fn groups(recording: &RecordingSummary, charts: &Charts) -> String {
+    const HEAD: [(&str, &str); 8] = [
+        ("Flows", ""),
+        ("Goodput p10", "Mbit/s"),
+        ("median", "Mbit/s"),
+        ("p90", "Mbit/s"),
+        ("sum", "Mbit/s"),
+        ("RTT median", "ms"),
+        ("p90", "ms"),
+        ("Retrans.", "% of bytes"),
+    ];
+    let mut out = head(&["Group"], &HEAD);
+    out.push_str("<tbody>\n");
+    for group in &charts.groups {
+        let of: Vec<&Measures> = recording
+            .flows
+            .iter()
+            .filter(|flow| charts::group_of(flow, charts) == group.name)
+            .map(|f| &f.measures)
+            .collect();
+        let quantile = |value: fn(&Measures) -> Option<f64>, share: f64| {
+            let mut values: Vec<f64> = of.iter().filter_map(|measures| value(measures)).collect();
+            values.sort_by(f64::total_cmp);
+            values.get((share * values.len().saturating_sub(1) as f64).round() as usize).copied()
+        };
+        let goodput = |share| mbit_per_s(quantile(|m| m.goodput_bps, share));
+        let sum = |bytes: fn(&Measures) -> f64| of.iter().map(|measures| bytes(measures)).sum::<f64>();
+        let sent = sum(|m| m.sent_bytes as f64);
+        let again = sum(|m| m.retrans_ratio.unwrap_or(0.0) * m.sent_bytes as f64);
+        let cells = [
+            group.flows.to_string(),
+            goodput(0.1),
+            goodput(0.5),
+            goodput(0.9),
+            mbit_per_s(Some(sum(|m| m.goodput_bps.unwrap_or(0.0)))),
+            millis(quantile(|m| m.rtt_mean_us, 0.5)),
+            millis(quantile(|m| m.rtt_mean_us, 0.9)),
+            percent((sent > 0.0).then(|| again / sent)),
+        ];
+        let key = format!("<i class=\"key\" style=\"background:{}\"></i>", text(&group.color));
+        out.push_str(&format!("<tr><td class=\"name\">{key}{}</td>", text(&group.name)));
+        out.extend(cells.iter().zip(HEAD).map(|(cell, figure)| cell_html(cell, figure)));
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody>\n</table></div>\n");
+    out.push_str(
+        "<p class=\"soft\">Each flow counts once: goodput over its time, and its mean RTT. Sums are over flows.</p>\n",
+    );
+    out
+}
+
+/// The flows and their charts, folded.
+fn one_by_one(index: usize, recording: &RecordingSummary, charts: &Charts) -> String {
+    let (all, drawn) = (recording.flows.len(), charts.flows.len());
+    let mut out =
+        format!("<details class=\"flows\" data-flows=\"{index}\">\n<summary>{all} flows, one by one</summary>\n");
+    out.push_str(&figures(recording));
+    if all > MAX_ROWS {
+        out.push_str(&format!("<p class=\"soft\">The table shows {MAX_ROWS} of {all} flows.</p>\n"));
+    }
+    out.push_str("</details>\n");
+    out.push_str(&format!(
+        "<details class=\"flows\" data-lines=\"{index}\">\n<summary>Charts of {drawn} flows: the most different ones, and those that moved \
+         most data</summary>\n</details>\n"
+    ));
     out
 }
 
@@ -130,7 +207,7 @@ fn receivers(recording: &RecordingSummary) -> String {
     out
 }
 
-fn notes(recording: &RecordingSummary, charts: &Charts) -> String {
+fn phases(recording: &RecordingSummary) -> String {
     let mut out = String::new();
     for algorithm in recording.algorithms.iter().filter(|a| !a.measures.phases.is_empty()) {
         let phases = table::phases(&algorithm.measures);
@@ -140,6 +217,11 @@ fn notes(recording: &RecordingSummary, charts: &Charts) -> String {
             text(&phases)
         ));
     }
+    out
+}
+
+fn notes(recording: &RecordingSummary, charts: &Charts) -> String {
+    let mut out = phases(recording);
     for flow in recording.flows.iter().take(MAX_ROWS).filter(|flow| !flow.measures.inner_state.is_empty()) {
         let line = format!("Inner state of {}: {}", flow.name, table::inner_state(&flow.measures));
         out.push_str(&format!("<p class=\"phase-list\">{}</p>\n", text(&line)));

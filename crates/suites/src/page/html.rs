@@ -16,10 +16,13 @@ table.figures td.verdict { text-align: left; white-space: normal; }
 td.pass { color: #00704a; font-weight: 600; } td.fail { color: #b03000; font-weight: 600; }
 @media (prefers-color-scheme: dark) { td.pass { color: #5fd0a0; } td.fail { color: #ff9a70; } }
 .gallery { display: grid; grid-template-columns: repeat(auto-fill, minmax(330px, 1fr)); gap: 1rem; }
-.gallery figure { margin: 0; background: #fff; padding: .4rem; border: 1px solid var(--line); }
+.gallery figure { margin: 0; padding: .4rem; border: 1px solid var(--line); }
 .gallery figure.wide { grid-column: 1 / -1; }
 .gallery svg { width: 100%; height: auto; display: block; }
-.gallery figcaption { color: #444; font-size: .85rem; }
+.gallery figcaption { color: var(--soft); font-size: .85rem; }
+/* The drawings are made for paper; turned about, ink is light and hues stay. */
+@media (prefers-color-scheme: dark) { .gallery svg { filter: invert(1) hue-rotate(180deg); } }
+@media print { .gallery svg { filter: none; } }
 ";
 
 /// The whole page.
