@@ -70,10 +70,10 @@ pub fn pair(buffer_bytes: u64, share: u64) -> Fixture {
     named(Fixture::new(rows), buffer_bytes)
 }
 
-/// The flow of [`crowd`] that has a tenth of what the others have.
+/// The flow of [`crowd`] that has next to nothing.
 pub const SLOW: u64 = 7;
 
-/// Flows of two algorithms in turn, each with a rate of its own: bbrv2 from 5 to 10 packets a step, cubic twice that. Five seconds.
+/// Flows of two algorithms in turn, each with a rate of its own: bbrv2 from 8 to 10 packets a step, cubic twice that. Five seconds.
 pub fn crowd(flows: u64) -> Fixture {
     // Long steps, as a recording of many flows has.
     const STEP_US: u64 = 100_000;
@@ -82,7 +82,7 @@ pub fn crowd(flows: u64) -> Fixture {
         let n = t_us / STEP_US;
         for flow in 1..=flows {
             let (algorithm, factor) = if flow % 2 == 0 { ("bbrv2", 10) } else { ("bpf_cubic", 20) };
-            let percent = if flow == SLOW { 10 } else { 50 + flow * 50 / flows };
+            let percent = if flow == SLOW { 1 } else { 80 + flow * 20 / flows };
             let packets = n * factor * percent / 100;
             let bytes = packets * BYTES_PER_PACKET;
             let sport = 10_000 + flow as u16;

@@ -14,8 +14,10 @@ const NORMAL: f64 = 0.6745;
 /// A group of fewer flows has no usual one.
 const FEWEST: usize = 5;
 
+type Figure = (fn(&FlowSummary) -> Option<f64>, &'static str, &'static str);
+
 /// What is looked at, and what the flow has that others have not.
-const FIGURES: [(fn(&FlowSummary) -> Option<f64>, &str, &str); 3] = [
+const FIGURES: [Figure; 3] = [
     (|flow| flow.measures.goodput_bps, "little goodput", "much goodput"),
     (|flow| flow.measures.rtt_mean_us, "short RTT", "long RTT"),
     (|flow| flow.measures.retrans_ratio, "few retransmissions", "many retransmissions"),

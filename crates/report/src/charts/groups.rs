@@ -1,7 +1,7 @@
 //! Flows that are too many to be told apart, by groups: the median of a group over time and the band of its middle four fifths.
 //!
 //! A group is a side of a roll-out, a name that a scenario gives to several flows, or an algorithm. What is drawn per bucket of time is
-//! over the flows of the group that were open in it, each with its own mean of the bucket.
+//! over the flows of the group that were open in it, each with its own mean of the bucket; where it has no row, with what it showed last.
 
 use std::collections::BTreeMap;
 
@@ -27,11 +27,11 @@ const QUANTILES: [f64; 3] = [0.1, 0.5, 0.9];
 /// Points of a distribution.
 const DISTRIBUTION_POINTS: usize = 100;
 
-/// Width of the buckets.
+/// Width of the buckets: not much narrower than the distance between two rows of a flow, of which nothing is known in between.
 #[must_use]
-pub fn width_us(span_us: u64, flows: u64) -> u64 {
-    let buckets = (BUCKETS / flows.max(1)).clamp(*BUCKETS_OF_A_RUN.start(), *BUCKETS_OF_A_RUN.end());
-    span_us.div_ceil(buckets).max(1000)
+pub fn width_us(span_us: u64, flows: u64, rows: u64) -> u64 {
+    let buckets = (BUCKETS / flows.max(1)).min(rows / flows.max(1));
+    span_us.div_ceil(buckets.clamp(*BUCKETS_OF_A_RUN.start(), *BUCKETS_OF_A_RUN.end())).max(1000)
 }
 
 /// What is known of one flow, bucket by bucket.
@@ -159,12 +159,9 @@ impl<'a> Group<'a> {
                 self.goodput_mbit.entry(bucket).or_default().push(mbit as f32);
             }
         }
-        for (bucket, us) in member.rtt_us.finish() {
-            self.rtt_ms.entry(bucket).or_default().push((us / US_PER_MS) as f32);
-        }
-        for (bucket, pkts) in member.cwnd_pkts.finish() {
-            self.cwnd_pkts.entry(bucket).or_default().push(pkts as f32);
-        }
+        let open = from_us / width_us..=to_us / width_us;
+        hold(&mut self.rtt_ms, member.rtt_us.finish(), open.clone(), US_PER_MS);
+        hold(&mut self.cwnd_pkts, member.cwnd_pkts.finish(), open, 1.0);
     }
 
     fn finish(mut self, color: String, width_us: u64) -> GroupCharts {
@@ -181,6 +178,17 @@ impl<'a> Group<'a> {
             rtt: band(self.rtt_ms, width_us),
             cwnd: band(self.cwnd_pkts, width_us),
             goodputs: distribution,
+        }
+    }
+}
+
+/// A bucket without a row has what the flow showed last, as long as it is open.
+fn hold(values: &mut Values, of_flow: BTreeMap<u64, f64>, open: std::ops::RangeInclusive<u64>, unit: f64) {
+    let mut last = None;
+    for bucket in open {
+        last = of_flow.get(&bucket).copied().or(last);
+        if let Some(value) = last {
+            values.entry(bucket).or_default().push((value / unit) as f32);
         }
     }
 }
@@ -219,8 +227,9 @@ mod tests {
 
     #[test]
     fn buckets_are_wider_the_more_flows_there_are() {
-        let widths = [24, 5_000, 100_000, 1_000_000].map(|flows| width_us(60_000_000, flows));
+        let widths = [24, 5_000, 100_000, 1_000_000].map(|flows| width_us(60_000_000, flows, flows * 1000));
         assert_eq!(widths, [400_000, 400_000, 2_000_000, 2_500_000]);
+        assert_eq!([3, 50].map(|rows| width_us(60_000_000, 40, 40 * rows)), [2_500_000, 1_200_000]);
     }
 
     #[test]

@@ -62,7 +62,7 @@ fn of_recording(
     let widths = Widths::new(span_us, drawn.len() as u64, recordings as u64);
     let mut lines: Vec<Lines> = drawn.iter().map(|_| Lines::new(&widths)).collect();
     let is_drawn: HashMap<FlowKey, usize> = drawn.iter().enumerate().map(|(i, flow)| (key_of(flow), i)).collect();
-    let group_us = groups::width_us(span_us, summary.flows.len() as u64);
+    let group_us = groups::width_us(span_us, summary.flows.len() as u64, summary.rows);
     let is_grouped = summary.flows.len() > FEW;
     let mut members: Vec<Member> = Vec::new();
     if is_grouped {

@@ -71,11 +71,11 @@ fn groups(recording: &RecordingSummary, charts: &Charts) -> String {
     const HEAD: [(&str, &str); 8] = [
         ("Flows", ""),
         ("Goodput p10", "Mbit/s"),
-        ("median", "Mbit/s"),
-        ("p90", "Mbit/s"),
-        ("sum", "Mbit/s"),
-        ("RTT median", "ms"),
-        ("p90", "ms"),
+        ("Goodput p50", "Mbit/s"),
+        ("Goodput p90", "Mbit/s"),
+        ("Goodput sum", "Mbit/s"),
+        ("RTT p50", "ms"),
+        ("RTT p90", "ms"),
         ("Retrans.", "% of bytes"),
     ];
     let mut out = head(&["Group"], &HEAD);
@@ -254,7 +254,8 @@ fn row(name: &str, algorithm: &str, color: Option<&str>, cells: &[String], figur
 }
 
 pub(super) fn cell_html(cell: &str, (name, unit): (&str, &str)) -> String {
-    format!("<td data-label=\"{name} [{unit}]\">{}</td>", text(cell))
+    let label = if unit.is_empty() { name.to_owned() } else { format!("{name} [{unit}]") };
+    format!("<td data-label=\"{label}\">{}</td>", text(cell))
 }
 
 /// Mean and interval of scenarios that were recorded more than once.
