@@ -174,9 +174,10 @@ fn drawn_flows(summary: &RecordingSummary) -> Vec<&FlowSummary> {
     by_bytes.sort_by_key(|&i| std::cmp::Reverse(summary.flows[i].measures.acked_bytes));
     // Of a roll-out both sides are drawn, whichever moved more.
     let side = |side: Side| by_bytes.iter().filter(move |&&i| summary.flows[i].side == Some(side)).take(MAX_FLOWS / 2);
-    let mut drawn: Vec<usize> = Side::ALL.into_iter().flat_map(side).copied().collect();
     let different = if summary.flows.len() > FEW { different(summary) } else { Vec::new() };
-    for i in different.into_iter().map(|(i, _)| i).chain(by_bytes) {
+    let of_sides: Vec<usize> = Side::ALL.into_iter().flat_map(side).copied().collect();
+    let mut drawn: Vec<usize> = Vec::new();
+    for i in different.into_iter().map(|(i, _)| i).chain(of_sides).chain(by_bytes.iter().copied()) {
         if drawn.len() < MAX_FLOWS && !drawn.contains(&i) {
             drawn.push(i);
         }
