@@ -1,6 +1,6 @@
 //! One self-contained page: tables, method and interactive charts, with everything it needs inside.
 //!
-//! Up to [`FEW`](crate::charts::FEW) flows have a row and a line each. More are shown by groups; their rows and lines are behind folds.
+//! Up to eight flows have a row and a line each. More are shown by groups; their rows and lines are behind folds.
 
 mod across;
 pub(crate) mod escape;
