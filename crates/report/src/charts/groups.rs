@@ -1,7 +1,8 @@
 //! Flows that are too many to be told apart, by groups: the median of a group over time and the band of its middle four fifths.
 //!
 //! A group is a side of a roll-out, a name that a scenario gives to several flows, or an algorithm. What is drawn per bucket of time is
-//! over the flows of the group that were open in it, each with its own mean of the bucket; where it has no row, with what it showed last.
+//! over the flows of the group that were open in it. Each counts with its own mean of the bucket, and where it has no row with what it showed
+//! last.
 
 use std::collections::BTreeMap;
 
