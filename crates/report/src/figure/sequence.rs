@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn what_was_sent_again_is_marked_and_a_window_that_is_far_is_left_out() {
         let svg = sequence(&trail(20_000), Width::Single);
-        for name in ["sent", "acknowledged", "end of cwnd", "end of receiver's window", RETRANSMITTED, "[kB]"] {
+        for name in ["sent", "acknowledged", "end of cwnd", "end of receiver", RETRANSMITTED, "[kB]"] {
             assert!(svg.contains(name), "{name}");
         }
         assert!(svg.contains("time-sequence of &lt;a&gt;"), "names are text");
