@@ -1,6 +1,6 @@
 //! What of one side of a comparison stands against what of the other.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 
 use crate::Error;
 use crate::summary::{FlowSummary, Summary};
@@ -40,8 +40,11 @@ pub fn pairs(a: &Summary, b: &Summary, by: Option<By>) -> Result<(Vec<Pair>, Vec
         Some(By::Algorithm) => Ok(algorithm_pairs(a, b)),
         None => {
             let (pairs, notes) = algorithm_pairs(a, b);
+            if notes.is_empty() {
+                return Ok((pairs, notes));
+            }
             let (flows, missing) = of_flows();
-            if notes.is_empty() || flows.is_empty() || !missing.is_empty() {
+            if flows.is_empty() || !missing.is_empty() {
                 return Ok((pairs, notes));
             }
             let why = "flows are compared by name, as the sides have other algorithms".to_owned();
@@ -72,20 +75,23 @@ fn algorithm_pairs(a: &Summary, b: &Summary) -> (Vec<Pair>, Vec<String>) {
 }
 
 fn flow_pairs(a: &Summary, b: &Summary) -> (Vec<Pair>, Vec<String>) {
-    let flows = |summary: &'_ Summary| summary.recordings.first().map_or(Vec::new(), |r| r.flows.clone());
     let (in_a, in_b) = (flows(a), flows(b));
+    let by_name: HashMap<&str, &FlowSummary> = in_b.iter().map(|flow| (flow.name.as_str(), flow)).collect();
     let pair = |one: &FlowSummary| {
-        let other = in_b.iter().find(|other| other.name == one.name)?;
+        let other = by_name.get(one.name.as_str())?;
         let flow = Some(one.name.clone());
         Some(Pair { flow, in_a: one.algorithm.clone(), in_b: other.algorithm.clone() })
     };
     let pairs: Vec<Pair> = in_a.iter().filter_map(pair).collect();
-    let paired: BTreeSet<&str> = pairs.iter().filter_map(|pair| pair.flow.as_deref()).collect();
-    let told = |side: &str, flows: &[FlowSummary]| {
-        let alone = flows.iter().filter(|flow| !paired.contains(flow.name.as_str())).count();
-        (alone > 0)
-            .then(|| format!("{alone} of {} flows of {side} have no counterpart by name: not compared", flows.len()))
+    let told = |side: &str, all: usize| {
+        let alone = all - pairs.len();
+        (alone > 0).then(|| format!("{alone} of {all} flows of {side} have no counterpart by name: not compared"))
     };
-    let notes = [told("A", &in_a), told("B", &in_b)].into_iter().flatten().collect();
+    let notes = [told("A", in_a.len()), told("B", in_b.len())].into_iter().flatten().collect();
     (pairs, notes)
+}
+
+/// Those of the first run; their names are unique.
+fn flows(summary: &Summary) -> &[FlowSummary] {
+    summary.recordings.first().map_or(&[], |recording| &recording.flows)
 }

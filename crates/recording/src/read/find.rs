@@ -42,17 +42,20 @@ pub fn open_all(paths: &[PathBuf]) -> Result<Vec<Recording>, Error> {
 /// Runs in these folders that are in no recording of [`open_all`]: a bench says that they are not valid.
 #[must_use]
 pub fn left_out(paths: &[PathBuf]) -> Vec<PathBuf> {
-    fn below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-        found.extend(not_valid(folder));
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        for entry in entries.filter(|entry| depth > 1 && entry.file_type().is_ok_and(|kind| kind.is_dir())) {
-            below(&entry.path(), depth - 1, found);
-        }
+    let mut found = Found::default();
+    for folder in paths.iter().filter(|path| path.is_dir()) {
+        // What cannot be read is `open_all`'s to tell.
+        let _ = collect(folder, MAX_DEPTH, &mut found);
     }
-    let mut found = Vec::new();
-    paths.iter().for_each(|path| below(path, MAX_DEPTH, &mut found));
-    found.sort();
-    found
+    found.left_out
+}
+
+/// What is below a folder.
+#[derive(Default)]
+struct Found {
+    files: Vec<PathBuf>,
+    /// Folders of runs that do not count.
+    left_out: Vec<PathBuf>,
 }
 
 /// What a bench says of its runs.
@@ -78,11 +81,11 @@ fn not_valid(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn open_folder(folder: &Path) -> Result<Vec<Part>, Error> {
-    let mut files = Vec::new();
-    collect(folder, MAX_DEPTH, &mut files)?;
+    let mut found = Found::default();
+    collect(folder, MAX_DEPTH, &mut found)?;
     let mut parts = Vec::new();
     let mut nothing = Error::EmptyFolder { path: folder.to_owned(), depth: MAX_DEPTH };
-    for file in files {
+    for file in found.files {
         match Part::open(&file, None) {
             Ok(part) => parts.push(part),
             Err(Error::NotARecording { .. }) => {}
@@ -94,12 +97,13 @@ fn open_folder(folder: &Path) -> Result<Vec<Part>, Error> {
     if parts.is_empty() { Err(nothing) } else { Ok(parts) }
 }
 
-fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Error> {
+fn collect(folder: &Path, depth: usize, found: &mut Found) -> Result<(), Error> {
     let io = |source| Error::io(folder, source);
     let mut entries = std::fs::read_dir(folder).map_err(io)?.collect::<Result<Vec<_>, _>>().map_err(io)?;
     entries.sort_by_key(std::fs::DirEntry::path);
     let left_out = not_valid(folder);
     entries.retain(|entry| !left_out.contains(&entry.path()));
+    found.left_out.extend(left_out);
     for entry in entries {
         let path = entry.path();
         let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
@@ -110,13 +114,13 @@ fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), 
         }
         if is_folder {
             if depth > 1 {
-                collect(&path, depth - 1, files)?;
+                collect(&path, depth - 1, found)?;
             }
             continue;
         }
         let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
         if extension == FINISHED || (extension == STREAM && !finished_beside(&path)) {
-            files.push(path);
+            found.files.push(path);
         }
     }
     Ok(())

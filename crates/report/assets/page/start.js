@@ -13,7 +13,8 @@ const medium = (name, widthOf) => {
   redraw();
 };
 addEventListener("beforeprint", () => {
-  document.querySelectorAll("details").forEach((d) => (d.open = true));
+  // Not the flows one by one: whoever wants hundreds of rows on paper has opened them.
+  document.querySelectorAll("details:not(.flows)").forEach((d) => (d.open = true));
   medium("print", () => PRINT_WIDTH_PX);
 });
 addEventListener("afterprint", () => medium("screen", (u) => u.root.parentElement.clientWidth));

@@ -18,7 +18,7 @@ pub fn qlog(trail: &Trail) -> String {
         "description": "a TCP sender, recorded by ccactl; bytes are packets of a full segment",
         "trace": {
             "title": format!("{} with {}", trail.name, trail.algorithm),
-            "vantage_point": { "name": "sender", "type": "server" },
+            "vantage_point": { "name": "sender", "type": "unknown" },
             "event_schemas": EVENTS,
             "common_fields": {
                 "time_format": "relative_to_epoch",

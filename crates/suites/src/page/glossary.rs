@@ -1,7 +1,6 @@
 //! Words of a report that a reader may meet for the first time, as far as it has them.
 
 use super::{Report, outcome};
-use crate::results::Metric;
 
 const WORDS: [(&str, &str); 7] = [
     ("pass", "the figures show what the paper says; with several runs, their 95 % intervals do"),
@@ -26,6 +25,19 @@ pub(super) fn words(report: &Report) -> Vec<(&'static str, &'static str)> {
             || labels.iter().any(|label| label.contains(word))
             || (word == "BDP" && report.description.contains(word))
     };
-    debug_assert!(Metric::Queue.label().starts_with("Standing queue"));
     WORDS.into_iter().filter(|(word, _)| is_there(word)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WORDS;
+    use crate::results::Metric;
+
+    #[test]
+    fn figures_are_called_as_their_columns_are() {
+        for metric in [Metric::Queue, Metric::Jain] {
+            let label = metric.label();
+            assert!(WORDS.iter().any(|(word, _)| label.starts_with(word)), "{label}");
+        }
+    }
 }

@@ -13,7 +13,7 @@ pub const SUITE: Suite = Suite {
     name: "interaction-pairs",
     experiment: "E2",
     paper: "P0 §3.2.1, figures 8 and 9, appendix",
-    look_at: "A Jain index far below 1: in the large buffer Vegas and NewVegas lose to the algorithms that wait for losses.",
+    look_at: "Where the Jain index is far below 1. In the large buffer Vegas and NewVegas lose to the others.",
     windows: &[],
     tables,
     orderings: ORDERINGS,
