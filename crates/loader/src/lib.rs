@@ -66,7 +66,7 @@ pub use census::{Census, PolicyCensus};
 pub use error::{Error, NameProblem};
 pub use held::HeldAlgorithm;
 pub use loader::{Change, LoadOutcome, Loader};
-pub use names::{exact_name, nearest, pick_algorithm, pick_either, settle_algorithm};
+pub use names::{exact_name, nearest, pick_algorithm, pick_either, plain_name, settle_algorithm};
 pub use outcome::{Counts, SwapOutcome, Verification};
 pub use paths::Paths;
 pub use probe::ProbeResult;

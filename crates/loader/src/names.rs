@@ -50,10 +50,22 @@ pub fn exact_name(algorithm: &Algorithm) -> String {
     format!("{}-{:016x}{}", algorithm.name, algorithm.hash(), source::OBJECT)
 }
 
+/// The name and the hash of an [`exact_name`] of code from a file.
+fn exact_parts(name: &str) -> Option<(&str, u64)> {
+    let (name, hash) = name.strip_suffix(source::OBJECT)?.rsplit_once('-')?;
+    let is_hash = hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    Some((name, u64::from_str_radix(hash, 16).ok().filter(|_| is_hash)?))
+}
+
+/// What a person calls the algorithm of an [`exact_name`]: its name alone.
+#[must_use]
+pub fn plain_name(algorithm: &str) -> &str {
+    exact_parts(algorithm).map_or(algorithm, |(name, _)| name)
+}
+
 /// The algorithm of an [`exact_name`] of this process. With a folder it is the name of a file.
 fn known_exactly(name: &str) -> Option<&'static Algorithm> {
-    let (name, hash) = name.strip_suffix(source::OBJECT)?.rsplit_once('-')?;
-    let hash = u64::from_str_radix(hash, 16).ok()?;
+    let (name, hash) = exact_parts(name)?;
     Algorithm::by_hash(hash).filter(|algorithm| algorithm.name == name && !algorithm.is_built_in())
 }
 
@@ -140,6 +152,12 @@ mod tests {
 
     fn reno() -> &'static Algorithm {
         Algorithm::by_name("reno").expect("reno is a row")
+    }
+
+    #[test]
+    fn a_copy_of_a_file_is_called_as_the_file_was() {
+        let named = ["mine-343fcb6cf6a92e69.bpf.o", "f-bbrv2", "native:cubic", "my-own.bpf.o"].map(plain_name);
+        assert_eq!(named, ["mine", "f-bbrv2", "native:cubic", "my-own.bpf.o"]);
     }
 
     fn problem(name: &str) -> Option<NameProblem> {

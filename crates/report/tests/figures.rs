@@ -80,6 +80,28 @@ fn bounds_of_what_is_in_flight_stand_beside_the_window() {
     assert!(!svg(&drawn, "cwnd").contains("inflight_lo"));
 }
 
+/// A crowd of flows, `each` of both algorithms.
+fn crowd(each: u64) -> Fixture {
+    let mut rows = Vec::new();
+    for t_us in (0..=END_US).step_by(STEP_US as usize * 10) {
+        for flow in 1..=2 * each {
+            let bytes = t_us / STEP_US * flow * BYTES_PER_PACKET;
+            let algorithm = if flow > each { "bbrv2" } else { "bpf_cubic" };
+            rows.push(Row { algorithm, cwnd_pkts: 50, ..Row::at(flow, t_us).bytes(bytes, bytes) }.rtt(50_000, 1));
+        }
+    }
+    Fixture::new(rows)
+}
+
+#[test]
+fn many_flows_are_drawn_as_their_groups() {
+    let band = "10th, 90th percentile of flows";
+    let goodput = |each| svg(&figures(&[crowd(each)], Width::Single), "goodput").to_owned();
+    let (few, many) = (goodput(4), goodput(5));
+    assert!(!few.contains(band) && many.contains(band), "{many}");
+    assert!(many.contains("bbrv2 (5)") && many.contains("cubic (5)"), "{many}");
+}
+
 #[test]
 fn recordings_of_two_algorithms_give_fairness_and_several_buffers_a_sweep() {
     let fixtures = [pair(20, 100_000), pair(22, 100_000), pair(15, 400_000)];

@@ -29,7 +29,7 @@ pub use shipped::{SHIPPED, Shipped};
 pub use spec::{
     ALL_HOSTS, Direction, Distribution, FlowPath, FlowSpec, HopSpec, HostSpec, JitterSpec, LINK, LinkSpec, LossSpec,
     PathSpec, ProxySpec, Published, RateStep, Repeat, RttStep, SERVER, Scenario, SwapSpec, Thresholds, UdpSpec, Wanted,
-    WirelessSpec, plain_name,
+    WirelessSpec,
 };
 pub use trace::Trace;
 

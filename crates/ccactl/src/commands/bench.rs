@@ -4,7 +4,7 @@ use super::carry_out::{How, carry_out, interrupt_flag, utc_now};
 use super::{bench_view, calibrate, lab, output, suite};
 use crate::error::Result;
 use ccactl_abi::exit;
-use ccactl_host::{errln, outln, terminal};
+use ccactl_host::{outln, terminal};
 use ccactl_loader::{Loader, is_file};
 use ccactl_scenario::units::Span;
 use ccactl_scenario::{Override, ScenarioFile};
@@ -141,9 +141,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let name = args.scenario.expect("clap asks for it where there is no subcommand");
     let file = ScenarioFile::open(&name, &[]).map_err(ccactl_testbed::Error::from)?;
     if let (cells @ 2.., true) = (file.cells().len(), Path::new(&name).is_file()) {
-        errln!(
+        terminal::note(&format!(
             "{name}: its matrix has {cells} cells, and this runs the scenario above it; `ccactl bench run {name}` runs the cells"
-        );
+        ));
     }
     let scenario = file.alone(&args.changes.overrides()).map_err(ccactl_testbed::Error::from)?;
     let folder = args.output.unwrap_or_else(|| format!("ccactl-bench-{}-{}", scenario.name, utc_now()).into());

@@ -5,7 +5,8 @@ use crate::error::Result;
 use ccactl_host::terminal::{self, fit, fit_line};
 use ccactl_host::{errln, outln};
 use ccactl_report::{Estimate, html};
-use ccactl_scenario::{Scenario, plain_name};
+use ccactl_loader::plain_name;
+use ccactl_scenario::Scenario;
 use ccactl_testbed::bench::{BenchResult, Event, RECORDING_FILE, REMEDY, RunResult, Timekeeping, UdpResult};
 use ccactl_testbed::emulator::FlowCounters;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -146,7 +147,7 @@ fn udp_note(udp: &UdpResult) -> String {
 /// The table of a bench.
 pub fn print(scenario: &Scenario, result: &BenchResult, folder: &Path) -> Result<()> {
     if result.runs.iter().any(|run| !run.valid) {
-        errln!("{REMEDY}");
+        terminal::note(REMEDY);
     }
     let Some(sum) = &result.aggregate else {
         outln!("{}: no valid run in {} attempts", result.scenario, result.runs.len());

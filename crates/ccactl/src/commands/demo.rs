@@ -6,7 +6,7 @@ use super::output;
 use crate::error::Result;
 use ccactl_abi::exit;
 use ccactl_host::units::duration_text;
-use ccactl_host::{errln, outln, terminal};
+use ccactl_host::{outln, terminal};
 use ccactl_scenario::Override;
 use ccactl_scenario::Scenario;
 use ccactl_testbed::bench::{self, Backend, BenchResult};
@@ -67,7 +67,7 @@ fn announcement(scenarios: &[Scenario]) -> String {
 
 fn print(results: &[BenchResult], folder: &Path) -> Result<()> {
     if results.iter().flat_map(|result| &result.runs).any(|run| !run.valid) {
-        errln!("{}", bench::REMEDY);
+        terminal::note(bench::REMEDY);
     }
     let header =
         ["pair", "goodput Mbit/s", "gap Mbit/s", "printed", "Jain index", "printed", "mean RTT ms", "retransmitted"];

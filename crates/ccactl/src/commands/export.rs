@@ -1,5 +1,6 @@
 //! `ccactl export`
 
+use super::report;
 use crate::error::{Context, Error, Result};
 use ccactl_host::{errln, terminal};
 use ccactl_report::figure::paper::{Format, Width, drawn};
@@ -49,7 +50,9 @@ enum As {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let options = Options { from_s: args.from, to_s: args.to, ..Options::default() };
-    let recordings = open_all(std::slice::from_ref(&args.recording))?;
+    let named = std::slice::from_ref(&args.recording);
+    report::tell_left_out(named);
+    let recordings = open_all(named)?;
     let [recording] = recordings.as_slice() else {
         let (path, found) = (args.recording.display(), recordings.len());
         clap::Error::raw(

@@ -53,7 +53,30 @@ impl Executor for Guests<'_> {
     }
 }
 
-/// A guest has one CPU and its own time, so there may be as many as this machine has CPUs.
+/// A guest has one CPU and its own time, so there may be as many as this machine has CPUs, if their memory is free.
 pub fn side_by_side() -> usize {
-    std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
+    let cpus = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    available_mib(&meminfo).map_or(1, |mib| mib / GUEST_MIB).clamp(1, cpus)
+}
+
+/// What a guest may take of this machine: its memory, and QEMU's translations of code beside it.
+const GUEST_MIB: usize = lab::MEMORY_MIB as usize * 2;
+
+fn available_mib(meminfo: &str) -> Option<usize> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: usize = line.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
+    Some(kib / 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::available_mib;
+
+    #[test]
+    fn what_is_available_is_read_as_proc_5_writes_it() {
+        let meminfo = "MemTotal:       24565404 kB\nMemFree:         301200 kB\nMemAvailable:    4194304 kB\n";
+        assert_eq!(available_mib(meminfo), Some(4096));
+        assert_eq!(available_mib("MemTotal: 5 kB\n"), None);
+    }
 }

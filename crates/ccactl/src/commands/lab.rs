@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// The guest's memory: the program, its files and a page cache for the recording, with room to spare.
-const MEMORY_MIB: u32 = 1024;
+pub const MEMORY_MIB: u32 = 1024;
 
 /// A command other than a bench, in the guest's time in s, and in this host's.
 const CALL_LIMIT_S: u64 = 600;

@@ -149,9 +149,10 @@ fn print_comparison(args: &Args, printed: Printed, a: &Path, b: &Path, options: 
     Ok(ExitCode::SUCCESS)
 }
 
-fn tell_left_out(paths: &[PathBuf]) {
+/// Says which runs of benches are not among the recordings of these paths.
+pub fn tell_left_out(paths: &[PathBuf]) {
     for run in left_out(paths) {
-        errln!("{}: left out, as the run was not valid; name it to see it", run.display());
+        terminal::note(&format!("{}: left out, as the run was not valid; name it to see it", run.display()));
     }
 }
 

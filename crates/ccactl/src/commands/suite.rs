@@ -136,7 +136,7 @@ fn carry_out(
     }
     let jobs = jobs.unwrap_or_else(|| {
         let calibrated = runner::side_by_side(&pending);
-        errln!("{}", calibrated.reason);
+        terminal::note(&calibrated.reason);
         calibrated.count
     });
     let program = std::env::current_exe().context("find the ccactl binary for the built-in traffic")?;

@@ -111,6 +111,8 @@ fn clean_removes_what_a_killed_bench_left_and_nothing_of_a_living_one() {
     let left = || leftovers::of(&host, killed.pid());
     assert!(!left().is_empty(), "a killed bench cannot clean up");
 
+    let told = host.ok(&["status"]);
+    assert!(told.contains("of killed benches are left: `ccactl bench clean` removes them"), "{told}");
     let cleaned = host.json(&["bench", "clean", "--json"]);
     assert_eq!(cleaned["policies"], 2, "{cleaned}");
     eventually("everything of the killed bench to go", || left().is_empty());

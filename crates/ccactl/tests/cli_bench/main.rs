@@ -6,6 +6,10 @@
 #[path = "../cli_loader/host.rs"]
 mod host;
 
+#[allow(dead_code, reason = "shared with the tests of the lab")]
+#[path = "../../../lab/tests/needs/mod.rs"]
+mod needs;
+
 mod disturbed;
 mod ends;
 mod figures;

@@ -2,7 +2,7 @@
 //! no test asks a run to be valid.
 
 use crate::host::{Host, eventually, failed};
-use crate::leftovers;
+use crate::{leftovers, needs};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -34,6 +34,8 @@ values = ["1bdp", "2bdp"]
 set = { duration = "1s" }
 keep = { buffer = ["1bdp"] }
 "#;
+/// The oldest kernel that is supported.
+const GUEST: &str = "6.1";
 const CELLS: [&str; 2] = ["buffer=1bdp", "buffer=2bdp"];
 
 struct Suite {
@@ -151,6 +153,43 @@ fn an_interrupted_suite_says_how_to_go_on_and_leaves_nothing() {
     assert!(suite.output().join(CELLS[0]).join("result.json").exists());
     // Another scenario in the same folder is told, not mixed in.
     failed(&suite.run(&host, &["--seed", "7"]), 2, &["seed = 7", "choose another with -o"]);
+}
+
+#[test]
+fn cells_in_guests_become_one_report() {
+    let Some(_) = needs::kernel(GUEST) else { return };
+    let host = Host::new();
+    let suite = Suite::new();
+    let args = suite.args(&["--lab", &format!("vm:{GUEST}"), "--jobs", "2", "--duration", "1s", "--json"]);
+    let mut command = host.command(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    // The kernels are in the cache of whoever runs the tests.
+    match std::env::var_os("XDG_CACHE_HOME") {
+        Some(cache) => command.env("XDG_CACHE_HOME", cache),
+        None => command.env_remove("XDG_CACHE_HOME"),
+    };
+    let ended = command.output().unwrap();
+    let stderr = String::from_utf8_lossy(&ended.stderr);
+    let report: Value = serde_json::from_slice(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {stderr}"));
+    let cells = report["cells"].as_array().unwrap();
+    assert_eq!(cells.iter().map(|cell| cell["id"].as_str().unwrap()).collect::<Vec<_>>(), CELLS);
+    // The guest has its own time, so a busy host makes no run there invalid.
+    assert!(cells.iter().all(|cell| cell["valid_runs"] == 1), "{report:#}\n{stderr}");
+    let of_both = host.json(&["report", "--json", &suite.output().display().to_string()]);
+    for recording in of_both["recordings"].as_array().unwrap() {
+        assert!(recording["kernel"].as_str().unwrap().starts_with(GUEST), "{}", recording["kernel"]);
+    }
+}
+
+#[test]
+fn a_bench_of_a_file_with_a_matrix_says_what_it_leaves_out() {
+    let (host, suite) = (Host::new(), Suite::new());
+    let file = suite.folder.path().join("tiny.toml").display().to_string();
+    let told = |options: &[&str]| {
+        let refused = ["bench", &file, "--set", "link.speed=1"];
+        let output = host.ccactl(&[&refused[..], options].concat());
+        String::from_utf8(output.stderr).unwrap().contains("its matrix has 2 cells")
+    };
+    assert!(told(&[]) && !told(&["-q"]));
 }
 
 #[test]

@@ -208,16 +208,19 @@ fn the_page_can_be_read_in_the_dark_and_in_the_light() {
     });
 }
 
+/// Gives the page a phone's screen: its charts follow, and nothing is wider than the screen.
+async fn fits_a_phone(browser: &Browser) {
+    let screen = json!({"width": PHONE_PX, "height": 740, "deviceScaleFactor": 2, "mobile": true});
+    browser.devtools("Emulation.setDeviceMetricsOverride", screen).await;
+    browser.until("return [...document.querySelectorAll('canvas')].every((c) => c.clientWidth <= innerWidth);").await;
+    let width = ask(browser, "document.documentElement.scrollWidth", Vec::new()).await;
+    assert_eq!(width, json!(PHONE_PX));
+}
+
 #[test]
 fn a_phone_shows_all_of_it_without_scrolling_sideways() {
     with_page(|browser| async move {
-        let screen = json!({"width": PHONE_PX, "height": 740, "deviceScaleFactor": 2, "mobile": true});
-        browser.devtools("Emulation.setDeviceMetricsOverride", screen).await;
-        browser
-            .until("return [...document.querySelectorAll('canvas')].every((c) => c.clientWidth <= innerWidth);")
-            .await;
-        let width = ask(&browser, "document.documentElement.scrollWidth", Vec::new()).await;
-        assert_eq!(width, json!(PHONE_PX));
+        fits_a_phone(&browser).await;
         for title in CHARTS {
             assert!(pixels(&browser, title).await.0 > 20, "{title}");
         }
@@ -315,13 +318,7 @@ fn many_flows_are_shown_by_groups_with_each_one_at_hand() {
         let shown: Vec<&str> = shown.as_array().unwrap().iter().filter_map(Value::as_str).collect();
         assert!(shown.len() == 2 && shown[1].contains(&slow), "time and one flow: {shown:?}");
         // The phone has all of it.
-        let screen = json!({"width": PHONE_PX, "height": 740, "deviceScaleFactor": 2, "mobile": true});
-        browser.devtools("Emulation.setDeviceMetricsOverride", screen).await;
-        browser
-            .until("return [...document.querySelectorAll('canvas')].every((c) => c.clientWidth <= innerWidth);")
-            .await;
-        let width = ask(&browser, "document.documentElement.scrollWidth", Vec::new()).await;
-        assert_eq!(width, json!(PHONE_PX));
+        fits_a_phone(&browser).await;
         browser
     });
 }

@@ -101,7 +101,10 @@ fn goodput_is_what_the_application_has_and_names_are_right() {
     let shown = host.json(&["top", "--once", "--json", "--cgroup", &host.cgroup]);
     let only_reno = host.json(&["top", "--once", "--json", "--cgroup", &host.cgroup, "--algorithm", "native:reno"]);
     let table = host.ok(&["top", "--once", "--cgroup", &host.cgroup, "--interval", "200ms", "--every", "20ms"]);
+    let wide = host.ok(&["top", "--once", "--wide", "--cgroup", &host.cgroup, "--interval", "200ms"]);
     let rates_bps = traffic.end();
+    let widest = |text: &str| text.lines().map(|line| line.chars().count()).max();
+    assert!(widest(&table) <= Some(80) && widest(&wide) > Some(80), "{table}\n{wide}");
 
     for (port, rate_bps, name) in [(ours, rates_bps[0], host.name.as_str()), (reno, rates_bps[1], "reno")] {
         let flow = flow(&shown, port);

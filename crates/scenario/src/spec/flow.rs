@@ -198,23 +198,3 @@ pub struct UdpSpec {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<RateStep>,
 }
-
-/// What a person calls an algorithm of a scenario: of a file's copy, `NAME-HASH.bpf.o`, its name alone.
-#[must_use]
-pub fn plain_name(algorithm: &str) -> &str {
-    let Some((name, hash)) = algorithm.strip_suffix(".bpf.o").and_then(|copy| copy.rsplit_once('-')) else {
-        return algorithm;
-    };
-    if hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) { name } else { algorithm }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::plain_name;
-
-    #[test]
-    fn a_copy_of_a_file_is_called_as_the_file_was() {
-        let named = ["mine-343fcb6cf6a92e69.bpf.o", "f-bbrv2", "native:cubic", "my-own.bpf.o"].map(plain_name);
-        assert_eq!(named, ["mine", "f-bbrv2", "native:cubic", "my-own.bpf.o"]);
-    }
-}

@@ -3,7 +3,7 @@
 use super::{Drawing, OverTime, Suite};
 use crate::compare::{Compared, Entry, Row, Table};
 use crate::results::{Metric, Results};
-use ccactl_scenario::plain_name;
+use ccactl_loader::plain_name;
 
 /// Stands in for a suite where no paper has anything to compare with.
 pub const PLAIN: Suite = Suite {
