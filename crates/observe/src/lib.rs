@@ -7,7 +7,10 @@
 //! ```
 //!
 //! [`metrics`] takes the names of cgroups and namespaces from [`live`]; otherwise the three know nothing of each other.
+//! [`http`] is the door of those that answer over a network.
 
+pub mod http;
 pub mod live;
 pub mod metrics;
+pub mod policies;
 pub mod rollout;

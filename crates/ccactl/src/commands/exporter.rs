@@ -6,7 +6,8 @@ use ccactl_collector::{Every, Output, RecordOptions};
 use ccactl_host::errln;
 use ccactl_host::units::{parse_bytes, parse_duration};
 use ccactl_loader::Paths;
-use ccactl_observe::metrics::{Address, Bounds, Buckets, Options};
+use ccactl_observe::http::Address;
+use ccactl_observe::metrics::{Bounds, Buckets, Options};
 use std::process::ExitCode;
 use std::time::Duration;
 

@@ -4,6 +4,7 @@ use super::output;
 use crate::error::Result;
 use ccactl_abi::{ALGORITHMS, Algorithm, Family, Kind, RECEIVERS, Tunable};
 use ccactl_host::outln;
+use ccactl_observe::policies::number;
 use serde::Serialize;
 use serde_json::Value;
 use std::process::ExitCode;
@@ -44,9 +45,9 @@ impl From<&Tunable> for TunableRow {
         Self {
             name: tunable.name,
             unit: tunable.unit,
-            default: output::number(tunable, tunable.default_raw),
-            min: output::number(tunable, tunable.min_raw),
-            max: output::number(tunable, tunable.max_raw),
+            default: number(tunable, tunable.default_raw),
+            min: number(tunable, tunable.min_raw),
+            max: number(tunable, tunable.max_raw),
             doc: tunable.doc,
             source: tunable.source,
         }

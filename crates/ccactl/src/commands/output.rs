@@ -1,11 +1,10 @@
 //! What the subcommands share: JSON, tables, and arguments of the form NAME=VALUE.
 
 use crate::error::Result;
-use ccactl_abi::{Tunable, exit};
+use ccactl_abi::exit;
 use ccactl_host::table::{self, Side};
 use ccactl_host::terminal::{self, fit_line};
 use serde::Serialize;
-use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -78,11 +77,6 @@ pub fn name_value(text: &str) -> Result<(String, String), String> {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("expected NAME=VALUE".to_owned()),
     }
-}
-
-/// A tunable's value as the user writes it, as a JSON number.
-pub fn number(tunable: &Tunable, raw: i64) -> Value {
-    serde_json::from_str(&tunable.display(raw)).expect("a decimal number is JSON")
 }
 
 /// Prints rows under a header, each column as wide as its widest cell; on a terminal, texts are broken where it ends.

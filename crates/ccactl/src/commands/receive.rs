@@ -6,6 +6,7 @@ use ccactl_host::outln;
 use ccactl_loader::{
     Loader, ReceiveChange, ReceiveOutcome, ReceiveRequest, ReceiverSockets, ReceiverState, ReceiverStatus,
 };
+use ccactl_observe::policies::number;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::process::ExitCode;
@@ -120,7 +121,7 @@ pub fn status_rows(loader: &Loader, receivers: &[ReceiverStatus]) -> Vec<StatusR
         tunables: status
             .tunables
             .iter()
-            .map(|setting| (setting.tunable.name.to_owned(), output::number(setting.tunable, setting.raw)))
+            .map(|setting| (setting.tunable.name.to_owned(), number(setting.tunable, setting.raw)))
             .collect(),
         attached_since: status.attached_since.clone(),
         state: match status.state {

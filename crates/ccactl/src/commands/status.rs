@@ -5,11 +5,10 @@ use super::receive::{self, StatusRow};
 use crate::error::Result;
 use ccactl_host::lock::Holder;
 use ccactl_host::outln;
-use ccactl_loader::{Census, FormerPolicy, Loader, PolicyCensus, PolicyStatus, State, TunableSetting};
+use ccactl_loader::{Loader, PolicyStatus, TunableSetting};
+use ccactl_observe::policies::PolicyRow as Row;
 use ccactl_testbed::host::clean;
 use serde::Serialize;
-use serde_json::{Map, Value};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -23,63 +22,6 @@ pub struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Serialize)]
-struct Row {
-    /// Relative to the cgroup2 mount; null when the cgroup was removed.
-    cgroup: Option<String>,
-    cgroup_id: u64,
-    algorithm: String,
-    /// Hash of the object, when it is not one that this ccactl has built in.
-    object: Option<String>,
-    kernel_name: String,
-    tunables: Map<String, Value>,
-    enforce: bool,
-    attached_since: String,
-    state: &'static str,
-    canary: Option<CanaryRow>,
-    /// How often `apply --watch` has put it back.
-    mended: u32,
-    sockets: SocketsRow,
-    /// Latest first; with `--history` only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    history: Option<Vec<FormerRow>>,
-}
-
-/// What the cgroup had until something else took its place.
-#[derive(Serialize)]
-struct FormerRow {
-    /// Null: no policy.
-    kernel_name: Option<String>,
-    until: String,
-    enforce: bool,
-}
-
-#[derive(Serialize)]
-struct CanaryRow {
-    kernel_name: String,
-    share: f64,
-    since: String,
-    watched: bool,
-    /// How long new connections go on getting it unless the watcher renews its lease; null when it has run out.
-    lease_s: Option<f64>,
-}
-
-/// Live sockets that the policy decides about, as read from the kernel now.
-#[derive(Default, Serialize)]
-struct SocketsRow {
-    total: u64,
-    /// With what the policy says.
-    as_policy: u64,
-    /// A swap would move them.
-    not_moved: u64,
-    /// Of these: the name of the policy, but older code.
-    old_code: u64,
-    application_chosen: u64,
-    route_locked: u64,
-    refused_by_algorithm: u64,
-    by_algorithm: BTreeMap<String, u64>,
 }
 
 /// A receiving algorithm has `receive` in the place of `algorithm`.
@@ -98,11 +40,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let mut policies = loader.status()?;
     policies.retain(|policy| is_asked_for(&policy.cgroup));
     let census = loader.census()?;
-    let mut rows: Vec<Row> = policies.iter().map(|status| row(&loader, status, &census)).collect();
+    let mut rows: Vec<Row> = policies.iter().map(|status| Row::new(&loader, status, &census)).collect();
     if args.history {
-        for row in &mut rows {
-            row.history = Some(loader.history(row.cgroup_id)?.into_iter().map(FormerRow::from).collect());
-        }
+        rows.iter_mut().try_for_each(|row| row.read_history(&loader))?;
     }
     let mut receivers = loader.receivers()?;
     receivers.retain(|receiver| is_asked_for(&receiver.cgroup));
@@ -179,13 +119,6 @@ fn print(rows: &[Row], policies: &[PolicyStatus]) -> Result<()> {
     output::table(header, &cells)
 }
 
-impl From<FormerPolicy> for FormerRow {
-    fn from(former: FormerPolicy) -> FormerRow {
-        let FormerPolicy { kernel_name, until, enforce } = former;
-        FormerRow { kernel_name, until, enforce }
-    }
-}
-
 fn name_of(row: &Row) -> String {
     row.cgroup.clone().unwrap_or_else(|| format!("(id {})", row.cgroup_id))
 }
@@ -198,55 +131,6 @@ pub fn tunables_set(tunables: &[TunableSetting]) -> String {
         .map(|setting| format!("{}={}", setting.tunable.name, setting.tunable.display(setting.raw)))
         .collect();
     if set.is_empty() { "defaults".to_owned() } else { set.join(" ") }
-}
-
-fn row(loader: &Loader, status: &PolicyStatus, census: &Census) -> Row {
-    Row {
-        cgroup: status.cgroup.as_ref().map(|path| loader.mount().display(path)),
-        cgroup_id: status.cgroup_id,
-        algorithm: status.algorithm.clone(),
-        object: status.known.filter(|known| !known.is_built_in()).map(|known| format!("{:016x}", known.hash())),
-        kernel_name: status.kernel_name.clone(),
-        tunables: status
-            .tunables
-            .iter()
-            .map(|setting| (setting.tunable.name.to_owned(), output::number(setting.tunable, setting.raw)))
-            .collect(),
-        enforce: status.enforce,
-        attached_since: status.attached_since.clone(),
-        state: match status.state {
-            State::Active => "active",
-            State::CgroupRemoved => "cgroup-removed",
-            State::Detached => "detached",
-            State::Unregistered => "unregistered",
-            State::Moving => "moving",
-            State::Leaving => "leaving",
-        },
-        canary: status.canary.as_ref().map(|canary| CanaryRow {
-            kernel_name: canary.kernel_name.clone(),
-            share: canary.share,
-            since: canary.since.clone(),
-            watched: canary.is_watched,
-            lease_s: canary.lease_left.map(|left| left.as_secs_f64()),
-        }),
-        mended: status.mended,
-        sockets: census.policies.get(&status.cgroup_id).map(sockets).unwrap_or_default(),
-        history: None,
-    }
-}
-
-fn sockets(census: &PolicyCensus) -> SocketsRow {
-    let counts = &census.counts;
-    SocketsRow {
-        total: counts.total(),
-        as_policy: counts.there,
-        not_moved: counts.moved,
-        old_code: census.old_code,
-        application_chosen: counts.application,
-        route_locked: counts.locked,
-        refused_by_algorithm: counts.refused,
-        by_algorithm: census.by_algorithm.clone(),
-    }
 }
 
 /// What is worth knowing about a policy beyond its line, with what to do.

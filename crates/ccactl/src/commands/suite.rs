@@ -6,7 +6,7 @@ use super::{lab, output};
 use crate::error::{Context, Result};
 use ccactl_abi::exit;
 use ccactl_host::units::duration_text;
-use ccactl_host::{errln, out, outln};
+use ccactl_host::{errln, out, outln, terminal};
 use ccactl_loader::Loader;
 use ccactl_scenario::Variant;
 use ccactl_suites::page::{Report, Subject, terminal};

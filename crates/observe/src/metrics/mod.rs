@@ -7,25 +7,20 @@
 //! Counters are sums of increases over sockets, so they never go back. A socket whose opening was recorded counts
 //! from zero, any other one from its first row on. The last increase comes with its `close` row.
 
-mod address;
 mod error;
 mod exporter;
 mod histogram;
 mod labels;
 mod ledger;
-pub mod listen;
 mod own;
 mod page;
-mod rooms;
 mod run;
 pub mod server;
 mod show;
 mod sockets;
 mod totals;
 
-pub use address::Address;
 pub use error::{Error, Result};
 pub use exporter::{Exporter, Options};
 pub use histogram::{Bounds, BoundsError, Buckets};
-pub use rooms::Limits;
 pub use run::run;

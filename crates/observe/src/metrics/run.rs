@@ -1,25 +1,19 @@
 //! `ccactl exporter`: a recorder, an HTTP server, and their common end.
 
-use crate::metrics::address::Address;
-use crate::metrics::error::{Error, Result};
+use crate::http::{self, Address, Limits, Listener};
+use crate::metrics::error::Result;
 use crate::metrics::exporter::{Exporter, Options, lock};
-use crate::metrics::listen::Listener;
-use crate::metrics::rooms::Limits;
 use crate::metrics::server::{self, Recording};
 use ccactl_collector::{Output, RecordOptions, Recorder};
 use ccactl_host::capabilities::Capability;
-use ccactl_host::interrupt;
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{MissedTickBehavior, interval};
 
 /// How often increases get their labels and the recorder is looked at.
 const TICK: Duration = Duration::from_secs(1);
-/// How often it is looked whether a signal has come.
-const LOOK: Duration = Duration::from_millis(50);
 /// The two ends of a connection, and the changes that are counted. Retransmissions, timeouts and marks are in the
 /// counters of every row, so that they need none of their own.
 const EVENTS: &str = "open,close,ca_state,algorithm";
@@ -40,13 +34,10 @@ type Shared = Arc<Mutex<Option<Recorder>>>;
 /// # Errors
 /// [`Error`], with nothing left behind.
 pub fn run(address: &Address, record: RecordOptions, options: Options, on_ready: impl FnOnce(&Address)) -> Result<()> {
-    let failed = |doing| move |cause| Error::Server { doing, cause };
-    interrupt::on_signals().map_err(failed("handle signals"))?;
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed("start a runtime"))?;
+    let runtime = http::runtime()?;
     let result = runtime.block_on(async {
         let listener = Listener::bind(address)?;
-        let address = listener.address().map_err(failed("say where it listens"))?;
+        let address = listener.address()?;
         let exporter = Arc::new(Exporter::new(options, record.algorithm.as_deref())?);
         let recorder: Shared = Arc::new(Mutex::new(Some(start(record, &exporter)?)));
 
@@ -55,11 +46,11 @@ pub fn run(address: &Address, record: RecordOptions, options: Options, on_ready:
             Arc::new(move || lock(&recorder).as_ref().map(Recorder::progress))
         };
         let (end, ended) = watch::channel(false);
-        let limits = Limits::within(most_files());
+        let limits = Limits::within(http::most_files());
         let server = tokio::spawn(server::serve(listener, Arc::clone(&exporter), recording, limits, ended));
         on_ready(&address);
         tokio::select! {
-            () = interrupted() => {}
+            () = http::interrupted() => {}
             () = settle_until_the_end_of(&recorder, &exporter) => {}
         }
         end.send_replace(true);
@@ -71,24 +62,6 @@ pub fn run(address: &Address, record: RecordOptions, options: Options, on_ready:
     // A pass over many sockets that nobody waits for any more: it changes nothing, so it may end with the process.
     runtime.shutdown_background();
     result
-}
-
-/// How many files this process may open, once it has taken what it is allowed to: shells and systemd give 1024 until a
-/// program asks for more.
-fn most_files() -> u64 {
-    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return 0 };
-    match setrlimit(Resource::RLIMIT_NOFILE, hard, hard) {
-        Ok(()) => hard,
-        Err(_) => soft,
-    }
-}
-
-/// The flag and not a signal of the runtime, as it is also looked at by what the recorder waits for while it starts and
-/// ends, on threads that have no runtime.
-async fn interrupted() {
-    while !interrupt::is_requested() {
-        sleep(LOOK).await;
-    }
 }
 
 fn start(record: RecordOptions, exporter: &Exporter) -> Result<Recorder> {

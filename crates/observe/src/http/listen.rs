@@ -1,7 +1,7 @@
-//! Where scrapes are answered: a TCP port or a unix socket.
+//! Where requests are answered: a TCP port or a unix socket.
 
-use crate::metrics::address::Address;
-use crate::metrics::error::{Error, Result};
+use crate::http::address::Address;
+use crate::http::error::{Error, Result};
 use nix::errno::Errno;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
 use nix::sys::stat::{Mode, umask};
@@ -62,10 +62,11 @@ impl Listener {
     /// Where it listens, which matters with port 0.
     ///
     /// # Errors
-    /// What the system says.
-    pub fn address(&self) -> io::Result<Address> {
+    /// [`Error::Server`].
+    pub fn address(&self) -> Result<Address> {
+        let failed = |cause| Error::Server { doing: "say where it listens", cause };
         Ok(match self {
-            Listener::Tcp(listener) => Address::Tcp(listener.local_addr()?),
+            Listener::Tcp(listener) => Address::Tcp(listener.local_addr().map_err(failed)?),
             Listener::Unix(_, file) => Address::Unix(file.path.clone()),
         })
     }
@@ -86,7 +87,7 @@ fn bind_tcp(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// Removes what an exporter that was killed has left. Nothing else is removed, and nobody else's.
+/// Removes what a server that was killed has left. Nothing else is removed, and nobody else's.
 fn make_way(path: &Path) -> Result<()> {
     let refused = |found: &str, remedy: &str| {
         Err(Error::Socket { path: path.to_owned(), found: found.to_owned(), remedy: remedy.to_owned() })
@@ -101,7 +102,7 @@ fn make_way(path: &Path) -> Result<()> {
         return refused(&found, "have its owner remove it, or name another path");
     }
     let is_the_same = |now: Metadata| (now.dev(), now.ino()) == (there.dev(), there.ino());
-    // Another exporter that starts at this moment may have taken its place.
+    // Another server that starts at this moment may have taken its place.
     if try_connect(path).is_err_and(|errno| errno == Errno::ECONNREFUSED)
         && fs::symlink_metadata(path).is_ok_and(is_the_same)
     {
