@@ -20,6 +20,11 @@ pub fn collector(args: &[&str]) -> Result {
     measure::with_ccactl("record_cost", "bench", args)
 }
 
+/// Builds `ccactl` and runs `measure/src/bin/bystanders.rs`.
+pub fn bystanders(args: &[&str]) -> Result {
+    measure::with_ccactl("bystanders", "bench", args)
+}
+
 /// Builds `ccactl` and runs `measure/src/bin/swap_time`.
 pub fn swap(args: &[&str]) -> Result {
     measure::with_ccactl("swap_time", "bench", args)

@@ -15,6 +15,7 @@ mod lint;
 mod measure;
 mod setup;
 mod shell;
+mod shots;
 mod soak;
 mod test;
 mod vm;
@@ -46,6 +47,9 @@ Usage: cargo xtask COMMAND
                         ss (root, an idle machine); 6 when the recorded throughput, the drops or the bytes per row miss
                         their goals
   bench dev             setup, build, then the time from a saved C file to live connections on the new code (root)
+  bench bystanders blackbox|page [--connections N]
+                        setup, build, then the host's time with and without a black box beside ordinary traffic, and its
+                        files of provoked timeouts; or the time and memory of a live page (root, an idle machine)
   bench swap [--repeats N] [--connections N,…]
                         setup, build, then the time of a swap with up to 50 000 connections (root, an idle machine); 6
                         when the iteration over 10 000 connections of two namespaces takes 100 ms or more
@@ -54,6 +58,7 @@ Usage: cargo xtask COMMAND
                         workspace of its own) on one path, as the table of docs/performance.md; needs root
   bench report [ROWS]   setup, build, then time and memory of `ccactl report` on a synthetic recording of 100 million rows, beside
                         DuckDB where the Python module duckdb is there; the recording stays in target/bench-report
+  shots                 setup, then the pictures of docs/how-to anew, in a headless Chromium (root)
   soak [--quick] [--seed N] [--connections N] [--swaps N] [--kills N]
                         setup, build, then 200 swaps and 50 kills of ccactl under 2 000 connections on which every byte
                         is checked (root; five minutes); the section of docs/reliability.md
@@ -114,10 +119,12 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         ("measure", args @ [_, ..]) => measure::run(args)?,
         ("bench", ["algorithms", args @ ..]) => bench::algorithms(args)?,
         ("bench", ["collector", args @ ..]) => bench::collector(args)?,
+        ("bench", ["bystanders", args @ ..]) => bench::bystanders(args)?,
         ("bench", ["swap", args @ ..]) => bench::swap(args)?,
         ("bench", ["dev"]) => bench::dev()?,
         ("bench", ["emulator", args @ ..]) => bench::emulator(args)?,
         ("bench", ["report", args @ ..]) => bench::report(args)?,
+        ("shots", []) => shots::run()?,
         ("soak", args) => soak::run(args)?,
         ("vm", ["matrix", args @ ..]) => vm::matrix(args)?,
         ("vm", ["fidelity", args @ ..]) => vm::fidelity(args)?,

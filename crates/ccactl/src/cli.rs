@@ -12,13 +12,13 @@ use std::sync::LazyLock;
 /// Commands by what somebody has come for.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Operate", &["load", "swap", "rollback", "unload", "status", "run", "apply", "diff", "split"]),
-    ("Measure", &["record", "report", "export", "top", "exporter", "recover"]),
+    ("Measure", &["record", "report", "export", "top", "serve", "exporter", "recover"]),
     ("Algorithms", &["list", "show", "probe", "new", "check", "dev", "sdk"]),
     ("Experiment", &["demo", "bench"]),
 ];
 
 /// Two for each command.
-const EXAMPLES: [(&str, [&str; 2]); 24] = [
+const EXAMPLES: [(&str, [&str; 2]); 25] = [
     ("load", ["ccactl load bbrv3 --cgroup /web", "ccactl load ./mine.bpf.c --cgroup /bench --create"]),
     ("swap", ["ccactl swap f-bbrv2 --cgroup /web", "ccactl swap cubic --cgroup /web --set beta=819"]),
     ("rollback", ["ccactl rollback --cgroup /web", "ccactl rollback --cgroup /web --json"]),
@@ -38,7 +38,7 @@ const EXAMPLES: [(&str, [&str; 2]); 24] = [
         "record",
         [
             "ccactl record --cgroup /web --duration 60s -o web.parquet",
-            "ccactl record --port 443 --every rtt -o https.parquet",
+            "ccactl record --ring 30s --trigger rto -o /var/lib/ccactl/box",
         ],
     ),
     ("report", ["ccactl report web.parquet --html web.html", "ccactl report before.parquet after.parquet --json"]),
@@ -50,6 +50,7 @@ const EXAMPLES: [(&str, [&str; 2]); 24] = [
         ],
     ),
     ("top", ["ccactl top", "ccactl top --cgroup /web"]),
+    ("serve", ["ccactl serve", "ccactl serve --cgroup /web --results /srv/benches"]),
     ("exporter", ["ccactl exporter --listen 127.0.0.1:9097", "ccactl exporter --cgroup /web"]),
     (
         "recover",
@@ -178,6 +179,8 @@ pub enum Command {
     Exporter(commands::exporter::Args),
     /// Show what the sockets do now, per cgroup, algorithm and flow
     Top(commands::top::Args),
+    /// One live page for a browser: groups, flows, policies, canaries
+    Serve(commands::serve::Args),
     /// Tables and an HTML page from recordings
     Report(commands::report::Args),
     /// One flow for other tools: qlog, xplot, a time-sequence figure

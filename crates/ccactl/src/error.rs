@@ -25,6 +25,8 @@ pub enum Error {
     #[error(transparent)]
     Exporter(#[from] ccactl_observe::metrics::Error),
     #[error(transparent)]
+    Serve(#[from] ccactl_observe::serve::Error),
+    #[error(transparent)]
     Bounds(#[from] ccactl_observe::metrics::BoundsError),
     #[error(transparent)]
     Rollout(#[from] ccactl_observe::rollout::Error),
@@ -68,6 +70,7 @@ impl Error {
             Self::Report(error) => error.exit_code(),
             Self::Screen(error) => error.exit_code(),
             Self::Exporter(error) => error.exit_code(),
+            Self::Serve(error) => error.exit_code(),
             Self::Bounds(error) => error.exit_code(),
             Self::Rollout(error) => error.exit_code(),
             Self::Split(error) => error.exit_code(),

@@ -57,6 +57,7 @@ fn main() -> ExitCode {
         Command::Record(args) => commands::record::run(args),
         Command::Recover(args) => commands::recover::run(args),
         Command::Exporter(args) => commands::exporter::run(args),
+        Command::Serve(args) => commands::serve::run(args),
         Command::Top(args) => commands::top::run(args),
         Command::Report(args) => commands::report::run(args),
         Command::Export(args) => commands::export::run(args),

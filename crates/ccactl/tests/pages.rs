@@ -30,7 +30,8 @@ fn pages() -> Vec<PathBuf> {
     let mut pages = vec![root().join("README.md")];
     for folder in ["docs/tutorials", "docs/how-to"] {
         let found = std::fs::read_dir(root().join(folder)).unwrap();
-        pages.extend(found.map(|entry| entry.unwrap().path()));
+        let files = found.map(|entry| entry.unwrap().path());
+        pages.extend(files.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
     }
     pages.sort();
     pages

@@ -1,4 +1,4 @@
-//! What `record`, `top` and `exporter` may still do once their programs are attached: every thread, as the kernel tells it.
+//! What `record`, `top`, `serve` and `exporter` may still do once their programs are attached: every thread, as the kernel tells it.
 
 #[path = "cli_loader/host.rs"]
 #[allow(dead_code, reason = "shared with the tests of load")]
@@ -174,6 +174,22 @@ fn the_exporter_keeps_what_a_pass_over_the_sockets_of_others_needs() {
     );
     // By now there are the threads of the scrape, too.
     running.keeps_exactly(&kept);
+    running.end();
+}
+
+#[test]
+fn a_live_page_keeps_the_same_and_a_black_box_what_its_files_need() {
+    let Some(host) = Host::with_root() else { return };
+    let folder = TempDir::new().unwrap();
+    let listen = format!("unix:{}", folder.path().join("page.sock").display());
+    let mut command = host.command(&["serve", "--listen", &listen, "--port", "1"]);
+    let running = Running::start(command.env("CCACTL_STATE", folder.path()).stderr(Stdio::null()));
+    running.keeps_exactly(&[CAP_SYS_ADMIN, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH]);
+    running.end();
+    let kept = folder.path().join("box");
+    let args = ["record", "--ring", "1s", "--trigger", "rto", "--port", "1", "-o", kept.to_str().unwrap()];
+    let running = Running::start(&mut host.command(&args));
+    running.keeps_exactly(&[CAP_DAC_OVERRIDE]);
     running.end();
 }
 

@@ -12,6 +12,7 @@ mod deadline;
 mod error;
 mod feed;
 mod host;
+mod kept;
 mod metadata;
 mod netns;
 mod options;
@@ -26,12 +27,13 @@ mod sorter;
 mod thread;
 mod writer;
 
-pub use ccactl_recording::metadata::{Canary, DropReasons as Drops, FlowInfo, Link, Metadata};
+pub use ccactl_recording::metadata::{Canary, DropReasons as Drops, FlowInfo, Link, Metadata, TriggerInfo};
 pub use ccactl_recording::names::{partial_path, recovered_path};
 pub use ccactl_recording::write::{
     Clock, EventSet, EventSetError, KnownAlgorithm, Resolver, StreamFile, convert_stream, rows, utc_compact,
 };
 pub use error::{Error, Result};
+pub use kept::write_rows;
 pub use netns::netns_inode;
 pub use options::{CgroupFilter, Every, Output, RecordOptions, Tap};
 pub use progress::{Phase, Progress};

@@ -169,7 +169,7 @@ impl Recording {
         let rows = written.rows;
         let duration_us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
         let metadata = Metadata {
-            algorithms: Some(algorithms(&options, &written)),
+            algorithms: Some(algorithms(&options, &written.context)),
             duration_us: Some(duration_us),
             rows: Some(rows),
             rows_by_event: Some(by_event_name(&written.rows_by_event)),
@@ -234,15 +234,15 @@ fn check(options: &RecordOptions) -> Result<()> {
 }
 
 /// The algorithms that the caller knows to be loaded, before its resolver is asked.
-fn resolver(options: &RecordOptions) -> Resolver {
+pub(crate) fn resolver(options: &RecordOptions) -> Resolver {
     let loaded = options.loaded.clone();
     let resolve = Arc::clone(&options.resolve);
     Arc::new(move |name| loaded.iter().find(|known| known.kernel_name == name).cloned().or_else(|| resolve(name)))
 }
 
 /// Algorithms loaded at the start or seen in a row.
-fn algorithms(options: &RecordOptions, written: &Written) -> Vec<AlgorithmInfo> {
+pub(crate) fn algorithms(options: &RecordOptions, context: &Context) -> Vec<AlgorithmInfo> {
     let is_loaded = |known: &&KnownAlgorithm| options.loaded.iter().any(|l| l.kernel_name == known.kernel_name);
-    let seen = written.context.known().filter(|known| !is_loaded(known));
-    metadata::algorithms(options.loaded.iter().chain(seen), written.context.unknown())
+    let seen = context.known().filter(|known| !is_loaded(known));
+    metadata::algorithms(options.loaded.iter().chain(seen), context.unknown())
 }

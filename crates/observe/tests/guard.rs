@@ -1,5 +1,6 @@
 //! Guards as an operator writes them: what they mean, and what is said about those that mean nothing.
 
+use ccactl_observe::expression::ScanError;
 use ccactl_observe::rollout::{Comparison, Guard, GuardError, Metric};
 use proptest::prelude::*;
 
@@ -125,9 +126,8 @@ proptest! {
     #[test]
     fn any_text_is_a_guard_or_an_error_that_points_into_it(text in "\\PC{0,40}") {
         if let Err(error) = text.parse::<Guard>() {
-            let (GuardError::Unexpected { column, .. }
+            let (GuardError::Scan(ScanError::Unexpected { column, .. } | ScanError::UnknownUnit { column, .. })
             | GuardError::UnknownMetric { column, .. }
-            | GuardError::UnknownUnit { column, .. }
             | GuardError::WrongUnit { column, .. }) = error;
             prop_assert!((1..=text.chars().count() + 1).contains(&column));
         }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-pub use values::{AlgorithmInfo, Canary, DropReasons, Filter, FlowInfo, Link, Recovered, ValueInfo};
+pub use values::{AlgorithmInfo, Canary, DropReasons, Filter, FlowInfo, Link, Recovered, TriggerInfo, ValueInfo};
 
 /// Versions of the columns and keys that are read, oldest and newest.
 pub const VERSIONS: std::ops::RangeInclusive<u32> = OLDEST_VERSION..=SCHEMA_VERSION;
@@ -170,6 +170,8 @@ metadata! {
     Scenario "scenario" in "testbed" => scenario: String, text;
     /// JSON `{canary, baseline, share}`, kernel names
     Canary "canary" in "guarded roll-outs" => canary: Canary, loose;
+    /// JSON `{condition, flow_id, netns, at_us, further, suppressed}`: what a black box has kept the rows for, when, how often again in the same file, and how many triggers before it have no file
+    Trigger "trigger" in "black boxes" => trigger: TriggerInfo, loose;
 }
 
 /// The schema version of a file with these pairs.

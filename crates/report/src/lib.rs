@@ -44,5 +44,5 @@ pub use summarize::summarize;
 pub use summary::{
     AlgorithmChange, AlgorithmSummary, ChangeSide, Closed, Connections, Convergence, Distribution, DropSpan, Estimate,
     Fairness, FlowSummary, InnerValue, JainPoint, LinkSummary, Measures, PhaseShare, ReceiverSummary, RecordingSummary,
-    RepeatedAlgorithm, Repeats, Side, SocketState, Summary,
+    RepeatedAlgorithm, Repeats, Side, SocketState, Summary, Trigger,
 };

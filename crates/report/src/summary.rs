@@ -13,6 +13,21 @@ pub struct Summary {
     pub repeats: Vec<Repeats>,
 }
 
+/// The moment around which a black box has kept a recording.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trigger {
+    /// As the user wrote it.
+    pub condition: String,
+    /// Seconds since the start of the recording.
+    pub at_s: f64,
+    /// Name of the flow, as the report has it; `null`: the flow has sent nothing.
+    pub flow: Option<String>,
+    /// How often a trigger fired again for that flow.
+    pub further: u64,
+    /// Triggers before it of which nothing was kept.
+    pub suppressed: u64,
+}
+
 /// One recording.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RecordingSummary {
@@ -44,6 +59,9 @@ pub struct RecordingSummary {
     /// When rows were lost, in the window; empty as well when the recording does not say (schema version 1).
     #[serde(default)]
     pub drop_spans: Vec<DropSpan>,
+    /// What a black box has kept the recording for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trigger: Option<Trigger>,
     /// Whether the file ends early.
     pub truncated: bool,
     /// What makes the figures less certain, one sentence each.

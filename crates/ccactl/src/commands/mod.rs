@@ -2,6 +2,7 @@
 pub mod apply;
 pub mod bench;
 pub mod bench_view;
+pub mod blackbox;
 pub mod calibrate;
 pub mod canary;
 pub mod canary_view;
@@ -30,6 +31,7 @@ pub mod report;
 pub mod rollback;
 pub mod run;
 pub mod sdk;
+pub mod serve;
 pub mod settings;
 pub mod show;
 pub mod sockets_view;

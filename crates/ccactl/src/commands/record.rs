@@ -1,5 +1,6 @@
 //! `ccactl record`
 
+use super::blackbox;
 use super::filters::Filters;
 use crate::error::{Context, Result};
 use ccactl_collector::{
@@ -32,9 +33,9 @@ pub struct Args {
     /// Events beside the samples: all, none, or a list of open, close, retrans, ca_state, algorithm, rto, ecn
     #[arg(long, default_value = "all", value_name = "all|none|LIST")]
     events: EventSet,
-    /// A row per ACK, per smoothed RTT, or per interval: ack, rtt, 10ms
-    #[arg(long, default_value = "ack", value_name = "ack|rtt|TIME")]
-    every: Every,
+    /// A row per ACK, per smoothed RTT, or per interval: ack, rtt, 10ms [default: ack, with --ring 500ms]
+    #[arg(long, value_name = "ack|rtt|TIME")]
+    every: Option<Every>,
     /// End by itself after this time, such as 150s; otherwise Ctrl-C ends the recording
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
@@ -45,12 +46,14 @@ pub struct Args {
     /// Record into the folder FILE, with a new part after each such time or size of its stream, such as 60s or 512MiB
     #[arg(long, value_name = "TIME|SIZE", requires = "output")]
     rotate: Option<Rotation>,
-    /// Ring buffer between kernel and ccactl; rounded up to a power of two
-    #[arg(long, default_value = "16MiB", value_name = "SIZE", value_parser = parse_bytes)]
-    buffer: u64,
+    /// Ring buffer between kernel and ccactl; rounded up to a power of two [default: 16MiB, with --ring 2MiB]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    buffer: Option<u64>,
     /// Replace FILE, and what a killed recording to it left behind
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    blackbox: blackbox::Args,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -58,6 +61,12 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<ExitCode> {
     let signals = Signals::register().context("cannot handle signals")?;
+    if let Some(before) = args.blackbox.ring() {
+        let folder = args.output.clone().expect("--ring requires --output");
+        let mut options = options(&args, Output::Nowhere)?;
+        options.every = args.every.unwrap_or(blackbox::EVERY);
+        return blackbox::run(&args.blackbox, before, &folder, options, &signals.is_stopped, args.json);
+    }
     let output = output(&args)?;
     let needed = needed_rights(&output);
     let options = options(&args, output)?;
@@ -124,11 +133,13 @@ fn options(args: &Args, output: Output) -> Result<RecordOptions> {
     let mut options = RecordOptions::new(output);
     args.filters.apply(&mut options)?;
     options.events = args.events;
-    options.every = args.every;
+    options.every = args.every.unwrap_or_default();
     options.duration = args.duration;
     options.force = args.force;
     // What does not fit is out of range as well, and the collector says so.
-    options.buffer_bytes = u32::try_from(args.buffer).unwrap_or(u32::MAX);
+    let usual =
+        if args.blackbox.ring().is_some() { blackbox::BUFFER_BYTES } else { RecordOptions::DEFAULT_BUFFER_BYTES };
+    options.buffer_bytes = args.buffer.map_or(usual, |bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
     Ok(options)
 }
 

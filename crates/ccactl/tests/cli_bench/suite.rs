@@ -160,7 +160,9 @@ fn cells_in_guests_become_one_report() {
     let Some(_) = needs::kernel(GUEST) else { return };
     let host = Host::new();
     let suite = Suite::new();
-    let args = suite.args(&["--lab", &format!("vm:{GUEST}"), "--jobs", "2", "--duration", "1s", "--json"]);
+    let mut args = suite.args(&["--lab", &format!("vm:{GUEST}"), "--set", "duration=1s", "--json"]);
+    let jobs = args.iter().position(|arg| arg == "--jobs").unwrap() + 1;
+    "2".clone_into(&mut args[jobs]);
     let mut command = host.command(&args.iter().map(String::as_str).collect::<Vec<_>>());
     // The kernels are in the cache of whoever runs the tests.
     match std::env::var_os("XDG_CACHE_HOME") {

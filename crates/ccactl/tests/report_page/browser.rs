@@ -119,6 +119,13 @@ pub struct Browser {
 impl Browser {
     /// Opens a file.
     pub async fn open(page: &Path) -> Browser {
+        let browser = Browser::start().await;
+        browser.goto(page).await;
+        browser
+    }
+
+    /// With nothing to see yet.
+    pub async fn start() -> Browser {
         let driver = Driver::start();
         let profile = Profile(TempDir::with_prefix("ccactl-chromium-").unwrap());
         let mut flags: Vec<String> = FLAGS.map(str::to_owned).to_vec();
@@ -129,14 +136,17 @@ impl Browser {
             "timeouts": {"script": PATIENCE.as_millis() as u64},
         });
         let session = Session::new(driver.port, capabilities).await.expect("the driver starts a browser");
-        let browser = Browser { session, _driver: driver, _profile: profile };
-        browser.goto(page).await;
-        browser
+        Browser { session, _driver: driver, _profile: profile }
     }
 
     /// Opens another file, or the same one again.
     pub async fn goto(&self, page: &Path) {
-        self.session.command("url", &json!({"url": format!("file://{}", page.display())})).await.unwrap();
+        self.visit(&format!("file://{}", page.display())).await;
+    }
+
+    /// Opens what is there.
+    pub async fn visit(&self, url: &str) {
+        self.session.command("url", &json!({"url": url})).await.unwrap();
     }
 
     /// Runs a script; what it returns.
@@ -180,6 +190,17 @@ impl Browser {
         for kind in ["keyDown", "keyUp"] {
             self.devtools("Input.dispatchKeyEvent", json!({"type": kind, "key": key})).await;
         }
+    }
+
+    /// What is on the screen, as PNG in base64.
+    #[allow(dead_code, reason = "for the pictures of the documents alone")]
+    pub async fn picture(&self, (width, height): (u32, u32)) -> String {
+        let screen = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
+        self.devtools("Emulation.setDeviceMetricsOverride", screen).await;
+        // Charts follow the size of the window, and the live page its server.
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        let taken = self.devtools("Page.captureScreenshot", json!({"format": "png"})).await;
+        taken["data"].as_str().expect("a picture").to_owned()
     }
 
     /// Ends the browser; the driver ends with the value.

@@ -17,8 +17,16 @@ use tempfile::TempDir;
 
 const HELPERS: &str = include_str!("page.js");
 /// Time charts of the fixture, by the beginning of their headings, and the one that is not over time.
-const CHARTS: [&str; 7] =
-    ["Goodput", "RTT", "Congestion window", "Losses and timeouts", "Algorithm phase", "Jain index", "ECDF of the RTT"];
+const CHARTS: [&str; 8] = [
+    "Goodput",
+    "RTT",
+    "Congestion window",
+    "Losses and timeouts",
+    "Algorithm phase",
+    "Jain index",
+    "Time-sequence",
+    "ECDF of the RTT",
+];
 /// WCAG 2.1 AA for text.
 const LEGIBLE: f64 = 4.5;
 /// A phone in portrait.

@@ -7,6 +7,7 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use std::convert::Infallible;
 use std::mem;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,6 +33,7 @@ pub async fn answer(listener: Listener, router: Router, limits: Limits, end: wat
     }
     // Nobody new, and no name in the file system.
     drop(listener);
+    drop(mem::replace(&mut *lock(&door.lasting), Room::new(1)));
     let asking = mem::replace(&mut *lock(&door.asking), Room::new(limits.asking));
     // A client that reads slowly, or not at all, does not keep the server.
     let _ = timeout(LAST_ANSWERS, asking.empty()).await;
@@ -48,12 +50,17 @@ struct Door {
     limits: Limits,
     silent: Mutex<Room>,
     asking: Mutex<Room>,
+    lasting: Mutex<Room>,
 }
+
+/// In the extensions of a response: its end is far away, as that of a stream of events. It has a place of another room.
+#[derive(Debug, Clone, Copy)]
+pub struct Lasting;
 
 impl Door {
     fn new(router: Router, limits: Limits) -> Door {
         let room = |most| Mutex::new(Room::new(most));
-        Door { router, limits, silent: room(limits.silent), asking: room(limits.asking) }
+        Door { router, limits, silent: room(limits.silent), asking: room(limits.asking), lasting: room(limits.lasting) }
     }
 
     async fn accept(self: Arc<Self>, listener: &Listener) {
@@ -77,11 +84,18 @@ impl Door {
     /// One request and its answer. There is no second one, so that no connection waits for it: a scrape comes every few
     /// seconds, and opens another.
     async fn converse(self: Arc<Self>, stream: Box<dyn Stream>, place: Place) {
-        let has_asked = Notify::new();
+        let (has_asked, lasts) = (Notify::new(), Notify::new());
         let pages = TowerToHyperService::new(self.router.clone());
         let answer = service_fn(|request| {
             has_asked.notify_one();
-            pages.call(request)
+            let answer = pages.call(request);
+            async {
+                let response = answer.await?;
+                if response.extensions().get::<Lasting>().is_some() {
+                    lasts.notify_one();
+                }
+                Ok::<_, Infallible>(response)
+            }
         });
         let conversation = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -97,9 +111,16 @@ impl Door {
         }
         let place = lock(&self.asking).enter();
         tokio::select! {
+            _ = &mut conversation => return,
+            _ = place => return,
+            () = sleep(self.limits.answer) => return,
+            () = lasts.notified() => {}
+        }
+        let place = lock(&self.lasting).enter();
+        tokio::select! {
             _ = conversation => {}
             _ = place => {}
-            () = sleep(self.limits.answer) => {}
+            () = sleep(self.limits.last) => {}
         }
     }
 }

@@ -9,7 +9,7 @@ mod rooms;
 mod run;
 
 pub use address::Address;
-pub use door::answer;
+pub use door::{Lasting, answer};
 pub use error::{Error, Result};
 pub use listen::Listener;
 pub use rooms::Limits;

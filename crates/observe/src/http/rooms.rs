@@ -19,17 +19,23 @@ pub struct Limits {
     pub silent: usize,
     /// Connections that have asked and do not have their answer yet. Each may hold a page of its own, some MB.
     pub asking: usize,
+    /// For a [`Lasting`] answer. Whoever wants more of it asks again.
+    ///
+    /// [`Lasting`]: super::Lasting
+    pub last: Duration,
+    /// Connections with such an answer.
+    pub lasting: usize,
 }
 
 impl Limits {
     /// Files that the exporter itself needs: programs, maps, and namespaces and iterators of a pass over the sockets.
     const OWN_FILES: u64 = 256;
 
-    /// The default limits, with fewer silent clients where this process may not open many files.
+    /// The default limits with so many lasting answers, and with fewer silent clients where this process may not open many files.
     #[must_use]
-    pub fn within(files: u64) -> Limits {
-        let limits = Limits::default();
-        let left = files.saturating_sub(Self::OWN_FILES + limits.asking as u64);
+    pub fn within(files: u64, lasting: usize) -> Limits {
+        let limits = Limits { lasting, ..Limits::default() };
+        let left = files.saturating_sub(Self::OWN_FILES + (limits.asking + limits.lasting) as u64);
         // Those that were pushed out are closed a moment later.
         let silent = usize::try_from(left / 2).unwrap_or(usize::MAX);
         Limits { silent: silent.clamp(1, limits.silent), ..limits }
@@ -38,7 +44,14 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { header: Duration::from_secs(5), answer: Duration::from_secs(30), silent: 6144, asking: 32 }
+        Limits {
+            header: Duration::from_secs(5),
+            answer: Duration::from_secs(30),
+            silent: 6144,
+            asking: 32,
+            last: Duration::from_secs(600),
+            lasting: 0,
+        }
     }
 }
 
@@ -110,8 +123,9 @@ mod tests {
 
     #[test]
     fn few_files_leave_room_for_few_silent_clients() {
-        assert_eq!(Limits::within(20_000).silent, Limits::default().silent);
-        assert_eq!(Limits::within(1024).silent, (1024 - 256 - 32) / 2);
-        assert_eq!(Limits::within(0).silent, 1);
+        assert_eq!(Limits::within(20_000, 0).silent, Limits::default().silent);
+        assert_eq!(Limits::within(1024, 0).silent, (1024 - 256 - 32) / 2);
+        assert_eq!(Limits::within(1024, 256).silent, (1024 - 256 - 32 - 256) / 2);
+        assert_eq!(Limits::within(0, 0).silent, 1);
     }
 }

@@ -5,6 +5,7 @@ use crate::live::labels::{Labels, Unlabelled};
 use crate::live::names::Names;
 use crate::live::view::{Snapshot, Status};
 use ccactl_collector::{Clock, Error, Output, RecordOptions, Recorder};
+use ccactl_host::capabilities::Capability;
 use std::fs;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -26,7 +27,21 @@ impl Watch {
     ///
     /// # Errors
     /// Those of the recorder.
-    pub fn start(mut options: RecordOptions, interval: Duration, filter: String) -> Result<Watch, Error> {
+    pub fn start(options: RecordOptions, interval: Duration, filter: String) -> Result<Watch, Error> {
+        // Names of cgroups, namespaces and algorithms are there for everybody to read, or are our own.
+        Watch::start_keeping(options, interval, filter, &[])
+    }
+
+    /// The same for a process that does something else as well, and keeps the rights for that.
+    ///
+    /// # Errors
+    /// Those of the recorder.
+    pub fn start_keeping(
+        mut options: RecordOptions,
+        interval: Duration,
+        filter: String,
+        needed: &'static [Capability],
+    ) -> Result<Watch, Error> {
         let board = Arc::new(Mutex::new(Board::new(Pace::new(interval, options.every))));
         let fed = Arc::clone(&board);
         options.output = Output::Nowhere;
@@ -40,8 +55,7 @@ impl Watch {
             ..Status::default()
         };
         let labels = Labels::new(Names::of_this_host(), Arc::clone(&options.resolve));
-        // Names of cgroups, namespaces and algorithms are there for everybody to read, or are our own.
-        Ok(Watch { recorder: Recorder::start_keeping(options, &[])?, board, labels, status })
+        Ok(Watch { recorder: Recorder::start_keeping(options, needed)?, board, labels, status })
     }
 
     /// How it looks now.

@@ -32,7 +32,7 @@ type Shared = Arc<Mutex<Option<Recorder>>>;
 /// `record` says which sockets and how often; its output, events and tap are set here.
 ///
 /// # Errors
-/// [`Error`], with nothing left behind.
+/// [`crate::metrics::Error`], with nothing left behind.
 pub fn run(address: &Address, record: RecordOptions, options: Options, on_ready: impl FnOnce(&Address)) -> Result<()> {
     let runtime = http::runtime()?;
     let result = runtime.block_on(async {
@@ -46,7 +46,7 @@ pub fn run(address: &Address, record: RecordOptions, options: Options, on_ready:
             Arc::new(move || lock(&recorder).as_ref().map(Recorder::progress))
         };
         let (end, ended) = watch::channel(false);
-        let limits = Limits::within(http::most_files());
+        let limits = Limits::within(http::most_files(), 0);
         let server = tokio::spawn(server::serve(listener, Arc::clone(&exporter), recording, limits, ended));
         on_ready(&address);
         tokio::select! {

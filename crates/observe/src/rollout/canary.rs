@@ -2,8 +2,9 @@
 
 use crate::rollout::decision::{self, Cause, Decision, Figures, Moves, Outcome};
 use crate::rollout::error::{Error, Result};
-use crate::rollout::evidence::Evidence;
+use crate::rollout::evidence::{Evidence, Running};
 use crate::rollout::groups::{Group, Groups, Ignored, Membership};
+use crate::rollout::metric::Metric;
 use crate::rollout::plan::Plan;
 pub use crate::rollout::request::CanaryRequest;
 use crate::rollout::verdict::{Judge, State, Verdict, early_end};
@@ -102,7 +103,15 @@ pub fn run(
 
     let start = Moves::from(canary.outcome());
     observe(Event::Started { moves: &start, canary: canary.canary_name(), baseline: canary.baseline_name() });
-    let trial = Trial { loader, request, plan: &plan, watch: &watch, canary: &canary, moved: Instant::now() };
+    let trial = Trial {
+        loader,
+        request,
+        plan: &plan,
+        watch: &watch,
+        canary: &canary,
+        evidence: &evidence,
+        moved: Instant::now(),
+    };
     let End { cause, seen, begins } = match trial.follow(interrupted, observe) {
         Ok(end) => end,
         Err(error) => {
@@ -205,6 +214,7 @@ struct Trial<'a> {
     plan: &'a Plan,
     watch: &'a Watch,
     canary: &'a Canary<'a>,
+    evidence: &'a Evidence,
     moved: Instant,
 }
 
@@ -281,6 +291,18 @@ impl Trial<'_> {
         let seen = self.watch.with_groups(|groups| {
             groups.set_cgroups(cgroups);
             self.look(judge, groups)
+        });
+        self.evidence.tell(&Running {
+            pid: std::process::id(),
+            algorithm: &self.plan.choice.algorithm_name(),
+            cgroup: &self.loader.mount().display(&self.plan.subject.cgroup),
+            share: self.request.share.fraction(),
+            elapsed_s: begins.elapsed().as_secs_f64(),
+            watch_s: self.request.watch.as_secs_f64(),
+            guards: &seen.verdicts,
+            canary: &seen.canary,
+            baseline: &seen.baseline,
+            units: Metric::ALL.into_iter().map(|metric| (metric.name(), metric.dimension().unit())).collect(),
         });
         observe(Event::Evaluated {
             elapsed: begins.elapsed(),

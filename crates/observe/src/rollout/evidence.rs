@@ -1,26 +1,62 @@
 //! What is kept of a decision: its figures as JSON, and the recording that they come from.
 
-use crate::rollout::decision::Decision;
+use crate::rollout::decision::{Decision, Figures};
 use crate::rollout::error::{Error, Result};
+use crate::rollout::verdict::Verdict;
 use ccactl_collector::utc_compact;
 use ccactl_host::output::{self, Folder, Replace};
+use serde::Serialize;
+use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where the evidence goes unless the caller names a folder: `canary` below `CCACTL_STATE` or `/var/lib/ccactl`.
+/// End of the name of the file that tells of a canary while it is watched.
+pub(crate) const RUNNING: &str = ".running.json";
+
+/// What ccactl keeps from one run to the next: `CCACTL_STATE` or `/var/lib/ccactl`.
 #[must_use]
-pub fn default_evidence_dir() -> PathBuf {
-    let state = env::var_os("CCACTL_STATE").map_or_else(|| PathBuf::from("/var/lib/ccactl"), PathBuf::from);
-    state.join("canary")
+pub fn state_dir() -> PathBuf {
+    env::var_os("CCACTL_STATE").map_or_else(|| PathBuf::from("/var/lib/ccactl"), PathBuf::from)
 }
 
-/// The two files of one canary.
+/// Where the evidence goes unless the caller names a folder: `canary` below [`state_dir`].
+#[must_use]
+pub fn default_evidence_dir() -> PathBuf {
+    state_dir().join("canary")
+}
+
+/// A canary that is being watched, as others may read it: `ccactl serve` does.
+#[derive(Debug, Serialize)]
+pub(crate) struct Running<'a> {
+    /// Of the watcher: a file whose process is gone is left over.
+    pub(crate) pid: u32,
+    pub(crate) algorithm: &'a str,
+    pub(crate) cgroup: &'a str,
+    pub(crate) share: f64,
+    pub(crate) elapsed_s: f64,
+    pub(crate) watch_s: f64,
+    pub(crate) guards: &'a [Verdict],
+    pub(crate) canary: &'a Figures,
+    pub(crate) baseline: &'a Figures,
+    /// Of the metrics in both, by name.
+    pub(crate) units: BTreeMap<&'static str, &'static str>,
+}
+
+/// The two files of one canary, and a third while it runs.
 #[derive(Debug)]
 pub(crate) struct Evidence {
     pub(crate) decision: PathBuf,
     pub(crate) recording: PathBuf,
+    running: PathBuf,
+}
+
+impl Drop for Evidence {
+    fn drop(&mut self) {
+        // There is none where the watch has not begun.
+        let _ = fs::remove_file(&self.running);
+    }
 }
 
 impl Evidence {
@@ -31,7 +67,16 @@ impl Evidence {
         let dir = dir.canonicalize().map_err(|cause| error(dir, cause))?;
         let stem = free_stem(&dir, &format!("{}-{cgroup_id}-{kernel_name}", utc_compact()));
         let file = |extension: &str| dir.join(format!("{stem}.{extension}"));
-        Ok(Evidence { decision: file("json"), recording: file("parquet") })
+        let running = dir.join(format!("{stem}{RUNNING}"));
+        Ok(Evidence { decision: file("json"), recording: file("parquet"), running })
+    }
+
+    /// Tells how it stands. The watch does not depend on whoever reads it, nor on there being room for it.
+    pub(crate) fn tell(&self, running: &Running<'_>) {
+        let json = serde_json::to_vec(running).expect("it has only types that JSON knows");
+        if let Err(error) = output::write(&self.running, &json, Replace::Ours) {
+            tracing::debug!("{}: {error}", self.running.display());
+        }
     }
 
     /// Writes the decision, whole or not at all.

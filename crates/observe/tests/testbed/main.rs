@@ -76,6 +76,7 @@ fn a_signal_takes_the_canary_back_at_once_and_a_rollback_by_somebody_else_ends_t
     let stop = AtomicBool::new(false);
     let decision = host.watched(&stop, |event| {
         if let Event::Evaluated { .. } = event {
+            host.check_running();
             stop.store(true, Ordering::Relaxed);
         }
     });
@@ -211,6 +212,17 @@ impl Host {
     fn evidence(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.dir.path().join("evidence"));
         entries.into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+    }
+
+    /// While it is watched, a file tells of it: `ccactl serve` reads it.
+    fn check_running(&self) {
+        let is_running = |path: &&PathBuf| path.to_string_lossy().ends_with(".running.json");
+        let all = self.evidence();
+        let file = all.iter().find(is_running).unwrap_or_else(|| panic!("none of {all:?} tells of the canary"));
+        let told: serde_json::Value = serde_json::from_slice(&fs::read(file).expect("a file")).expect("JSON");
+        assert_eq!(told["guards"][0]["guard"], "p99_rtt > 10s", "{told}");
+        assert_eq!((&told["algorithm"], &told["pid"]), (&"cubic".into(), &std::process::id().into()), "{told}");
+        assert!(told["canary"]["flows"].is_u64() && told["units"]["p99_rtt"] == "us", "{told}");
     }
 
     /// The decision is stored as it was returned, beside the recording that its figures come from.

@@ -95,6 +95,14 @@ fn every_key_has_its_text_and_comes_back() {
         link: Some(link),
         scenario: Some("a = 1\n".to_owned()),
         canary: Some(Canary { baseline: "cubic".to_owned(), canary: "bpf_bbr".to_owned(), share: 0.25 }),
+        trigger: Some(TriggerInfo {
+            condition: "cwnd < 4".to_owned(),
+            flow_id: 7,
+            netns: 8,
+            at_us: 9,
+            further: 1,
+            suppressed: 2,
+        }),
     };
     let expected = [
         (
@@ -129,6 +137,7 @@ fn every_key_has_its_text_and_comes_back() {
         ("scenario", "a = 1\n"),
         ("schema_version", "2"),
         ("started", "2026-11-20T18:00:00.000Z"),
+        ("trigger", r#"{"condition":"cwnd < 4","flow_id":7,"netns":8,"at_us":9,"further":1,"suppressed":2}"#),
         ("version", "0.1.0"),
     ];
     let pairs = metadata.to_pairs();

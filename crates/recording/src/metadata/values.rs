@@ -150,6 +150,24 @@ pub struct Canary {
     pub share: f64,
 }
 
+/// Why a black box has kept these rows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct TriggerInfo {
+    /// As the user wrote it.
+    pub condition: String,
+    /// Cookie of the socket.
+    pub flow_id: u64,
+    /// Its network namespace.
+    pub netns: u32,
+    /// When, since the first row.
+    pub at_us: u64,
+    /// How often a trigger fired again for that socket.
+    pub further: u64,
+    /// Triggers since the file before of which nothing was kept.
+    pub suppressed: u64,
+}
+
 /// Largest whole number up to which a float holds every other one.
 const LAST_WHOLE: f64 = (1_u64 << 53) as f64;
 

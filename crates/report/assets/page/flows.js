@@ -103,5 +103,12 @@ function single(fold, drawn) {
     const show = i - 1 === drawn;
     if (charts.series[i].show !== show) charts.setSeries(i, { show });
   }
+  const choice = lines.querySelector("figure.chart select");
+  const name = charts.series[drawn + 1].label;
+  const at = [...(choice?.options ?? [])].findIndex((option) => option.textContent === name);
+  if (at >= 0) {
+    choice.selectedIndex = at;
+    choice.dispatchEvent(new Event("change"));
+  }
   lines.scrollIntoView({ block: "start" });
 }

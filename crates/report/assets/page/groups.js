@@ -3,15 +3,16 @@
 const BAND_OPACITY = 0.16;
 
 function drawGroups(root, charts) {
-  const group = newGroup(charts.window_s, SMALLEST_SPAN_S, "Whole run");
+  const group = newGroup(charts.window_s, SMALLEST_SPAN_S, charts.whole ?? "Whole run");
   const look = looks(charts.groups);
   root.append(toolbar(group, true));
   const every = milliseconds(charts.group_bucket_s);
+  group.bands = [];
   const plot = (title, unit, digits, bandOf) => {
     const words = `${title} [${unit}] over time, median and middle four fifths of the flows of ${names(charts.groups)}. The table above has the figures.`;
     const note = `line: median of the flows; band: from the 10th to the 90th percentile; every ${every}`;
     const place = figure(root, `${title} [${unit}]`, note, words);
-    const data = uPlot.join(charts.groups.map(bandOf).map((band) => [band.t, band.p50, band.p10, band.p90]));
+    const data = bandData(charts, bandOf);
     const text = (v) => (v == null ? "–" : v.toFixed(digits));
     const edge = (i) => ({ label: "", class: "edge", stroke: look[i].stroke, width: 0, points: { show: false } });
     const series = charts.groups.flatMap((of, i) => [
@@ -24,8 +25,9 @@ function drawGroups(root, charts) {
       edge(i),
     ]);
     const bands = charts.groups.map((_, i) => ({ series: [3 * i + 3, 3 * i + 2], fill: () => translucent(look[i].stroke()) }));
-    add(group, place, data, series, {
-      x: TIME_AXIS,
+    const x = charts.clock ?? TIME_AXIS;
+    const u = add(group, place, data, series, {
+      x,
       bands,
       scales: { y: { range: fromZero } },
       hooks: {
@@ -33,15 +35,19 @@ function drawGroups(root, charts) {
         setSeries: [(u, i, change) => i != null && change.show != null && hideBand(group, i, change.show)],
       },
     });
+    group.bands.push({ u, bandOf });
   };
   plot("Goodput", "Mbit/s", 2, (of) => of.rate);
   plot("RTT", "ms", 2, (of) => of.rtt);
   plot("Congestion window", "packets", 0, (of) => of.cwnd);
   zoom(group, ...group.full);
-  const goodputs = charts.groups.filter((of) => of.goodputs.length > 0);
+  const goodputs = charts.groups.filter((of) => of.goodputs?.length > 0);
   const ecdfs = goodputs.map((of) => ({ name: of.name, color: of.color, samples: of.flows, points: of.goodputs }));
   if (ecdfs.length > 0) drawEcdf(root, ecdfs, "goodput", "Mbit/s", "flows");
+  return group;
 }
+
+const bandData = (charts, bandOf) => uPlot.join(charts.groups.map(bandOf).map((band) => [band.t, band.p50, band.p10, band.p90]));
 
 function translucent(color) {
   return color + Math.round(BAND_OPACITY * 255).toString(16).padStart(2, "0");

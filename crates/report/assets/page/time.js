@@ -56,8 +56,61 @@ function drawOverTime(root, charts) {
     const line = INNER[name] ?? { title: name, unit: "", digits: 0 };
     plot(line.title, { ...line, note: `inner state: ${doc}` }, of);
   }
+  sequence(root, group, charts);
   zoom(group, ...group.full);
   return group;
+}
+
+// ---- where one flow stands in its stream, as readers of tcptrace know it ------------------------------------------------
+
+// Okabe and Ito's, as in the still figure.
+const POSITIONS = [
+  { of: "sent", label: "sent", color: null, dash: [] },
+  { of: "acked", label: "acknowledged", color: "#009e73", dash: [] },
+  { of: "cwnd", label: "end of cwnd", color: "#0072b2", dash: [4, 3] },
+  { of: "window", label: "end of receiver's window", color: "#e69f00", dash: [4, 3] },
+];
+const AGAIN = "#d55e00";
+// A receiver's window that ends farther above what was sent than this share of all would press the rest together.
+const FAR = 0.5;
+
+function sequence(root, group, charts) {
+  const flows = charts.flows.filter((flow) => flow.sequence.t.length > 1);
+  if (flows.length === 0) return;
+  const note = `position in the stream at the end of every ${milliseconds(charts.place_bucket_s)}; zoom in to see single windows`;
+  const place = figure(root, "Time-sequence [MB]", note, `Positions in the stream over time of ${names(flows)}, one at a time.`);
+  const data = ({ sequence: at }) => {
+    const again = new Map(at.again);
+    const isFar = at.window.at(-1) > at.sent.at(-1) * (1 + FAR);
+    return [at.t, ...POSITIONS.map(({ of }) => (of === "window" && isFar ? at.t.map(() => null) : at[of])), at.t.map((t) => again.get(t) ?? null)];
+  };
+  const stepped = uPlot.paths.stepped({ align: 1 });
+  const value = (_, v) => (v == null ? "–" : `${v.toFixed(3)} MB`);
+  const series = POSITIONS.map(({ label, color, dash }) => ({
+    label, dash, value, width: 1.25, points: { show: false }, paths: stepped,
+    stroke: () => (color ? legible(color) : variable("--ink")),
+  }));
+  const crosses = (u) => clipped(u, (ctx, bbox, ratio) => {
+    if (!u.series[POSITIONS.length + 1].show) return;
+    const [min, max] = [u.scales.x.min, u.scales.x.max];
+    u.data[0].forEach((t, i) => {
+      const at = u.data[POSITIONS.length + 1][i];
+      if (at != null && t >= min && t <= max) marker(ctx, 4, u.valToPos(t, "x", true), u.valToPos(at, "y", true), 4 * ratio, legible(AGAIN));
+    });
+  });
+  series.push({ label: "sent again", value, stroke: () => legible(AGAIN), width: 0, points: { show: false } });
+  const u = add(group, place, data(flows[0]), series, { x: TIME_AXIS, hooks: { draw: [crosses, (u) => clipped(u, (ctx, bbox) => missing(u, ctx, bbox, charts))] } });
+  if (flows.length === 1) return;
+  const choice = element("select");
+  choice.setAttribute("aria-label", "Flow of the time-sequence");
+  for (const flow of flows) choice.append(element("option", "", flow.name));
+  choice.addEventListener("change", () => {
+    group.busy = true;
+    u.setData(data(flows[choice.selectedIndex]), false);
+    group.busy = false;
+    zoom(group, ...group.range);
+  });
+  place.place.insertBefore(choice, place.plot);
 }
 
 function jain(root, group, charts, look) {
@@ -135,6 +188,26 @@ function missing(u, ctx, bbox, charts) {
     ctx.fillRect(left, bbox.top, Math.max(width, devicePixelRatio || 1), bbox.height);
   }
   ctx.globalAlpha = 1;
+  if (charts.trigger) triggered(u, ctx, bbox, charts.trigger);
+}
+
+// What a black box has kept the recording for: a line and its condition.
+function triggered(u, ctx, bbox, { at_s, condition }) {
+  const ratio = devicePixelRatio || 1;
+  const x = Math.round(u.valToPos(at_s, "x", true)) + 0.5;
+  ctx.strokeStyle = ctx.fillStyle = variable("--warn-ink");
+  ctx.lineWidth = 1.5 * ratio;
+  ctx.setLineDash([5 * ratio, 3 * ratio]);
+  ctx.beginPath();
+  ctx.moveTo(x, bbox.top);
+  ctx.lineTo(x, bbox.top + bbox.height);
+  ctx.stroke();
+  ctx.setLineDash([]);
+  ctx.font = `${11 * ratio}px ${FONT}`;
+  ctx.textBaseline = "top";
+  const isLeft = x > bbox.left + bbox.width / 2;
+  ctx.textAlign = isLeft ? "right" : "left";
+  ctx.fillText(condition, x + (isLeft ? -4 : 4) * ratio, bbox.top + 16 * ratio);
 }
 
 // ---- lanes: one row per flow -------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 use super::events::{self, Happened};
 use super::series::{Buckets, Extremes};
-use super::{Widths, phases};
+use super::{Widths, phases, sequence};
 use crate::measure::amounts::Amounts;
 use crate::measure::inner;
 use crate::measure::phases::Phases;
@@ -10,11 +10,27 @@ use crate::walk::{BOUNDS, Counter, Run};
 use ccactl_recording::Column;
 
 /// The columns that are drawn, beside those of inner state and bounds, and those that say which row it is.
-const COLUMNS: [Column; 7] =
-    [Column::TUs, Column::Netns, Column::FlowId, Column::Algorithm, Column::TraceMode, Column::CwndPkts, Column::RttUs];
+const COLUMNS: [Column; 9] = [
+    Column::TUs,
+    Column::Netns,
+    Column::FlowId,
+    Column::Algorithm,
+    Column::TraceMode,
+    Column::CwndPkts,
+    Column::RttUs,
+    Column::MssBytes,
+    Column::SndWndBytes,
+];
 
-/// The counters of which the increase is drawn.
-const COUNTERS: [Counter; 4] = [Counter::BytesSent, Counter::DeliveredPkts, Counter::LostPkts, Counter::RtoCount];
+/// The counters that are drawn, or of which the increase is.
+const COUNTERS: [Counter; 6] = [
+    Counter::BytesSent,
+    Counter::BytesAcked,
+    Counter::BytesRetrans,
+    Counter::DeliveredPkts,
+    Counter::LostPkts,
+    Counter::RtoCount,
+];
 
 /// Every column that [`Lines::add`] looks at.
 pub fn columns() -> Vec<Column> {
@@ -35,6 +51,7 @@ pub struct Lines {
     pub sent: Amounts,
     pub phases: Buckets<Phases>,
     pub events: Buckets<Happened>,
+    pub places: Buckets<sequence::Place>,
 }
 
 impl Lines {
@@ -50,6 +67,7 @@ impl Lines {
             sent: Amounts::default(),
             phases: Buckets::new(widths.phase_us),
             events: Buckets::new(widths.event_us),
+            places: Buckets::new(widths.place_us),
         }
     }
 
@@ -67,5 +85,6 @@ impl Lines {
         run.growth(Counter::BytesSent, |span_us, bytes| self.sent.add(span_us, widths.rate_us, bytes as f64));
         phases::add(&mut self.phases, run);
         events::add(&mut self.events, run);
+        sequence::add(&mut self.places, run);
     }
 }

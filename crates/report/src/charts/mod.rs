@@ -15,6 +15,7 @@ mod groups;
 mod lines;
 mod model;
 mod phases;
+mod sequence;
 mod series;
 mod widths;
 
@@ -32,6 +33,7 @@ use groups::Member;
 pub use groups::{FEW, group_of};
 use lines::Lines;
 pub use model::{Band, Bound, Charts, Ecdf, EventMark, FlowCharts, GroupCharts, InnerChart, JainSeries, SwapMark};
+pub use sequence::Sequence;
 pub use series::Series;
 use widths::{Widths, round};
 
@@ -99,6 +101,7 @@ fn of_recording(
         rate_bucket_s: widths.rate_us as f64 / US_PER_S,
         phase_bucket_s: widths.phase_us as f64 / US_PER_S,
         event_bucket_s: widths.event_us as f64 / US_PER_S,
+        place_bucket_s: widths.place_us as f64 / US_PER_S,
         modes,
         flows,
         groups: if is_grouped { groups::charts(summary, members, group_us) } else { Vec::new() },
@@ -152,6 +155,7 @@ impl Context<'_> {
             phases: phases::spans(lines.phases, flow, widths.phase_us, self.names, modes),
             swaps: flow.changes.iter().map(swap_mark).collect(),
             events: events::marks(lines.events, widths.event_us),
+            sequence: sequence::positions(lines.places),
         }
     }
 }

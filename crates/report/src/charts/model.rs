@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Series;
+use super::{Sequence, Series};
 
 /// Everything that the charts of one recording draw.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -15,6 +15,8 @@ pub struct Charts {
     pub phase_bucket_s: f64,
     /// Width of the buckets of losses and timeouts.
     pub event_bucket_s: f64,
+    /// Width of the buckets of positions in the stream.
+    pub place_bucket_s: f64,
     /// Names of the phases; the phases of a flow are indices into them.
     pub modes: Vec<String>,
     /// One entry per drawn flow.
@@ -106,6 +108,8 @@ pub struct FlowCharts {
     pub swaps: Vec<SwapMark>,
     /// What happened at single moments, in the order of time.
     pub events: Vec<EventMark>,
+    /// Where in the stream the flow stands.
+    pub sequence: Sequence,
 }
 
 /// A change of algorithm, to be marked in the charts.

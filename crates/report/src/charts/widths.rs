@@ -23,6 +23,7 @@ pub(super) struct Widths {
     pub(super) rate_us: u64,
     pub(super) phase_us: u64,
     pub(super) event_us: u64,
+    pub(super) place_us: u64,
 }
 
 impl Widths {
@@ -32,10 +33,13 @@ impl Widths {
             (of_recording / flows.max(1)).clamp(*per_flow.start(), *per_flow.end())
         };
         let fits = |width: &&u64| span_us.div_ceil(**width) <= RATE_BUCKETS;
+        // Each has four numbers, where the others have two.
+        let sample_us = span_us.div_ceil(share(SAMPLE_BUCKETS, SAMPLE_BUCKETS_PER_FLOW)).max(1000);
         let widest = RATE_WIDTHS_US[RATE_WIDTHS_US.len() - 1];
         let rate_us = RATE_WIDTHS_US.iter().find(fits).copied();
         Widths {
-            sample_us: span_us.div_ceil(share(SAMPLE_BUCKETS, SAMPLE_BUCKETS_PER_FLOW)).max(1000),
+            sample_us,
+            place_us: 2 * sample_us,
             rate_us: rate_us.unwrap_or_else(|| span_us.div_ceil(RATE_BUCKETS).next_multiple_of(widest)),
             phase_us: span_us.div_ceil(share(PHASE_BUCKETS, PHASE_BUCKETS_PER_FLOW)).max(1000),
             event_us: span_us.div_ceil(EVENT_BUCKETS).max(1000),

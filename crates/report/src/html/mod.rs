@@ -5,6 +5,7 @@
 mod across;
 pub(crate) mod escape;
 mod flows;
+mod live;
 mod parameters;
 mod sections;
 mod still;
@@ -18,6 +19,7 @@ use crate::charts::{self, Charts};
 use crate::{Error, Recording, Summary, output};
 
 pub use escape::text;
+pub use live::{LivePage, live_page};
 pub use still::still_page;
 
 const TEMPLATE: &str = include_str!("../../assets/page/page.html");
@@ -71,10 +73,15 @@ pub fn page(recordings: &[Recording], summary: &Summary, charts: &[Charts], head
         "data" => script_json(&windows),
         "across_data" => script_json(&across),
         "uplot_js" => UPLOT_JS.to_owned(),
-        "page_js" => format!("(() => {{\n\"use strict\";\n{}}})();", PAGE_JS.concat()),
+        "page_js" => wrapped(&PAGE_JS),
         other => unreachable!("the template has no field {other}"),
     };
     template::fill(TEMPLATE, fields)
+}
+
+/// Parts of one script, whose names are nobody else's.
+fn wrapped(parts: &[&str]) -> String {
+    format!("(() => {{\n\"use strict\";\n{}}})();", parts.concat())
 }
 
 /// Writes the page to `path`, whole or not at all.
@@ -106,6 +113,9 @@ fn chart_json(charts: &Charts, summary: &crate::RecordingSummary) -> serde_json:
     value["window_s"] = serde_json::json!([summary.from_s, summary.to_s.max(summary.from_s + 1e-3)]);
     value["listed"] = flows::listed(summary, charts);
     value["drop_spans"] = serde_json::json!(summary.drop_spans);
+    if let Some(trigger) = &summary.trigger {
+        value["trigger"] = serde_json::json!(trigger);
+    }
     value
 }
 

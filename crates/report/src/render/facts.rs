@@ -1,7 +1,7 @@
 //! Facts about a recording, one sentence each: its origin, what it lost, the link, the fairness.
 
 use super::format::{bytes, grouped, index, percent, significant};
-use crate::summary::{Convergence, DropSpan, Fairness, LinkSummary, RecordingSummary};
+use crate::summary::{Convergence, DropSpan, Fairness, LinkSummary, RecordingSummary, Trigger};
 
 /// Times of losses that are told; there may be one per interval.
 const MAX_DROP_SPANS: usize = 5;
@@ -10,6 +10,7 @@ const MAX_DROP_SPANS: usize = 5;
 pub(crate) fn facts(recording: &RecordingSummary) -> Vec<String> {
     let mut facts = vec![origin(recording)];
     facts.extend(drops(recording));
+    facts.extend(recording.trigger.as_ref().map(trigger));
     facts.extend(recording.link.as_ref().map(link));
     if let Some(of) = &recording.fairness {
         facts.push(fairness(of));
@@ -54,6 +55,20 @@ fn drops(recording: &RecordingSummary) -> Option<String> {
         parts.push(told.join(", "));
     }
     (!parts.is_empty()).then(|| format!("dropped: {}", parts.join(" · ")))
+}
+
+/// Of a black box: what it was kept for.
+fn trigger(trigger: &Trigger) -> String {
+    let flow = trigger.flow.as_ref().map_or_else(String::new, |flow| format!(" on {flow}"));
+    let mut fact = format!("kept for '{}' at {:.3} s{flow}", trigger.condition, trigger.at_s);
+    let count = |n: u64, one: &str, many: &str| format!(" · {} {}", grouped(n), if n == 1 { one } else { many });
+    if trigger.further > 0 {
+        fact.push_str(&count(trigger.further, "further trigger of it", "further triggers of it"));
+    }
+    if trigger.suppressed > 0 {
+        fact.push_str(&count(trigger.suppressed, "trigger before it has no file", "triggers before it have no file"));
+    }
+    fact
 }
 
 fn span(span: &DropSpan) -> String {

@@ -19,9 +19,10 @@ use std::collections::BTreeSet;
 
 use crate::labels::Algorithms;
 use crate::summary::{AlgorithmSummary, DropSpan, Fairness, FlowSummary, LinkSummary};
-use crate::summary::{RecordingSummary, Summary};
+use crate::summary::{RecordingSummary, Summary, Trigger};
 use crate::tables::{Folded, Tables, columns as c, fold};
 use crate::{Error, Options, repeats};
+use ccactl_recording::metadata::TriggerInfo;
 use ccactl_recording::read::{self, Extent, Metadata, Recording};
 use polars::prelude::*;
 
@@ -67,6 +68,7 @@ fn summarize_one(recording: &Recording, name: String, options: &Options) -> Resu
         drops: metadata.drops,
         drops_by_reason: metadata.drops_by_reason,
         drop_spans: figures.drop_spans,
+        trigger: metadata.trigger.as_ref().map(|told| trigger(told, &figures.flows)),
         truncated,
         warnings: warnings(recording, extent, truncated),
         link: figures.link,
@@ -76,6 +78,17 @@ fn summarize_one(recording: &Recording, name: String, options: &Options) -> Resu
         receivers,
         scenario: metadata.scenario.clone(),
     })
+}
+
+fn trigger(told: &TriggerInfo, flows: &[FlowSummary]) -> Trigger {
+    let flow = flows.iter().find(|flow| (flow.flow_id, flow.netns) == (told.flow_id, u64::from(told.netns)));
+    Trigger {
+        condition: told.condition.clone(),
+        at_s: told.at_us as f64 / US_PER_S,
+        flow: flow.map(|flow| flow.name.clone()),
+        further: told.further,
+        suppressed: told.suppressed,
+    }
 }
 
 /// What stage two makes of the tables.

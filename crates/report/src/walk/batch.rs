@@ -6,7 +6,7 @@ use polars::prelude::*;
 
 use super::columns::{Columns, Numbers};
 use super::row::increase;
-use super::{Closing, Counter, Endpoints, Event, FlowKey, Name, Names, Row, Span, Step};
+use super::{Closing, Counter, Endpoints, Event, FlowKey, Name, Names, Position, Row, Span, Step};
 use crate::measure::inner;
 
 /// The rows of each flow in a batch.
@@ -171,6 +171,24 @@ impl<'a> Run<'a> {
             if let Some(value) = value(column, i) {
                 each(value, us);
             }
+        }
+    }
+
+    /// Calls `each` with the time of every row and where in the stream it stands.
+    pub fn positions(&self, mut each: impl FnMut(u64, Position)) {
+        let columns = self.columns;
+        let [acked, sent, retrans] =
+            [Counter::BytesAcked, Counter::BytesSent, Counter::BytesRetrans].map(|counter| columns.counter(counter));
+        for i in self.rows.clone() {
+            let number = |column: &Numbers<'_>| column.get(i).unwrap_or(0);
+            let position = Position {
+                acked_bytes: number(acked),
+                sent_bytes: number(sent).saturating_sub(number(retrans)),
+                retrans_bytes: number(retrans),
+                cwnd_bytes: number(&columns.cwnd_pkts) * number(&columns.mss_bytes),
+                window_bytes: number(&columns.snd_wnd_bytes),
+            };
+            each(columns.times_us[i], position);
         }
     }
 

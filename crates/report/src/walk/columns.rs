@@ -37,6 +37,10 @@ pub struct Columns<'a> {
     pub offers: [Numbers<'a>; offers::COLUMNS.len()],
     /// Payload received so far.
     pub received_bytes: Numbers<'a>,
+    /// Window that the receiver offers.
+    pub snd_wnd_bytes: Numbers<'a>,
+    /// Payload of a full segment.
+    pub mss_bytes: Numbers<'a>,
     no_name: Name,
     ssthresh_pkts: Numbers<'a>,
     pacing_rate_bps: Numbers<'a>,
@@ -91,6 +95,8 @@ impl<'a> Columns<'a> {
             inner: array(inner::COLUMNS.map(numbers))?,
             offers: array(offers::COLUMNS.map(numbers))?,
             received_bytes: numbers(Column::BytesReceived)?,
+            snd_wnd_bytes: numbers(Column::SndWndBytes)?,
+            mss_bytes: numbers(Column::MssBytes)?,
             no_name,
             ssthresh_pkts: numbers(Column::SsthreshPkts)?,
             pacing_rate_bps: numbers(Column::PacingRateBps)?,

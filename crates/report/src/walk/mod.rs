@@ -29,7 +29,7 @@ pub use batch::{Batch, Run};
 use columns::Identity;
 pub use flow::{Endpoints, FlowKey};
 pub use names::{Name, Names};
-pub use row::{BOUNDS, COUNTERS, Closing, Counter, Event, Row, Step};
+pub use row::{BOUNDS, COUNTERS, Closing, Counter, Event, Position, Row, Step};
 
 /// Decoded batches that wait for the walker.
 const BATCHES_AHEAD: usize = 1;

@@ -123,6 +123,22 @@ impl Row {
     }
 }
 
+/// Where in the stream a flow stands, from the beginning of the connection. A recording has no sequence numbers: what was sent once
+/// is all that was sent less what was sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Position {
+    /// Everything before is acknowledged.
+    pub acked_bytes: u64,
+    /// Everything before was sent once.
+    pub sent_bytes: u64,
+    /// Payload sent again so far.
+    pub retrans_bytes: u64,
+    /// Congestion window, from what is acknowledged on.
+    pub cwnd_bytes: u64,
+    /// The receiver's window, from there as well.
+    pub window_bytes: u64,
+}
+
 /// From one row of a flow to the next.
 #[derive(Debug, Clone, Copy)]
 pub struct Step<'a> {

@@ -2,6 +2,7 @@
 
 mod parse;
 
+pub use crate::expression::Comparison;
 pub use parse::GuardError;
 
 use crate::rollout::metric::Metric;
@@ -30,50 +31,6 @@ pub struct Guard {
     pub factor: f64,
     /// Added to that, in the unit of the metric's dimension.
     pub offset: f64,
-}
-
-/// How a value is compared with a threshold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Comparison {
-    /// `>`
-    Greater,
-    /// `>=`
-    GreaterOrEqual,
-    /// `<`
-    Less,
-    /// `<=`
-    LessOrEqual,
-}
-
-impl Comparison {
-    /// Longer signs before those that they begin with.
-    pub(crate) const ALL: [Comparison; 4] =
-        [Comparison::GreaterOrEqual, Comparison::LessOrEqual, Comparison::Greater, Comparison::Less];
-
-    /// As it is written.
-    #[must_use]
-    pub fn sign(self) -> &'static str {
-        match self {
-            Comparison::Greater => ">",
-            Comparison::GreaterOrEqual => ">=",
-            Comparison::Less => "<",
-            Comparison::LessOrEqual => "<=",
-        }
-    }
-
-    /// Whether the canary is bad when it has more.
-    pub(crate) fn is_greater(self) -> bool {
-        matches!(self, Comparison::Greater | Comparison::GreaterOrEqual)
-    }
-
-    fn holds(self, value: f64, threshold: f64) -> bool {
-        match self {
-            Comparison::Greater => value > threshold,
-            Comparison::GreaterOrEqual => value >= threshold,
-            Comparison::Less => value < threshold,
-            Comparison::LessOrEqual => value <= threshold,
-        }
-    }
 }
 
 impl Guard {
