@@ -42,7 +42,10 @@ pub fn write_rows(path: &Path, options: &RecordOptions, metadata: Metadata, rows
 
     let mut by_event = [0; EVENTS];
     rows.iter().for_each(|row| by_event[usize::from(row.event) % EVENTS] += 1);
+    let lost_at = |row: Option<&Sample>| row.map_or(0, |row| row.dropped_rows);
     let metadata = Metadata {
+        // Those that these rows know of; by reason only the recorder knows.
+        drops: Some(lost_at(rows.last()).saturating_sub(lost_at(rows.first()))),
         algorithms: Some(algorithms(&options, &context)),
         duration_us: Some(rows.last().map_or(0, |row| clock.elapsed_us(row.time_ns))),
         rows: Some(rows.len() as u64),

@@ -78,7 +78,7 @@ fn each_timeout_has_a_recording_of_what_was_before_it() {
         assert!(file.file_name().unwrap().to_str().unwrap().ends_with("-rto.parquet"), "{}", file.display());
         let summary = &host.json(&["report", "--json", &file.display().to_string()])["recordings"][0];
         let trigger = &summary["trigger"];
-        assert_eq!(trigger["condition"], "rto");
+        assert_eq!((&trigger["condition"], &summary["drops"]), (&"rto".into(), &0.into()));
         let at_s = trigger["at_s"].as_f64().unwrap();
         assert!(at_s > 1.0 && at_s <= 2.0, "what was before it: {trigger}");
         assert!(summary["duration_s"].as_f64().unwrap() >= at_s, "{summary}");
