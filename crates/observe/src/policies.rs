@@ -1,10 +1,17 @@
 //! The policies in force as `ccactl status --json` and `ccactl serve` tell them.
 
 use ccactl_abi::Tunable;
+use ccactl_host::capabilities::Capability;
 use ccactl_loader::{Census, FormerPolicy, Loader, PolicyCensus, PolicyStatus, State};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+
+/// What a pass over the sockets of the policies needs, again and again. CAP_SYS_ADMIN loads an iterator and enters the
+/// network namespaces of others, CAP_SYS_PTRACE finds those, CAP_DAC_READ_SEARCH finds a cgroup by its id. The recorder
+/// itself needs none.
+pub(crate) const NEEDED: &[Capability] =
+    &[Capability::CAP_SYS_ADMIN, Capability::CAP_SYS_PTRACE, Capability::CAP_DAC_READ_SEARCH];
 
 /// The policy of one cgroup.
 #[derive(Debug, Clone, PartialEq, Serialize)]

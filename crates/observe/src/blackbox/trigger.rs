@@ -9,9 +9,6 @@ use ccactl_recording::write::EVENT_NAMES;
 use std::fmt;
 use std::str::FromStr;
 
-/// Names that resemble another at least this much are suggested.
-const ALIKE: f64 = 0.7;
-
 /// A figure of a row that a trigger may name.
 struct Column {
     name: &'static str,
@@ -65,7 +62,7 @@ pub enum TriggerError {
     /// No event and no column has this name.
     #[error(
         "column {place}: unknown name '{name}'{}; events are {}; columns are {}",
-        nearest.map_or_else(String::new, |name| format!(", nearest: {name}")), EVENT_NAMES[1..].join(", "), names()
+        nearest.as_deref().map_or_else(String::new, |name| format!(", nearest: {name}")), EVENT_NAMES[1..].join(", "), names()
     )]
     Unknown {
         /// Where.
@@ -73,7 +70,7 @@ pub enum TriggerError {
         /// As written.
         name: String,
         /// What may have been meant.
-        nearest: Option<&'static str>,
+        nearest: Option<String>,
     },
     /// A value of another dimension.
     #[error("column {place}: {name} is compared with {expected}, found '{found}'")]
@@ -246,8 +243,7 @@ fn by_name(name: &str) -> Option<&'static Column> {
 
 fn unknown(place: usize, name: &str) -> TriggerError {
     let all = COLUMNS.iter().map(|column| column.name).chain(EVENT_NAMES[1..].iter().copied());
-    let alike = |known: &str| strsim::jaro_winkler(name, known);
-    let nearest = all.max_by(|a, b| alike(a).total_cmp(&alike(b))).filter(|nearest| alike(nearest) >= ALIKE);
+    let nearest = ccactl_loader::nearest(name, all).into_iter().next();
     TriggerError::Unknown { place, name: name.to_owned(), nearest }
 }
 

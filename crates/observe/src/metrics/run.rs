@@ -4,8 +4,8 @@ use crate::http::{self, Address, Limits, Listener};
 use crate::metrics::error::Result;
 use crate::metrics::exporter::{Exporter, Options, lock};
 use crate::metrics::server::{self, Recording};
+use crate::policies::NEEDED;
 use ccactl_collector::{Output, RecordOptions, Recorder};
-use ccactl_host::capabilities::Capability;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -17,11 +17,6 @@ const TICK: Duration = Duration::from_secs(1);
 /// The two ends of a connection, and the changes that are counted. Retransmissions, timeouts and marks are in the
 /// counters of every row, so that they need none of their own.
 const EVENTS: &str = "open,close,ca_state,algorithm";
-
-/// What a pass over the sockets of the policies needs, for each scrape anew. CAP_SYS_ADMIN loads an iterator and enters the
-/// network namespaces of others, CAP_SYS_PTRACE finds those, CAP_DAC_READ_SEARCH finds a cgroup by its id. The recorder
-/// itself needs none.
-const NEEDED: &[Capability] = &[Capability::CAP_SYS_ADMIN, Capability::CAP_SYS_PTRACE, Capability::CAP_DAC_READ_SEARCH];
 
 /// The recorder until it is stopped: a client that is still being answered does not keep it.
 type Shared = Arc<Mutex<Option<Recorder>>>;

@@ -8,18 +8,15 @@ use super::surroundings::Reader;
 use super::tick::Feed;
 use crate::http::{self, Address, Limits, Listener};
 use crate::live::Watch;
+use crate::policies::NEEDED;
 use crate::rollout::{default_evidence_dir, state_dir};
 use ccactl_collector::RecordOptions;
-use ccactl_host::capabilities::Capability;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
-
-/// What reading the policies and their sockets needs, again and again: [`crate::metrics`] has the same.
-const NEEDED: &[Capability] = &[Capability::CAP_SYS_ADMIN, Capability::CAP_SYS_PTRACE, Capability::CAP_DAC_READ_SEARCH];
 
 /// Streams at a time; whoever comes next takes the place of the oldest.
 const READERS: usize = 256;

@@ -6,9 +6,6 @@ use crate::rollout::metric::Metric;
 use ccactl_host::units::dimension::Dimension;
 use std::str::FromStr;
 
-/// Metrics that resemble a name at least this much are suggested.
-const ALIKE: f64 = 0.7;
-
 /// Why a guard was not understood. Columns count characters from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GuardError {
@@ -128,7 +125,5 @@ fn factor(input: &mut Scanner<'_>) -> Result<f64, GuardError> {
 }
 
 fn nearest(name: &str) -> Option<String> {
-    let alike = |metric: &Metric| strsim::jaro_winkler(name, metric.name());
-    let best = Metric::ALL.into_iter().max_by(|a, b| alike(a).total_cmp(&alike(b)))?;
-    (alike(&best) >= ALIKE).then(|| best.name().to_owned())
+    ccactl_loader::nearest(name, Metric::ALL.into_iter().map(Metric::name)).into_iter().next()
 }
