@@ -4,6 +4,7 @@ use crate::fields::{AS_PRINTED, DOCUMENT, QUICK};
 use crate::matrix::{self, Axis, Cell, Exchanges, Fault};
 use crate::reader::{Fields, Source};
 use crate::{Override, OverrideError, Scenario, ScenarioError, overrides};
+use serde::{Deserialize, Serialize};
 use toml::Table;
 
 /// A scenario file: the experiment, the axes of its sweep, and what its variants change.
@@ -23,7 +24,8 @@ pub struct ScenarioFile {
 }
 
 /// Another way to run a scenario, which a table of its file describes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Variant {
     /// `[quick]`: scaled down.
     Quick,

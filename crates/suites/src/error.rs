@@ -14,6 +14,9 @@ pub enum Error {
     /// A recording, a page or a figure.
     #[error(transparent)]
     Report(#[from] ccactl_report::Error),
+    /// A batch system.
+    #[error(transparent)]
+    Batch(#[from] crate::batch::Error),
     /// `--only` names what is not there.
     #[error("--only: expected {expected}, found {found:?}")]
     Selection {
@@ -21,6 +24,14 @@ pub enum Error {
         expected: String,
         /// What was asked for.
         found: String,
+    },
+    /// `--cell` names what is not there.
+    #[error("--cell: expected a cell of the matrix, as `ccactl bench cells` lists them, found {found:?}{}", nearest.as_ref().map_or_else(String::new, |id| format!(", nearest: {id}")))]
+    Cell {
+        /// As given.
+        found: String,
+        /// What may have been meant.
+        nearest: Option<String>,
     },
     /// The folder of a suite cannot be used.
     #[error("suite folder {}: {action}: {cause}; choose another with -o", path.display())]
@@ -42,11 +53,27 @@ pub enum Error {
         /// What is there.
         found: String,
     },
-    /// Another process runs a suite there.
-    #[error("suite folder {}: expected that no other suite runs in it, found one that does; wait for it, or choose another with -o", path.display())]
+    /// Another process writes there.
+    #[error("suite folder {}: expected that no other process writes its plan or its report for longer than a minute, found one that does; end it, or choose another with -o", path.display())]
     Busy {
         /// The folder.
         path: PathBuf,
+    },
+    /// Cells that are asked for are not finished, since other processes run them.
+    #[error("{}: expected that nobody else runs what is asked for, found {} under way in other processes ({}); run the command again when they have ended", path.display(), cells_text(cells.len()), cells.join(", "))]
+    Elsewhere {
+        /// The folder.
+        path: PathBuf,
+        /// Names of the cells.
+        cells: Vec<String>,
+    },
+    /// Cells that a batch system was given have no result.
+    #[error("{}: expected that all cells are finished, found {} that are not ({}); submit again, which runs only these", path.display(), cells_text(cells.len()), cells.join("; "))]
+    Unfinished {
+        /// The folder.
+        path: PathBuf,
+        /// Names of the cells, with how they ended and where their logs are.
+        cells: Vec<String>,
     },
     /// A result that ccactl wrote cannot be read.
     #[error("{}: expected a result of this version of ccactl, found: {reason}; remove the folder of this cell and run the suite again", path.display())]
@@ -74,7 +101,7 @@ pub enum Error {
     },
     /// Where a cell runs when not on this host.
     #[error("{cause}")]
-    Elsewhere {
+    OffHost {
         /// What went wrong there.
         cause: Box<dyn std::error::Error + Send + Sync>,
         /// Exit code of the binary.
@@ -86,6 +113,10 @@ pub enum Error {
     /// A thread of the runner panicked.
     #[error("a run ended with a panic; this is a fault of ccactl")]
     Panicked,
+}
+
+fn cells_text(count: usize) -> String {
+    if count == 1 { "one cell".to_owned() } else { format!("{count} cells") }
 }
 
 impl Error {
@@ -112,15 +143,17 @@ impl Error {
         match self {
             Error::Testbed(error) => error.exit_code(),
             Error::Report(error) => error.exit_code(),
-            Error::Elsewhere { exit_code, .. } => *exit_code,
+            Error::Batch(error) => error.exit_code(),
+            Error::OffHost { exit_code, .. } => *exit_code,
             Error::Folder { cause, .. } if cause.kind() == io::ErrorKind::StorageFull => exit::FAILURE,
             Error::NoVariant { .. }
             | Error::Seed { .. }
             | Error::Selection { .. }
+            | Error::Cell { .. }
             | Error::Folder { .. }
             | Error::OtherSuite { .. }
             | Error::Busy { .. } => exit::USAGE,
-            Error::Result { .. } | Error::Panicked => exit::FAILURE,
+            Error::Result { .. } | Error::Elsewhere { .. } | Error::Unfinished { .. } | Error::Panicked => exit::FAILURE,
             Error::Interrupted => exit::INTERRUPTED,
         }
     }

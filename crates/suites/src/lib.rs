@@ -1,11 +1,14 @@
 //! The papers' experiments: a suite is a scenario with a matrix, the table or figure that a paper makes of it with the
 //! figures that it prints, and the orderings that a reproduction should show.
 //!
-//! [`runner`] carries out the cells of the matrix, [`results`] reads what they left, [`compare`] puts it beside the print,
-//! [`verdict`] judges the orderings. A [`suite`] says what of that belongs to an experiment, and [`page`] writes it down.
+//! [`runner`] carries out the cells of the matrix into a [`folder`], [`results`] reads what they left, [`compare`] puts it beside the print,
+//! [`verdict`] judges the orderings. [`batch`] gives the cells to a cluster.
+//! A [`suite`] says what of that belongs to an experiment, and [`page`] writes it down.
 
+pub mod batch;
 pub mod compare;
 mod error;
+pub mod folder;
 mod listing;
 pub mod page;
 mod plan;

@@ -1,9 +1,10 @@
 //! What is to be run: a suite or a scenario file, with what the command line changes of it.
 
-use crate::runner::{Only, select};
-use crate::suite::{PLAIN, Suite, by_name};
+use crate::folder::{Experiment, Place};
+use crate::runner::Selection;
+use crate::suite::by_name;
 use crate::{Cell, Error, Result};
-use ccactl_scenario::{Override, Scenario, ScenarioFile, Shipped, Variant};
+use ccactl_scenario::{Override, ScenarioFile, Shipped, Variant};
 use std::path::PathBuf;
 
 /// The wishes of the command line.
@@ -11,8 +12,8 @@ use std::path::PathBuf;
 pub struct Request {
     /// Name of a suite or of a scenario file.
     pub name: String,
-    /// Which cells; all without any.
-    pub only: Vec<Only>,
+    /// Which cells.
+    pub selection: Selection,
     /// Runs per cell.
     pub repeat: Option<u32>,
     /// Seed of the random losses and queues.
@@ -21,22 +22,20 @@ pub struct Request {
     pub variant: Option<Variant>,
     /// Other changes, `FIELD=VALUE`.
     pub set: Vec<String>,
+    /// Where the cells run, and who carries the packets.
+    pub place: Place,
     /// Where the results go.
     pub folder: Option<PathBuf>,
 }
 
 /// What is to be run.
 pub struct Plan {
-    /// What is made of the results.
-    pub suite: &'static Suite,
-    /// Name and sentence.
-    pub scenario: Scenario,
+    /// What its folder is for.
+    pub experiment: Experiment,
     /// All cells.
     pub matrix: Vec<Cell>,
     /// Those that are asked for.
     pub cells: Vec<Cell>,
-    /// What differs from the scenario as it is written, in words; empty for the paper's own setting.
-    pub changed: Vec<String>,
     /// Where the results go.
     pub folder: PathBuf,
 }
@@ -76,13 +75,12 @@ impl Plan {
         let suffix = request.variant.map_or_else(String::new, |variant| format!("-{}", variant.name()));
         let folder = request.folder.clone().unwrap_or_else(|| format!("ccactl-bench-{name}{suffix}").into());
         let matrix = file.cells().to_vec();
-        Ok(Plan {
-            suite: suite.unwrap_or(&PLAIN),
-            cells: select(&matrix, &request.only)?,
-            matrix,
+        let experiment = Experiment {
+            variant: request.variant,
             changed,
-            folder,
-            scenario: file.scenario,
-        })
+            place: request.place.clone(),
+            ..Experiment::new(name, &file.scenario.description, suite, &matrix)
+        };
+        Ok(Plan { cells: request.selection.of(&matrix)?, experiment, matrix, folder })
     }
 }

@@ -2,7 +2,7 @@
 //! standard error is no terminal, a line per event.
 
 use crate::Cell;
-use crate::runner::{FAILURES_IN_A_ROW, Notice, Overhead, Step, Watcher, remaining};
+use crate::runner::{FAILURES_IN_A_ROW, Ground, Notice, Overhead, Step, Watcher, remaining};
 use ccactl_host::terminal::{self, fit, fit_line};
 use ccactl_host::units::duration_text;
 use ccactl_scenario::WHOLE;
@@ -23,25 +23,6 @@ pub struct Progress {
     jobs: usize,
     begun: usize,
     ended: usize,
-}
-
-/// Where cells run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ground {
-    /// Here, in real time: every second is told.
-    Host,
-    /// In guests of the virtual lab, of which nothing is heard until they end.
-    Guests,
-}
-
-impl Ground {
-    /// What a run takes beside its own length: a guest boots, and takes twice the time at 20 Mbit/s.
-    fn first_guess(self, longest: Duration) -> Duration {
-        match self {
-            Ground::Host => Duration::from_secs(5),
-            Ground::Guests => Duration::from_secs(25) + longest,
-        }
-    }
 }
 
 /// A cell under way.
@@ -66,7 +47,7 @@ impl Progress {
         overall.set_style(style("{prefix} [{bar:30}] {pos}/{len} cells{msg}"));
         overall.set_prefix(fit_line(title).into_owned());
         let length = |cell: &Cell| Duration::from(cell.scenario.with_warm_up());
-        let longest = cells.iter().map(length).max().unwrap_or_default();
+        let overhead = ground.overhead(cells);
         let name = |cell: &Cell| if cell.id == WHOLE { title.to_owned() } else { cell.id.clone() };
         let cells = cells.iter().map(|cell| (name(cell), length(cell), cell.scenario.repeat));
         Progress {
@@ -75,7 +56,7 @@ impl Progress {
             cells: cells.collect(),
             active: BTreeMap::new(),
             ground,
-            overhead: Overhead::guessed(ground.first_guess(longest)),
+            overhead,
             jobs,
             begun: 0,
             ended: 0,
@@ -170,6 +151,10 @@ impl Progress {
             let attempts = if self.ground == Ground::Guests { runs } else { active.attempts };
             self.overhead.learn(active.since.elapsed(), length, attempts);
         }
+        self.count();
+    }
+
+    fn count(&mut self) {
         self.ended += 1;
         self.overall.set_position(self.ended as u64);
         self.show_left();
@@ -185,6 +170,13 @@ impl Watcher for Progress {
             Notice::Failed(index, error) => {
                 self.say(&format!("{} failed: {error}", self.cells[index].0));
                 self.end(index);
+            }
+            Notice::Elsewhere(index) => {
+                self.say(&format!("{}: another process runs it", self.cells[index].0));
+                if let Some(active) = self.active.remove(&index) {
+                    active.bar.finish_and_clear();
+                }
+                self.count();
             }
             Notice::GivenUp(left) => self.say(&format!(
                 "{left} cells are not run: {FAILURES_IN_A_ROW} failed one after the other, so the fault is not theirs"

@@ -4,11 +4,11 @@
 mod common;
 
 use ccactl_report::Estimate;
-use ccactl_scenario::Scenario;
 use ccactl_suites::compare::{Compared, Mark, Printed, sheet};
-use ccactl_suites::page::{Report, Subject, terminal};
+use ccactl_suites::folder::Experiment;
+use ccactl_suites::page::{Report, terminal};
 use ccactl_suites::results::{Metric, Missed, Rejected, Results};
-use ccactl_suites::runner::{Failure, Place};
+use ccactl_suites::runner::Failure;
 use ccactl_suites::suite::{PLAIN, Suite, by_name};
 use ccactl_suites::{Cell, Error};
 use common::{grid, world, worlds};
@@ -27,16 +27,10 @@ fn golden(name: &str, found: &str) {
 }
 
 fn report(suite: &Suite, matrix: &[Cell], results: &Results, failures: &[Failure], changed: &[String]) -> Report {
-    let text = "duration = \"1s\"\n[link]\nrate = \"20Mbit/s\"\nbase_rtt = \"20ms\"\nbuffer = \"1bdp\"\n\
-                [[flow]]\nname = \"a\"\nalgorithm = \"reno\"\n";
-    let mut scenario = Scenario::parse("test.toml", text).unwrap();
-    scenario.name = if suite.name.is_empty() { "mine".to_owned() } else { suite.name.to_owned() };
-    scenario.description = "One <b>sentence</b> | of it".to_owned();
-    Report::new(
-        &Subject { suite, scenario: &scenario, matrix, variant: None, changed, place: &Place::default() },
-        results,
-        failures,
-    )
+    let name = if suite.name.is_empty() { "mine" } else { suite.name };
+    let mut experiment = Experiment::new(name, "One <b>sentence</b> | of it", by_name(name), matrix);
+    experiment.changed = changed.to_vec();
+    Report::new(&experiment, results, failures)
 }
 
 fn all_texts(name: &str, report: &Report) {

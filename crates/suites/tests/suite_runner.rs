@@ -2,8 +2,9 @@
 
 mod common;
 
+use ccactl_suites::folder::{Experiment, Place, SuiteFolder};
 use ccactl_suites::runner::{
-    Executor, Notice, Only, Overhead, Place, Step, SuiteFolder, Watcher, pending, remaining, run, select,
+    Ended, Executor, Notice, Only, Overhead, Selection, Shard, Step, Watcher, pending, remaining, run,
 };
 use ccactl_suites::{Cell, Error, Result};
 use ccactl_testbed::bench::Backend;
@@ -89,10 +90,19 @@ impl Watcher for Nobody {
     fn notice(&mut self, _: Notice<'_>) {}
 }
 
+fn open(folder: &Path, scenario: &str, cells: &[Cell]) -> Result<SuiteFolder> {
+    open_at(folder, scenario, cells, Place::default())
+}
+
+fn open_at(folder: &Path, scenario: &str, cells: &[Cell], place: Place) -> Result<SuiteFolder> {
+    SuiteFolder::open(folder, Experiment { place, ..Experiment::new(scenario, "", None, cells) })
+}
+
 fn carry_out(folder: &Path, cells: &[Cell], jobs: usize, fake: &Fake) -> Result<Vec<String>> {
-    let folder = SuiteFolder::open(folder, "test", cells, Place::default())?;
+    let folder = open(folder, "test", cells)?;
     let left = pending(&folder, cells)?;
-    let failures = run(&folder, &left, jobs, fake, &AtomicBool::new(false), &mut Nobody)?;
+    let Ended { failures, elsewhere } = run(&folder, &left, jobs, fake, &AtomicBool::new(false), &mut Nobody)?;
+    assert_eq!(elsewhere, Vec::<String>::new());
     Ok(failures.into_iter().map(|failure| failure.cell).collect())
 }
 
@@ -235,7 +245,7 @@ fn three_failures_in_a_row_end_the_suite() {
 fn cells_that_are_given_up_are_told() {
     let cells = cells(&["a", "b", "c", "d", "e"]);
     let root = TempDir::new().unwrap();
-    let folder = SuiteFolder::open(root.path(), "test", &cells, Place::default()).unwrap();
+    let folder = open(root.path(), "test", &cells).unwrap();
     #[derive(Default)]
     struct Told(Vec<usize>);
     impl Watcher for Told {
@@ -247,15 +257,15 @@ fn cells_that_are_given_up_are_told() {
     }
     let fake = Fake { fails: |_| true, ..Fake::new() };
     let mut told = Told::default();
-    let failures = run(&folder, &cells, 1, &fake, &AtomicBool::new(false), &mut told).unwrap();
-    assert_eq!((failures.len(), told.0), (3, vec![2]));
+    let ended = run(&folder, &cells, 1, &fake, &AtomicBool::new(false), &mut told).unwrap();
+    assert_eq!((ended.failures.len(), told.0), (3, vec![2]));
 }
 
 #[test]
 fn an_interrupted_suite_begins_no_further_cell() {
     let cells = cells(&["a", "b", "c"]);
     let root = TempDir::new().unwrap();
-    let folder = SuiteFolder::open(root.path(), "test", &cells, Place::default()).unwrap();
+    let folder = open(root.path(), "test", &cells).unwrap();
     struct Raise<'a>(&'a AtomicBool);
     impl Watcher for Raise<'_> {
         fn notice(&mut self, notice: Notice<'_>) {
@@ -277,7 +287,7 @@ fn the_folder_of_another_scenario_is_refused_and_says_what_differs() {
     carry_out(folder.path(), &cells, 1, &Fake::new()).unwrap();
     let before = tree(folder.path());
     let refused = |scenario: &str, cells: &[Cell]| {
-        let error = SuiteFolder::open(folder.path(), scenario, cells, Place::default()).unwrap_err();
+        let error = open(folder.path(), scenario, cells).unwrap_err();
         assert_eq!(error.exit_code(), ccactl_abi::exit::USAGE);
         error.to_string()
     };
@@ -288,10 +298,10 @@ fn the_folder_of_another_scenario_is_refused_and_says_what_differs() {
     assert!(text.contains("`every = \"rtt\"` in cell axis=b") && text.contains("`every = \"ack\"`"), "{text}");
     assert!(refused("other", &cells).contains("results of other"), "names of the scenarios");
     assert!(refused("test", &cells[..1]).contains("without the cell axis=b"), "fewer cells");
-    let error = SuiteFolder::open(folder.path(), "test", &cells, Backend::Netem.into()).unwrap_err().to_string();
+    let error = open_at(folder.path(), "test", &cells, Backend::Netem.into()).unwrap_err().to_string();
     assert!(error.contains("results of --link netem") && error.contains("results of --link emulator"), "{error}");
     let in_a_guest = Place { lab: Some("6.12.90".to_owned()), ..Place::default() };
-    let error = SuiteFolder::open(folder.path(), "test", &cells, in_a_guest).unwrap_err().to_string();
+    let error = open_at(folder.path(), "test", &cells, in_a_guest).unwrap_err().to_string();
     assert!(error.contains("results of --link emulator in a guest with Linux 6.12.90, found"), "{error}");
     assert!(refused("test", &common::cells(&["a", "b", "c"])).contains("with the cell axis=c"), "more cells");
     assert_eq!(tree(folder.path()), before, "nothing was touched");
@@ -301,19 +311,92 @@ fn the_folder_of_another_scenario_is_refused_and_says_what_differs() {
 fn somebody_elses_folder_is_refused_and_left_as_it_is() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("thesis.tex"), "text").unwrap();
-    let error = SuiteFolder::open(folder.path(), "test", &cells(&["a"]), Place::default()).unwrap_err();
+    let error = open(folder.path(), "test", &cells(&["a"])).unwrap_err();
     assert!(error.to_string().contains("thesis.tex"), "{error}");
     assert_eq!(tree(folder.path()).len(), 1);
 }
 
+/// As on two machines that share a folder: each opens the lock files by itself, which is what flock(2) goes by.
 #[test]
-fn a_folder_is_open_once_at_a_time() {
-    let folder = TempDir::new().unwrap();
+fn two_that_work_in_one_folder_share_the_cells() {
+    let root = TempDir::new().unwrap();
+    let cells = cells(&["a", "b", "c", "d", "e", "f"]);
+    let work = |fake: &Fake| {
+        let folder = open(root.path(), "test", &cells).unwrap();
+        let left = pending(&folder, &cells).unwrap();
+        run(&folder, &left, 1, fake, &AtomicBool::new(false), &mut Nobody).unwrap()
+    };
+    let slow = || Fake { pause: Duration::from_millis(50), ..Fake::new() };
+    let (one, other) = (slow(), slow());
+    let ended = std::thread::scope(|scope| {
+        let first = scope.spawn(|| work(&one));
+        let second = scope.spawn(|| work(&other));
+        [first.join().unwrap(), second.join().unwrap()]
+    });
+    let mut begun = [one.begun(), other.begun()].concat();
+    begun.sort();
+    assert_eq!(begun, cells.iter().map(|cell| cell.id.clone()).collect::<Vec<_>>(), "each cell once");
+    assert!(ended.iter().all(|ended| ended.failures.is_empty()));
+    let whole = TempDir::new().unwrap();
+    carry_out(whole.path(), &cells, 1, &Fake::new()).unwrap();
+    assert_eq!(tree(root.path()), tree(whole.path()));
+}
+
+#[test]
+fn a_cell_that_another_runs_is_left_to_it() {
+    let root = TempDir::new().unwrap();
+    let cells = cells(&["a", "b"]);
+    let folder = open(root.path(), "test", &cells).unwrap();
+    let held = folder.claim("axis=a").unwrap().unwrap();
+    assert!(folder.claim("axis=a").unwrap().is_none());
+    let fake = Fake::new();
+    let ended = run(&folder, &cells, 1, &fake, &AtomicBool::new(false), &mut Nobody).unwrap();
+    assert_eq!((ended.elsewhere, fake.begun()), (vec!["axis=a".to_owned()], vec!["axis=b".to_owned()]));
+    drop(held);
+    carry_out(root.path(), &cells, 1, &Fake::new()).unwrap();
+    assert!(folder.finished("axis=a").unwrap().is_some());
+}
+
+#[test]
+fn a_cell_made_on_another_disk_is_there_as_a_whole_or_not_at_all() {
+    let (root, scratch) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let cells = cells(&["a"]);
-    let first = SuiteFolder::open(folder.path(), "test", &cells, Place::default()).unwrap();
-    assert!(matches!(SuiteFolder::open(folder.path(), "test", &cells, Place::default()), Err(Error::Busy { .. })));
-    drop(first);
-    SuiteFolder::open(folder.path(), "test", &cells, Place::default()).unwrap();
+    let folder = open(root.path(), "test", &cells).unwrap().with_scratch(Some(scratch.path().to_owned()));
+    struct Looks<'a>(Fake, &'a Path, &'a Path);
+    impl Executor for Looks<'_> {
+        fn execute(&self, cell: &Cell, folder: &Path, flag: &AtomicBool, see: &mut dyn FnMut(Step<'_>)) -> Result<()> {
+            let ended = self.0.execute(cell, folder, flag, see);
+            assert!(folder.starts_with(self.2) && !self.1.exists(), "made on the disk that is near");
+            ended
+        }
+    }
+    let target = folder.of_cell("axis=a");
+    let run_with = |writes| {
+        let looks = Looks(Fake::killed_after(writes), &target, scratch.path());
+        run(&folder, &cells, 1, &looks, &AtomicBool::new(false), &mut Nobody)
+    };
+    run_with(4).unwrap();
+    assert!(!target.exists());
+    run_with(usize::MAX).unwrap();
+    assert_eq!(folder.finished("axis=a").unwrap().map(|finished| finished.valid_runs), Some(1));
+    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0, "nothing stays there");
+}
+
+/// Where files cannot be locked, two may run a cell. The first whole one stays.
+#[test]
+fn of_two_that_run_a_cell_the_first_one_stays() {
+    let root = TempDir::new().unwrap();
+    let cells = cells(&["a"]);
+    let folder = open(root.path(), "test", &cells).unwrap();
+    let claim = folder.claim("axis=a").unwrap().unwrap();
+    let make = |folder: &Path| Fake::new().execute(&cells[0], folder, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    make(claim.work());
+    fs::create_dir(claim.work().join("run-1/second")).unwrap();
+    // Between the look of the second one and its end.
+    let target = folder.of_cell("axis=a");
+    make(&target);
+    claim.publish().unwrap();
+    assert!(folder.finished("axis=a").unwrap().is_some());
 }
 
 #[test]
@@ -342,7 +425,7 @@ fn only_takes_cells_by_their_labels() {
     let cells: Vec<Cell> = common::grid(&[("buffer", &["5bdp", "0.8bdp"]), ("pair", &["reno+cubic", "vegas+bbr"])]);
     let ids = |only: &[&str]| -> Result<Vec<String>> {
         let only: Vec<Only> = only.iter().map(|text| text.parse().unwrap()).collect();
-        Ok(select(&cells, &only)?.into_iter().map(|cell| cell.id).collect())
+        Ok(Selection { only, ..Selection::default() }.of(&cells)?.into_iter().map(|cell| cell.id).collect())
     };
     assert_eq!(ids(&[]).unwrap().len(), 4);
     assert_eq!(ids(&["buffer=5bdp,pair=reno+cubic"]).unwrap(), ["buffer=5bdp,pair=reno+cubic"]);
@@ -354,6 +437,22 @@ fn only_takes_cells_by_their_labels() {
     assert!(error("buffer=5bdp,buffer=0.8bdp").contains("one cell has together"));
     for text in ["", "buffer", "buffer=", "=5bdp", "buffer=5bdp,"] {
         assert!(text.parse::<Only>().is_err(), "{text:?}");
+    }
+}
+
+#[test]
+fn cells_are_taken_by_name_or_dealt_out_in_parts() {
+    let cells = cells(&["a", "b", "c", "d", "e"]);
+    let ids = |selection: Selection| selection.of(&cells).map(|taken| taken.into_iter().map(|c| c.id).collect::<Vec<_>>());
+    let named = |name: &str| Selection { cells: vec![name.to_owned()], ..Selection::default() };
+    assert_eq!(ids(named("axis=c")).unwrap(), ["axis=c"]);
+    let error = ids(named("axis=g")).unwrap_err().to_string();
+    assert!(error.contains("found \"axis=g\", nearest: axis="), "{error}");
+    let part = |text: &str| ids(Selection { shard: Some(text.parse().unwrap()), ..Selection::default() }).unwrap();
+    assert_eq!([part("1/2"), part("2/2")], [vec!["axis=a", "axis=c", "axis=e"], vec!["axis=b", "axis=d"]]);
+    assert!(part("7/7").is_empty(), "more parts than cells");
+    for text in ["", "1", "0/2", "3/2", "1/0", "a/b", "1/2/3"] {
+        assert!(text.parse::<Shard>().is_err(), "{text:?}");
     }
 }
 

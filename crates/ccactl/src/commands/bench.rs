@@ -54,6 +54,12 @@ enum Action {
     },
     /// Run an experiment of a paper, all cells of its matrix, and put it beside the print; goes on where it was interrupted
     Run(Box<suite::Args>),
+    /// List the cells of an experiment with what each takes, for whoever hands them out
+    Cells(Box<suite::cells::Args>),
+    /// Give the cells of an experiment to a cluster, each a task of its own, and a report that waits for them
+    Submit(Box<suite::submit::Args>),
+    /// Write the report of what is finished in a folder of `bench run`; needs no rights
+    Report(suite::report::Args),
     /// Measure which rates this host emulates in time, and how many runs side by side; suites go by it
     Calibrate(calibrate::Args),
     /// Count the printed figures met and the orderings that hold, over several suites
@@ -127,9 +133,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
     match args.action {
         Some(Action::Clean { json }) => return clean(json),
         Some(Action::Run(args)) => return suite::run(*args),
+        Some(Action::Cells(args)) => return suite::cells::run(&args),
+        Some(Action::Submit(args)) => return suite::submit::run(&args),
+        Some(Action::Report(args)) => return suite::report::run(&args),
         Some(Action::Calibrate(args)) => return calibrate::run(&args),
-        Some(Action::Score { paths, json }) => return suite::score(&paths, json),
-        Some(Action::List { json }) => return suite::list(json),
+        Some(Action::Score { paths, json }) => return suite::score::score(&paths, json),
+        Some(Action::List { json }) => return suite::list::list(json),
         Some(Action::Schema) => {
             // A JSON schema, which has a version of its own.
             let schema = serde_json::to_string_pretty(&ccactl_scenario::schema())?;

@@ -28,21 +28,17 @@ impl Executor for Guests<'_> {
         interrupt: &AtomicBool,
         observe: &mut dyn FnMut(Step<'_>),
     ) -> Result<()> {
-        // A guest makes all runs of a cell. Those that are there stay until it has.
-        let failed = |cause| Error::Folder { path: folder.to_owned(), action: "put the runs of a guest there", cause };
-        let suite = folder.parent().unwrap_or(Path::new("."));
-        let scratch = tempfile::Builder::new().prefix(".ccactl-").tempdir_in(suite).map_err(failed)?;
-        let made = scratch.path().join("cell");
-        let output = OutputDir::prepare(&made)?;
+        // A guest makes all runs of a cell, also those that an earlier one has made.
+        if folder.exists() {
+            let failed = |cause| Error::Folder { path: folder.to_owned(), action: "make its runs anew", cause };
+            std::fs::remove_dir_all(folder).map_err(failed)?;
+        }
+        let output = OutputDir::prepare(folder)?;
         let ran = self.lab.bench(self.kernel, &cell.scenario, &output, self.how, &[], interrupt);
         let ran = ran.map_err(|error| match error.exit_code() {
             ccactl_abi::exit::INTERRUPTED => Error::Interrupted,
-            exit_code => Error::Elsewhere { cause: Box::new(error), exit_code },
+            exit_code => Error::OffHost { cause: Box::new(error), exit_code },
         })?;
-        if folder.exists() {
-            std::fs::remove_dir_all(folder).map_err(failed)?;
-        }
-        std::fs::rename(&made, folder).map_err(failed)?;
         // What was not valid in there is in the result; what else it says is for whoever waits.
         let warnings: Vec<String> =
             ran.stderr.lines().filter(|line| line.starts_with("warning:")).map(str::to_owned).collect();

@@ -66,6 +66,18 @@ impl Args {
         self.lab.is_some()
     }
 
+    /// The words that ask for the same.
+    pub fn words(&self) -> Vec<String> {
+        let path = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string();
+        let pairs = [
+            ("--lab", self.lab.as_ref().map(|Place(request)| format!("vm:{request}"))),
+            ("--kernel-image", self.kernel_image.as_ref().map(path)),
+            ("--modules", self.modules.as_ref().map(path)),
+            ("--lab-limit", self.lab_limit.map(|limit| format!("{}ns", limit.ns))),
+        ];
+        pairs.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?])).flatten().collect()
+    }
+
     /// The kernel that was asked for, downloaded where it is not there yet.
     pub fn kernel(&self) -> ccactl_lab::Result<Kernel> {
         if let (Some(image), Some(modules)) = (&self.kernel_image, &self.modules) {

@@ -89,7 +89,9 @@ fn changed(path: &Path) -> SystemTime {
 
 /// Blocks until the second cell records, while the first one is finished.
 fn wait_for_the_second_cell(suite: &Suite, running: &mut Running) {
-    let (first, second) = (suite.output().join(CELLS[0]), suite.output().join(CELLS[1]));
+    let first = suite.output().join(CELLS[0]);
+    // Beside the results, until it is whole.
+    let second = suite.output().join(".cells").join(CELLS[1]).join("work");
     while !second.join("run-1/recording.parquet.partial.arrows").exists() {
         assert!(running.0.try_wait().unwrap().is_none(), "the suite has ended by itself");
         std::thread::sleep(Duration::from_millis(10));
@@ -110,7 +112,7 @@ fn a_suite_killed_in_the_middle_is_cleaned_up_and_goes_on_with_what_is_left() {
     host.json(&["bench", "clean", "--json"]);
     eventually("everything of the killed suite to go", || leftovers::of(&host, pid).is_empty());
     let [first, second] = CELLS.map(|cell| suite.output().join(cell));
-    assert!(!second.join("result.json").exists(), "no result of half a cell");
+    assert!(!second.exists(), "nothing of half a cell");
 
     let kept = changed(&first.join("result.json"));
     let finished: Value = serde_json::from_slice(&fs::read(first.join("result.json")).unwrap()).unwrap();
@@ -153,6 +155,84 @@ fn an_interrupted_suite_says_how_to_go_on_and_leaves_nothing() {
     assert!(suite.output().join(CELLS[0]).join("result.json").exists());
     // Another scenario in the same folder is told, not mixed in.
     failed(&suite.run(&host, &["--seed", "7"]), 2, &["seed = 7", "choose another with -o"]);
+}
+
+#[test]
+fn parts_of_a_suite_become_one_report_without_rights_and_without_reading_a_recording_again() {
+    let Some(host) = Host::with_root() else { return };
+    let suite = Suite::new();
+    for cell in CELLS {
+        let scratch = suite.folder.path().join("node");
+        fs::create_dir_all(&scratch).unwrap();
+        let ended = suite.run(&host, &["--cell", cell, "--scratch", &scratch.display().to_string()]);
+        let said = String::from_utf8_lossy(&ended.stdout).into_owned();
+        assert!(said.contains(" of 1 runs count") && said.contains("ccactl bench report "), "{said}");
+        assert_eq!(fs::read_dir(&scratch).unwrap().count(), 0, "nothing stays on the disk of the node");
+        assert!(!suite.output().join("suite.html").exists(), "that of all is for later");
+        assert!(suite.output().join(cell).join("report.html").exists());
+    }
+    let folder = suite.output().display().to_string();
+    let report = |host: &Host| -> Value {
+        let ended = host.ccactl(&["bench", "report", &folder, "--json"]);
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        let mut report: Value =
+            serde_json::from_slice(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {stderr}"));
+        report["failed"].take();
+        report
+    };
+    let of_parts = report(&host);
+    assert_eq!(of_parts["missing"].as_array().unwrap().len(), 0);
+    assert_eq!(of_parts["cells"].as_array().unwrap().len(), CELLS.len());
+    // What was recorded is not looked into any more.
+    for cell in CELLS {
+        for run in fs::read_dir(suite.output().join(cell)).unwrap().map(|entry| entry.unwrap().path()) {
+            if run.join("recording.parquet").exists() {
+                fs::write(run.join("recording.parquet"), "no recording").unwrap();
+            }
+        }
+    }
+    assert_eq!(report(&host), of_parts);
+    // The same suite in one go is the same report, but for what was measured: nothing is run again.
+    let whole = suite.run(&host, &["--json"]);
+    let again: Value = serde_json::from_slice(&whole.stdout).unwrap();
+    if of_parts["cells"].as_array().unwrap().iter().all(|cell| cell["valid_runs"] == 1) {
+        assert_eq!(again["tables"], of_parts["tables"]);
+    }
+}
+
+#[test]
+fn cells_are_listed_with_what_they_need() {
+    let (host, suite) = (Host::new(), Suite::new());
+    let file = suite.folder.path().join("tiny.toml").display().to_string();
+    let list = host.json(&["bench", "cells", &file, "--repeat", "2", "--json"]);
+    let cells = list["cells"].as_array().unwrap();
+    assert_eq!(cells.iter().map(|cell| cell["id"].as_str().unwrap()).collect::<Vec<_>>(), CELLS);
+    assert_eq!((&cells[0]["needs"], &cells[0]["exclusive"]), (&"root".into(), &true.into()));
+    assert_eq!(cells[0]["estimated_s"], 14.0, "two runs of 2 s with 5 s around each");
+    let list = host.json(&["bench", "cells", &file, "--lab", "--shard", "2/2", "--json"]);
+    let cells = list["cells"].as_array().unwrap();
+    assert_eq!((cells.len(), &cells[0]["id"], &cells[0]["needs"]), (1, &CELLS[1].into(), &"lab".into()));
+    failed(&host.ccactl(&["bench", "cells", &file, "--cell", "buffer=3bdp"]), 2, &["found \"buffer=3bdp\", nearest"]);
+    failed(&host.ccactl(&["bench", "report", "/nonexistent"]), 2, &["/nonexistent", "no such folder"]);
+}
+
+#[test]
+fn a_submission_says_what_it_would_submit_and_without_slurm_what_is_missing() {
+    let (host, suite) = (Host::new(), Suite::new());
+    let file = suite.folder.path().join("tiny.toml").display().to_string();
+    let output = suite.output().display().to_string();
+    let submit = |further: &[&str]| {
+        let args = ["bench", "submit", &file, "-o", &output, "--slurm"];
+        host.command(&[&args[..], further].concat()).env("PATH", "/nonexistent").output().unwrap()
+    };
+    let dry = submit(&["--dry-run", "--lab", "--quick", "--at-once", "4", "--", "--partition=lab"]);
+    let said = String::from_utf8(dry.stdout).unwrap();
+    let [array, report] = said.lines().collect::<Vec<_>>()[..] else { panic!("{said}") };
+    assert!(array.contains("--array=1%4 ") && array.contains(" --partition=lab "), "{array}");
+    assert!(array.contains("--quick --link emulator --lab ") && array.contains("--mem=2048M"), "{array}");
+    assert!(report.contains("--dependency=afterany:JOB") && report.contains("bench report"), "{report}");
+    assert!(!suite.output().exists(), "nothing is made");
+    failed(&submit(&[]), 2, &["sbatch: expected Slurm's program on PATH"]);
 }
 
 #[test]

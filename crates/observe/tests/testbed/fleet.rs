@@ -7,7 +7,7 @@ use ccactl_testbed::emulator::address;
 use ccactl_testbed::host::run_id::RunId;
 use nix::sys::socket::getsockopt;
 use nix::sys::socket::sockopt::TcpCongestion;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -39,6 +39,9 @@ name = "flow"
 algorithm = "native:cubic"
 "#;
 
+/// Fewer than a listener keeps waiting.
+const AT_ONCE: usize = 32;
+
 /// Connections that send as much as they can until dropped.
 pub struct Fleet {
     // In the order of the removal: traffic, devices, namespaces.
@@ -58,7 +61,7 @@ impl Fleet {
         let mut connections = Vec::new();
         let mut groups = Groups::new(share, per_group);
         while groups.are_open() {
-            connections.extend(groups.keep(link.connection(cgroup)));
+            connections.extend(link.connections(cgroup).into_iter().filter_map(|pair| groups.keep(pair)));
         }
         Fleet { connections: start(connections), _links: vec![link] }
     }
@@ -72,7 +75,7 @@ impl Fleet {
             [Groups { share, canary: per_group, baseline: 0 }, Groups { share, canary: 0, baseline: per_group }];
         for (link, groups) in links.iter().zip(&mut groups) {
             while groups.are_open() {
-                connections.extend(groups.keep(link.connection(cgroup)));
+                connections.extend(link.connections(cgroup).into_iter().filter_map(|pair| groups.keep(pair)));
             }
         }
         Fleet { connections: start(connections), _links: links.into() }
@@ -167,13 +170,32 @@ impl Link {
 
     /// A connection whose sending end belongs to `cgroup`, and whose receiving end does not.
     fn connection(&self, cgroup: &Path) -> (TcpStream, TcpStream) {
+        self.some(cgroup, 1).remove(0)
+    }
+
+    /// Many of them, opened at the same time: on a long path one after the other takes minutes.
+    fn connections(&self, cgroup: &Path) -> Vec<(TcpStream, TcpStream)> {
+        self.some(cgroup, AT_ONCE)
+    }
+
+    fn some(&self, cgroup: &Path, count: usize) -> Vec<(TcpStream, TcpStream)> {
         let listener = self.0.server().run(|| TcpListener::bind((address::SERVER, 0))).expect("a free port");
         let to = listener.local_addr().expect("it is bound");
         let inside = Inside::enter(cgroup);
-        let sender = self.0.host(0).run(|| TcpStream::connect(to)).expect("the link is up");
+        let connect = || self.0.host(0).run(|| TcpStream::connect(to)).expect("the link is up");
+        let senders: Vec<TcpStream> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..count).map(|_| scope.spawn(connect)).collect();
+            threads.into_iter().map(|thread| thread.join().expect("connected")).collect()
+        });
         drop(inside);
-        let (receiver, _) = listener.accept().expect("connected above");
-        (sender, receiver)
+        let accept = |_| listener.accept().map(|(receiver, from)| (from, receiver)).expect("connected above");
+        let mut receivers: BTreeMap<_, _> = (0..count).map(accept).collect();
+        let pair = |sender: TcpStream| {
+            let from = sender.local_addr().expect("it is connected");
+            let receiver = receivers.remove(&from).expect("its other end");
+            (sender, receiver)
+        };
+        senders.into_iter().map(pair).collect()
     }
 }
 

@@ -114,14 +114,6 @@ impl Scenario {
         toml::to_string(self).expect("a scenario has only types that TOML knows")
     }
 
-    /// [`Scenario::to_toml`] with as many runs as the other text asks for: two benches of one experiment may differ in nothing else.
-    #[must_use]
-    pub fn to_toml_with_runs_of(&self, other: &str) -> String {
-        let there = other.parse::<toml::Table>().ok().and_then(|table| table.get("repeat")?.as_integer());
-        let repeat = there.and_then(|runs| u32::try_from(runs).ok()).unwrap_or(self.repeat);
-        Scenario { repeat, ..self.clone() }.to_toml()
-    }
-
     /// What the scenario's text needs beside it, by name: traces of rates, and objects of algorithms that are not built in.
     #[must_use]
     pub fn files(&self) -> BTreeMap<String, Vec<u8>> {

@@ -2,6 +2,7 @@
 
 mod cells;
 mod figures;
+mod first_run;
 mod glossary;
 mod html;
 mod json;
@@ -15,35 +16,40 @@ pub use figures::DrawnFigure;
 pub use report::{CellReport, Report};
 pub use terminal::terminal;
 
-use crate::results::Results;
-use crate::runner::{Failure, Place, SuiteFolder, VERSION};
+use crate::results::{self, Results};
+use crate::folder::{Experiment, PlannedCell, SuiteFolder};
+use crate::runner::{Failure, VERSION};
 use crate::suite::{Suite, in_full};
-use crate::{Cell, Error, Result};
-use ccactl_scenario::{Scenario, Variant};
+use crate::{Error, Result};
+use ccactl_scenario::Variant;
 use report::{evidence, outcome};
 use std::sync::atomic::AtomicBool;
 
-/// What a report is about.
-pub struct Subject<'a> {
-    /// The suite.
-    pub suite: &'a Suite,
-    /// Name and sentence of it.
-    pub scenario: &'a Scenario,
-    /// All cells of the matrix.
-    pub matrix: &'a [Cell],
-    /// Another way to run it than the scenario as it is written.
-    pub variant: Option<Variant>,
-    /// What the command line or the variant has changed, in words.
-    pub changed: &'a [String],
-    /// Where the cells ran, and who carried the packets.
-    pub place: &'a Place,
+/// Writes the pages of these cells, and keeps beside them what a report needs of their recordings: whoever reports on all of them
+/// reads none.
+///
+/// # Errors
+/// When a recording cannot be read, a page cannot be written, or a signal asked for the end.
+pub fn prepare(folder: &SuiteFolder, is_wanted: &dyn Fn(&str) -> bool, interrupt: &AtomicBool) -> Result<()> {
+    let results = results::load_those(folder, is_wanted, interrupt)?;
+    figures::draw(&(folder.experiment().suite().figures)(&results), &results, interrupt)?;
+    of_cells(&results, interrupt)
+}
+
+fn of_cells(results: &Results, interrupt: &AtomicBool) -> Result<()> {
+    for cell in &results.cells {
+        Error::check(interrupt)?;
+        of_cell::write(cell)?;
+    }
+    Ok(())
 }
 
 impl Report {
     /// Puts the results into the paper's tables and judges the orderings. Figures are [drawn](Report::draw) separately.
     #[must_use]
-    pub fn new(subject: &Subject<'_>, results: &Results, failures: &[Failure]) -> Report {
-        let has_result = |cell: &&Cell| results.cells.iter().any(|of| of.id == cell.id);
+    pub fn new(experiment: &Experiment, results: &Results, failures: &[Failure]) -> Report {
+        let suite = experiment.suite();
+        let has_result = |cell: &&PlannedCell| results.cells.iter().any(|of| of.id == cell.id);
         let cells = results.cells.iter().map(|cell| CellReport {
             id: cell.id.clone(),
             valid_runs: cell.runs.len(),
@@ -51,20 +57,20 @@ impl Report {
             missed_thresholds: cell.missed.clone(),
         });
         Report {
-            scenario: subject.scenario.name.clone(),
-            description: subject.scenario.description.clone(),
-            variant: subject.variant.map(Variant::name),
-            experiment: subject.suite.experiment,
-            paper: in_full(subject.suite.paper),
-            look_at: subject.suite.look_at,
+            scenario: experiment.scenario.clone(),
+            description: experiment.description.clone(),
+            variant: experiment.variant.map(Variant::name),
+            experiment: suite.experiment,
+            paper: in_full(suite.paper),
+            look_at: suite.look_at,
             ccactl_version: VERSION,
-            place: subject.place.clone(),
-            changed: subject.changed.to_vec(),
+            place: experiment.place.clone(),
+            changed: experiment.changed.clone(),
             cells: cells.collect(),
-            missing: subject.matrix.iter().filter(|cell| !has_result(cell)).map(|cell| cell.id.clone()).collect(),
+            missing: experiment.cells.iter().filter(|cell| !has_result(cell)).map(|cell| cell.id.clone()).collect(),
             failed: failures.iter().map(|failure| format!("{}: {}", failure.cell, failure.error)).collect(),
-            tables: (subject.suite.tables)(results),
-            verdicts: subject.suite.orderings.iter().map(|ordering| ordering.judge(results)).collect(),
+            tables: (suite.tables)(results),
+            verdicts: suite.orderings.iter().map(|ordering| ordering.judge(results)).collect(),
             figures: Vec::new(),
         }
     }
@@ -86,10 +92,8 @@ impl Report {
     /// # Errors
     /// When a recording cannot be read, a file cannot be written, or a signal asked for the end.
     pub fn write(&self, folder: &SuiteFolder, results: &Results, interrupt: &AtomicBool) -> Result<()> {
-        for cell in &results.cells {
-            Error::check(interrupt)?;
-            of_cell::write(cell)?;
-        }
+        of_cells(results, interrupt)?;
+        let _exclusive = folder.exclusive()?;
         figures::write(&self.figures, folder)?;
         folder.write("suite.json", json::text(self).as_bytes())?;
         folder.write("suite.md", markdown::text(self).as_bytes())?;

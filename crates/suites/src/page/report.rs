@@ -3,7 +3,7 @@
 use super::DrawnFigure;
 use crate::compare::Table;
 use crate::results::{Missed, Rejected};
-use crate::runner::Place;
+use crate::folder::Place;
 use crate::verdict::{Outcome, Verdict};
 use ccactl_testbed::bench::REMEDY;
 use serde::Serialize;

@@ -1,47 +1,56 @@
 //! From the folders of finished cells to [`Results`].
 
-use super::{CellResults, Flow, Missed, Part, Rejected, Results, Run, Window};
-use crate::runner::SuiteFolder;
-use crate::{Cell, Error, MAX_FILE_BYTES, Result};
+use super::{CellResults, Flow, Missed, Part, Rejected, Results, Run, Window, kept};
+use crate::folder::{PlannedCell, SuiteFolder};
+use crate::{Error, MAX_FILE_BYTES, Result};
 use ccactl_host::input;
 use ccactl_report::{Convergence, Fairness, FlowSummary, Options, Recording, RecordingSummary};
 use ccactl_testbed::bench::{BenchResult, FlowResult, RECORDING_FILE, RunResult};
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+const WINDOWS_FILE: &str = "windows.json";
 const US_PER_S: f64 = 1e6;
 const US_PER_MS: f64 = 1e3;
 
-/// Reads what the cells have left; those without a result are left out. The recordings are read once for every window.
+/// Reads what the cells have left; those without a result are left out. The recordings are read once for every window, and never
+/// again.
 ///
 /// # Errors
 /// When a result or a recording cannot be read, or a signal asked for the end.
-pub fn load(folder: &SuiteFolder, cells: &[Cell], windows: &[Window], interrupt: &AtomicBool) -> Result<Results> {
+pub fn load(folder: &SuiteFolder, interrupt: &AtomicBool) -> Result<Results> {
+    load_those(folder, &|_| true, interrupt)
+}
+
+/// [`load`] of some cells.
+///
+/// # Errors
+/// As there.
+pub fn load_those(folder: &SuiteFolder, is_wanted: &dyn Fn(&str) -> bool, interrupt: &AtomicBool) -> Result<Results> {
+    let experiment = folder.experiment();
+    let windows = experiment.suite().windows;
     let mut results = Results::default();
-    for cell in cells {
+    for cell in experiment.cells.iter().filter(|cell| is_wanted(&cell.id)) {
         Error::check(interrupt)?;
-        if folder.finished(cell)?.is_some() {
-            results.cells.push(load_cell(&folder.of_cell(cell), cell, windows)?);
+        if folder.finished(&cell.id)?.is_some() {
+            results.cells.push(load_cell(&folder.of_cell(&cell.id), cell, windows)?);
         }
     }
     Ok(results)
 }
 
-fn load_cell(folder: &Path, cell: &Cell, windows: &[Window]) -> Result<CellResults> {
+fn load_cell(folder: &Path, cell: &PlannedCell, windows: &[Window]) -> Result<CellResults> {
     let file = read(folder)?;
-    let duration_s = cell.scenario.duration.secs_f64();
-    let mut runs = Vec::new();
-    let mut rejected = Vec::new();
-    for run in file.runs {
-        if run.valid {
-            let recording = folder.join(&run.directory).join(RECORDING_FILE);
-            let windows = in_windows(&recording, &run, duration_s, windows)?;
-            runs.push(Run { directory: run.directory.clone(), whole: whole(&run), windows });
-        } else {
-            rejected.push(Rejected { directory: run.directory, problems: run.problems });
-        }
-    }
+    let duration_s = cell.duration_s;
+    let (valid, others): (Vec<RunResult>, Vec<RunResult>) = file.runs.into_iter().partition(|run| run.valid);
+    let parts = in_windows(folder, &valid, duration_s, windows)?;
+    let run = |(run, parts): (RunResult, Vec<Part>)| Run {
+        whole: whole(&run),
+        directory: run.directory,
+        windows: windows.iter().map(|window| window.name).zip(parts).collect(),
+    };
+    let runs = valid.into_iter().zip(parts).map(run).collect();
+    let rejected = others.into_iter().map(|run| Rejected { directory: run.directory, problems: run.problems }).collect();
     let missed = file.missed_thresholds.into_iter();
     Ok(CellResults {
         id: cell.id.clone(),
@@ -88,17 +97,17 @@ fn completions_s(flow: &FlowResult) -> Vec<f64> {
     flow.transfers.iter().filter_map(|transfer| Some(transfer.completion_us? as f64 / US_PER_S)).collect()
 }
 
-fn in_windows(
-    recording: &Path,
-    run: &RunResult,
-    duration_s: f64,
-    windows: &[Window],
-) -> Result<BTreeMap<&'static str, Part>> {
+/// The parts of each run in the order of the windows.
+fn in_windows(folder: &Path, runs: &[RunResult], duration_s: f64, windows: &[Window]) -> Result<Vec<Vec<Part>>> {
     if windows.is_empty() {
-        return Ok(BTreeMap::new());
+        return Ok(vec![Vec::new(); runs.len()]);
     }
-    let recordings = ccactl_report::open_all(&[recording.to_owned()])?;
-    windows.iter().map(|window| Ok((window.name, in_window(&recordings, run, duration_s, window)?))).collect()
+    let of_run = |run: &RunResult| {
+        let recordings = ccactl_report::open_all(&[folder.join(&run.directory).join(RECORDING_FILE)])?;
+        windows.iter().map(|window| in_window(&recordings, run, duration_s, window)).collect()
+    };
+    let directories: Vec<&str> = runs.iter().map(|run| run.directory.as_str()).collect();
+    kept(&folder.join(WINDOWS_FILE), &directories, &format!("{windows:?}"), || runs.iter().map(of_run).collect())
 }
 
 fn in_window(recordings: &[Recording], run: &RunResult, duration_s: f64, window: &Window) -> Result<Part> {

@@ -1,13 +1,16 @@
 //! What the finished cells of a suite have measured.
 
+mod kept;
 mod load;
 mod metric;
+mod or_never;
 
-pub use load::{load, read};
+pub(crate) use kept::value as kept;
+pub use load::{load, load_those, read};
 pub use metric::{Metric, Unit};
 
 use ccactl_report::{Estimate, Measures, estimate};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -60,13 +63,14 @@ pub struct Run {
 }
 
 /// A run, or a window of it.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Part {
     /// Jain index of the acknowledged bytes; none for a single flow.
     pub jain: Option<f64>,
     /// Mean of the index per interval of one second.
     pub jain_intervals: Option<f64>,
     /// From the start of the last flow until the index per interval came to stay at 0.9; infinite when it never did.
+    #[serde(with = "or_never")]
     pub converged_after_s: Option<f64>,
     /// Share of the link that was used.
     pub utilisation: Option<f64>,
@@ -77,7 +81,7 @@ pub struct Part {
 }
 
 /// A flow of a run or of a window.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Flow {
     /// Name in the scenario.
     pub name: String,

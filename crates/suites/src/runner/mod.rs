@@ -1,28 +1,28 @@
 //! Carries out the cells of a matrix, several side by side, each in a folder of its own, and goes on where an earlier
-//! attempt ended.
+//! attempt ended. Other processes may do so in the same folder, also on other machines.
 
-mod finished;
-mod folder;
+mod ground;
 mod jobs;
-mod place;
 mod remaining;
 mod selection;
 mod testbed;
 
-pub use finished::{Finished, VERSION};
-pub use folder::SuiteFolder;
+pub use ground::Ground;
 pub use jobs::{Jobs, side_by_side};
-pub use place::Place;
 pub use remaining::{Overhead, remaining};
-pub use selection::{Only, select};
+pub use selection::{Only, Selection, Shard};
 pub use testbed::Testbed;
 
+use crate::folder::SuiteFolder;
 use crate::{Cell, Error, Result};
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+/// Version that results must have to be kept.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// When so many cells fail one after the other, the fault is not theirs.
 pub const FAILURES_IN_A_ROW: usize = 3;
@@ -76,6 +76,8 @@ pub enum Notice<'a> {
     Finished(usize),
     /// It could not be run.
     Failed(usize, &'a Error),
+    /// Another process runs it.
+    Elsewhere(usize),
     /// So many cells are not begun any more, as [`FAILURES_IN_A_ROW`] have failed one after the other.
     GivenUp(usize),
 }
@@ -95,6 +97,15 @@ pub struct Failure {
     pub error: Error,
 }
 
+/// What became of the cells that were to run.
+#[derive(Debug, Default)]
+pub struct Ended {
+    /// Those that could not be run.
+    pub failures: Vec<Failure>,
+    /// Those that another process runs.
+    pub elsewhere: Vec<String>,
+}
+
 /// The cells that are still to be run: those without a result that counts, or with fewer runs than they are to have.
 ///
 /// # Errors
@@ -102,15 +113,19 @@ pub struct Failure {
 pub fn pending(folder: &SuiteFolder, cells: &[Cell]) -> Result<Vec<Cell>> {
     let mut pending = Vec::new();
     for cell in cells {
-        if folder.finished(cell)?.is_none_or(|finished| !finished.is_enough(cell.scenario.repeat)) {
+        if !is_finished(folder, cell)? {
             pending.push(cell.clone());
         }
     }
     Ok(pending)
 }
 
+fn is_finished(folder: &SuiteFolder, cell: &Cell) -> Result<bool> {
+    Ok(folder.finished(&cell.id)?.is_some_and(|finished| finished.is_enough(cell.scenario.repeat)))
+}
+
 /// Runs `cells` in their order, `jobs` at a time. Of what an earlier attempt has left of them only runs that count stay. Cells that
-/// fail are given back; the others run on.
+/// fail, and those that another process runs, are given back; the others run on.
 ///
 /// # Errors
 /// When a signal asked for the end.
@@ -121,7 +136,7 @@ pub fn run(
     executor: &dyn Executor,
     interrupt: &AtomicBool,
     watcher: &mut dyn Watcher,
-) -> Result<Vec<Failure>> {
+) -> Result<Ended> {
     let work = Work {
         folder,
         cells,
@@ -129,7 +144,7 @@ pub fn run(
         interrupt,
         queue: Mutex::new((0..cells.len()).collect()),
         watcher: Mutex::new(watcher),
-        failures: Mutex::new(Failures::default()),
+        outcome: Mutex::new(Outcome::default()),
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> =
@@ -137,13 +152,18 @@ pub fn run(
         threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| Error::Panicked))
     })?;
     Error::check(interrupt)?;
-    Ok(work.failures.into_inner().unwrap_or_else(PoisonError::into_inner).list)
+    Ok(work.outcome.into_inner().unwrap_or_else(PoisonError::into_inner).ended)
 }
 
 #[derive(Default)]
-struct Failures {
-    list: Vec<Failure>,
-    in_a_row: usize,
+struct Outcome {
+    ended: Ended,
+    failed_in_a_row: usize,
+}
+
+enum Ran {
+    Here,
+    Elsewhere,
 }
 
 /// What the threads share.
@@ -154,7 +174,7 @@ struct Work<'a> {
     interrupt: &'a AtomicBool,
     queue: Mutex<VecDeque<usize>>,
     watcher: Mutex<&'a mut dyn Watcher>,
-    failures: Mutex<Failures>,
+    outcome: Mutex<Outcome>,
 }
 
 impl Work<'_> {
@@ -164,9 +184,13 @@ impl Work<'_> {
             let Some(index) = locked(&self.queue).pop_front() else { return };
             self.notice(Notice::Begun(index));
             match self.run_cell(index) {
-                Ok(()) => {
-                    locked(&self.failures).in_a_row = 0;
+                Ok(Ran::Here) => {
+                    locked(&self.outcome).failed_in_a_row = 0;
                     self.notice(Notice::Finished(index));
+                }
+                Ok(Ran::Elsewhere) => {
+                    locked(&self.outcome).ended.elsewhere.push(self.cells[index].id.clone());
+                    self.notice(Notice::Elsewhere(index));
                 }
                 Err(error) if error.is_interrupt() => return,
                 Err(error) => self.fail(index, error),
@@ -174,22 +198,24 @@ impl Work<'_> {
         }
     }
 
-    fn run_cell(&self, index: usize) -> Result<()> {
+    fn run_cell(&self, index: usize) -> Result<Ran> {
         let cell = &self.cells[index];
-        if self.folder.finished(cell)?.is_none_or(|finished| finished.valid_runs == 0) {
-            self.folder.clear(cell)?;
+        let Some(claim) = self.folder.claim(&cell.id)? else { return Ok(Ran::Elsewhere) };
+        // Another process may have ended it since this one has looked.
+        if !is_finished(self.folder, cell)? {
+            let mut observe = |step: Step<'_>| self.notice(Notice::Step(index, step));
+            self.executor.execute(cell, claim.work(), self.interrupt, &mut observe)?;
+            claim.publish()?;
         }
-        let folder = self.folder.of_cell(cell);
-        let mut observe = |step: Step<'_>| self.notice(Notice::Step(index, step));
-        self.executor.execute(cell, &folder, self.interrupt, &mut observe)
+        Ok(Ran::Here)
     }
 
     fn fail(&self, index: usize, error: Error) {
         self.notice(Notice::Failed(index, &error));
-        let mut failures = locked(&self.failures);
-        failures.list.push(Failure { cell: self.cells[index].id.clone(), error });
-        failures.in_a_row += 1;
-        if failures.in_a_row < FAILURES_IN_A_ROW {
+        let mut outcome = locked(&self.outcome);
+        outcome.ended.failures.push(Failure { cell: self.cells[index].id.clone(), error });
+        outcome.failed_in_a_row += 1;
+        if outcome.failed_in_a_row < FAILURES_IN_A_ROW {
             return;
         }
         let left = std::mem::take(&mut *locked(&self.queue)).len();

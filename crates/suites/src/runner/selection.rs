@@ -1,8 +1,41 @@
-//! `--only buffer=5bdp,pair=reno+cubic`: which cells of a matrix are run.
+//! Which cells of a matrix are run: `--only buffer=5bdp,pair=reno+cubic`, `--cell ID`, `--shard 2/8`.
 
 use crate::{Cell, Error};
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 use std::str::FromStr;
+
+/// Cells that are asked for; all of them by default.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// Those with one of these; all without any.
+    pub only: Vec<Only>,
+    /// Those of these names; all without any.
+    pub cells: Vec<String>,
+    /// A part of what the others leave.
+    pub shard: Option<Shard>,
+}
+
+/// One of several parts of a matrix, whose cells are dealt out in turns, so that long ones do not all fall to one part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    /// From 1.
+    number: usize,
+    of: NonZeroUsize,
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let shard = || {
+            let (number, of) = text.split_once('/')?;
+            let shard = Shard { number: number.parse().ok()?, of: of.parse().ok()? };
+            (1..=shard.of.get()).contains(&shard.number).then_some(shard)
+        };
+        shard().ok_or_else(|| format!("expected PART/PARTS from 1/1 on, such as 2/8, found {text:?}"))
+    }
+}
 
 /// Labels that a cell must have, all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,16 +61,33 @@ impl Only {
     }
 }
 
-/// The cells that one of `only` takes, in their order; all of them without any.
-///
-/// # Errors
-/// When a condition names an axis or a value that the matrix does not have, or no cell has all labels of one.
-pub fn select(cells: &[Cell], only: &[Only]) -> Result<Vec<Cell>, Error> {
-    for wanted in only {
-        check(cells, wanted)?;
+impl Selection {
+    /// Whether it is one part of what several processes run together.
+    #[must_use]
+    pub fn is_a_part(&self) -> bool {
+        self.shard.is_some() || !self.cells.is_empty()
     }
-    let taken = |cell: &&Cell| only.is_empty() || only.iter().any(|wanted| wanted.takes(cell));
-    Ok(cells.iter().filter(taken).cloned().collect())
+
+    /// The cells that are asked for, in their order.
+    ///
+    /// # Errors
+    /// When a condition names an axis or a value that the matrix does not have, no cell has all labels of one, or no cell has a name.
+    pub fn of(&self, matrix: &[Cell]) -> Result<Vec<Cell>, Error> {
+        self.only.iter().try_for_each(|wanted| check(matrix, wanted))?;
+        for id in &self.cells {
+            if matrix.iter().all(|cell| cell.id != *id) {
+                let nearest = ccactl_loader::nearest(id, matrix.iter().map(|cell| cell.id.as_str()));
+                return Err(Error::Cell { nearest: nearest.into_iter().next(), found: id.clone() });
+            }
+        }
+        let has_labels = |cell: &Cell| self.only.is_empty() || self.only.iter().any(|wanted| wanted.takes(cell));
+        let has_name = |cell: &Cell| self.cells.is_empty() || self.cells.contains(&cell.id);
+        let taken = matrix.iter().filter(|cell| has_labels(cell) && has_name(cell));
+        Ok(match self.shard {
+            None => taken.cloned().collect(),
+            Some(Shard { number, of }) => taken.skip(number - 1).step_by(of.get()).cloned().collect(),
+        })
+    }
 }
 
 fn check(cells: &[Cell], wanted: &Only) -> Result<(), Error> {

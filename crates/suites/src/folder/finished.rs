@@ -1,14 +1,13 @@
 //! Whether a cell is finished.
 
-use crate::{Cell, Error, MAX_FILE_BYTES, Result};
+use super::PlannedCell;
+use crate::runner::VERSION;
+use crate::{Error, MAX_FILE_BYTES, Result};
 use ccactl_host::input;
 use ccactl_testbed::bench::{Backend, RECORDING_FILE};
 use serde::Deserialize;
 use std::io;
 use std::path::Path;
-
-/// Version that results must have to be kept.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A cell whose `result.json` is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +45,7 @@ struct Run {
 ///
 /// # Errors
 /// When there is a result, but not of this cell: it was put there by hand, and nothing of that kind is removed.
-pub fn look(folder: &Path, cell: &Cell, backend: Backend) -> Result<Option<Finished>> {
+pub fn look(folder: &Path, cell: &PlannedCell, backend: Backend) -> Result<Option<Finished>> {
     let path = folder.join("result.json");
     let json = match input::read(&path, MAX_FILE_BYTES) {
         Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -64,7 +63,7 @@ pub fn look(folder: &Path, cell: &Cell, backend: Backend) -> Result<Option<Finis
     }
     let scenario = input::read_text(&folder.join("scenario.toml"), MAX_FILE_BYTES)
         .map_err(|error| unusable(format!("no scenario beside it ({error})")))?;
-    if scenario != cell.scenario.to_toml_with_runs_of(&scenario) {
+    if !cell.is_of(&scenario) {
         return Err(unusable("one of another scenario".to_owned()));
     }
     // The page is made from them: better to say so now than after hours of other cells.
