@@ -14,6 +14,8 @@ pub const PERMISSION: u8 = 4;
 pub const SOCKETS: u8 = 5;
 /// A threshold of a scenario was missed.
 pub const THRESHOLD: u8 = 6;
+/// A cgroup of a policy file does not exist; all else is in force.
+pub const WAITING: u8 = 7;
 /// Ended by SIGINT.
 pub const INTERRUPTED: u8 = 130;
 
@@ -27,6 +29,7 @@ pub const fn kind(code: u8) -> &'static str {
         PERMISSION => "permission",
         SOCKETS => "sockets",
         THRESHOLD => "threshold",
+        WAITING => "waiting",
         INTERRUPTED => "interrupted",
         _ => "failure",
     }

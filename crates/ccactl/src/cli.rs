@@ -60,7 +60,7 @@ const EXAMPLES: [(&str, [&str; 2]); 25] = [
     ("show", ["ccactl show bbrv3", "ccactl show f-bbrv2 --json"]),
     ("probe", ["ccactl probe", "ccactl probe ./mine.bpf.c"]),
     ("new", ["ccactl new mine", "ccactl new mine --like cubic"]),
-    ("check", ["ccactl check ./mine.bpf.c", "ccactl check ../algorithms/westwood-slow.bpf.c"]),
+    ("check", ["ccactl check ./mine.bpf.c", "ccactl check /etc/ccactl/policy.toml"]),
     ("dev", ["ccactl dev ./mine.bpf.c --cgroup /bench", "ccactl dev ./mine.bpf.c --cgroup /bench --no-screen"]),
     ("sdk", ["ccactl sdk ./sdk", "ccactl sdk ~/algorithms"]),
     ("demo", ["ccactl demo", "ccactl demo --duration 20s"]),
@@ -79,7 +79,7 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// For users; scripts rely on them.
-const EXIT_CODES: [(u8, &str); 8] = [
+const EXIT_CODES: [(u8, &str); 9] = [
     (exit::OK, "done"),
     (exit::FAILURE, "a failure without a code of its own"),
     (exit::USAGE, "bad input: an argument, a scenario, a recording"),
@@ -87,6 +87,7 @@ const EXIT_CODES: [(u8, &str); 8] = [
     (exit::PERMISSION, "not root, or a capability is missing"),
     (exit::SOCKETS, "some sockets could not be moved"),
     (exit::THRESHOLD, "a threshold of a scenario was missed, or a canary was taken back"),
+    (exit::WAITING, "a cgroup of the policy file does not exist, all else is in force"),
     (exit::INTERRUPTED, "interrupted"),
 ];
 

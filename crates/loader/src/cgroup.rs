@@ -60,6 +60,12 @@ impl Mount {
         Self::parse(&table, is_whole).ok_or_else(|| Error::NoCgroup2 { mounts: mounts.to_owned() })
     }
 
+    /// Where cgroup2 usually is, for those who only look at a file.
+    #[must_use]
+    pub fn usual() -> Self {
+        Self { path: "/sys/fs/cgroup".into(), v1: Vec::new(), is_whole: true }
+    }
+
     /// The first mount that `is_whole`, or else the first.
     fn parse(table: &[u8], is_whole: impl Fn(&Path) -> bool) -> Option<Self> {
         let mut v2 = Vec::new();

@@ -24,6 +24,8 @@ pub struct PolicyRow {
     pub algorithm: String,
     /// Hash of the object, when it is not one that this ccactl has built in.
     pub object: Option<String>,
+    /// Names what the policy does, as `ccactl check FILE` does for a file; null when nothing is registered under its name.
+    pub revision: Option<String>,
     /// As the kernel names the algorithm.
     pub kernel_name: String,
     /// All of them, with the values in force.
@@ -102,6 +104,7 @@ impl PolicyRow {
             cgroup_id: status.cgroup_id,
             algorithm: status.algorithm.clone(),
             object: status.known.filter(|known| !known.is_built_in()).map(|known| format!("{:016x}", known.hash())),
+            revision: status.revision(),
             kernel_name: status.kernel_name.clone(),
             tunables: tunables.map(|set| (set.tunable.name.to_owned(), number(set.tunable, set.raw))).collect(),
             enforce: status.enforce,

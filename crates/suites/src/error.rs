@@ -153,7 +153,9 @@ impl Error {
             | Error::Folder { .. }
             | Error::OtherSuite { .. }
             | Error::Busy { .. } => exit::USAGE,
-            Error::Result { .. } | Error::Elsewhere { .. } | Error::Unfinished { .. } | Error::Panicked => exit::FAILURE,
+            Error::Result { .. } | Error::Elsewhere { .. } | Error::Unfinished { .. } | Error::Panicked => {
+                exit::FAILURE
+            }
             Error::Interrupted => exit::INTERRUPTED,
         }
     }

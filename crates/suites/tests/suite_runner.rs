@@ -443,7 +443,8 @@ fn only_takes_cells_by_their_labels() {
 #[test]
 fn cells_are_taken_by_name_or_dealt_out_in_parts() {
     let cells = cells(&["a", "b", "c", "d", "e"]);
-    let ids = |selection: Selection| selection.of(&cells).map(|taken| taken.into_iter().map(|c| c.id).collect::<Vec<_>>());
+    let ids =
+        |selection: Selection| selection.of(&cells).map(|taken| taken.into_iter().map(|c| c.id).collect::<Vec<_>>());
     let named = |name: &str| Selection { cells: vec![name.to_owned()], ..Selection::default() };
     assert_eq!(ids(named("axis=c")).unwrap(), ["axis=c"]);
     let error = ids(named("axis=g")).unwrap_err().to_string();

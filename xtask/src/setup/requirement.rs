@@ -70,6 +70,32 @@ pub const REQUIREMENTS: &[Requirement] = &[
         works: || ["chromium", "chromedriver"].iter().all(|tool| succeeds(Command::new(tool).arg("--version"))),
     },
     Requirement {
+        name: "Slurm",
+        purpose: "gives the cells of an experiment to nodes in namespaces, in a test",
+        scope: Scope::Test,
+        packages: Packages {
+            debian: "slurmctld slurmd slurm-client",
+            fedora: "slurm slurm-slurmctld slurm-slurmd",
+            suse: "slurm slurm-node",
+            arch: "slurm-llnl",
+            alpine: "slurm",
+        },
+        works: || ["slurmctld", "slurmd", "sbatch"].iter().all(|tool| succeeds(Command::new(tool).arg("-V"))),
+    },
+    Requirement {
+        name: "promtool",
+        purpose: "tests the alerts of packaging/prometheus",
+        scope: Scope::Test,
+        packages: Packages {
+            debian: "prometheus",
+            fedora: "prometheus",
+            suse: "golang-github-prometheus-prometheus",
+            arch: "prometheus",
+            alpine: "prometheus",
+        },
+        works: || succeeds(Command::new("promtool").arg("--version")),
+    },
+    Requirement {
         name: "qemu-system-x86_64",
         purpose: "boots other kernels in the virtual lab",
         scope: Scope::Lab,

@@ -1,9 +1,12 @@
 //! `ccactl check`
 
+use super::output;
 use crate::error::{Context, Error, Result};
 use ccactl_abi::exit;
 use ccactl_host::{errln, interrupt, outln};
-use ccactl_loader::{LoadRequest, Loadable, Loader, pick_algorithm};
+use ccactl_loader::cgroup::Mount;
+use ccactl_loader::fleet::{Entry, PolicyFile};
+use ccactl_loader::{LoadRequest, Loadable, Loader, Paths, pick_algorithm};
 use ccactl_native::properties::{ALL, Subject};
 use ccactl_native::{Socket, Unit, build, on_overdue};
 use ccactl_testbed::traffic;
@@ -13,7 +16,7 @@ use std::fs;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::panic::AssertUnwindSafe;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{self, Child, Command, ExitCode, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
@@ -21,7 +24,7 @@ use std::time::{Duration, Instant};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// C file of an algorithm (NAME.bpf.c)
+    /// C file of an algorithm (NAME.bpf.c), or a policy file (NAME.toml), which needs no rights
     file: PathBuf,
 }
 
@@ -31,11 +34,31 @@ const CALLBACK_LIMIT: Duration = Duration::from_secs(2);
 const MOVED_BYTES: u64 = 10_000_000;
 const MOVE_LIMIT: Duration = Duration::from_secs(30);
 
+/// A policy file: all that can be said without the host that it is for.
+fn policy_file(path: &Path) -> Result<ExitCode> {
+    let mount = Mount::find(&Paths::from_env().mounts).unwrap_or_else(|_| Mount::usual());
+    let file = PolicyFile::read(path, &mount)?;
+    let row = |entry: &Entry| {
+        let choice = &entry.request.choice;
+        [entry.name.clone(), choice.algorithm_name(), choice.kernel_name().to_owned(), entry.revision()]
+    };
+    let rows: Vec<_> = file.entries.iter().map(row).collect();
+    if !rows.is_empty() {
+        output::table(["CGROUP", "ALGORITHM", "KERNEL NAME", "REVISION"], &rows)?;
+    }
+    let cgroups = if rows.len() == 1 { "one cgroup".to_owned() } else { format!("{} cgroups", rows.len()) };
+    outln!("{}: {cgroups}, no mistake", file.origin);
+    Ok(ExitCode::SUCCESS)
+}
+
 /// From what needs least to what needs most: each step is only taken when those before it went well.
 pub fn run(args: &Args) -> Result<ExitCode> {
+    if args.file.extension().is_some_and(|extension| extension == "toml") {
+        return policy_file(&args.file);
+    }
     let Some(file) = args.file.to_str().filter(|name| name.ends_with(".bpf.c")) else {
         return Err(Error::Argument(format!(
-            "{}: expected a C file NAME.bpf.c, as its properties are looked at in the source",
+            "{}: expected a C file NAME.bpf.c, as its properties are looked at in the source, or a policy file NAME.toml",
             args.file.display()
         )));
     };

@@ -209,7 +209,7 @@ fn cells_are_listed_with_what_they_need() {
     assert_eq!(cells.iter().map(|cell| cell["id"].as_str().unwrap()).collect::<Vec<_>>(), CELLS);
     assert_eq!((&cells[0]["needs"], &cells[0]["exclusive"]), (&"root".into(), &true.into()));
     assert_eq!(cells[0]["estimated_s"], 14.0, "two runs of 2 s with 5 s around each");
-    let list = host.json(&["bench", "cells", &file, "--lab", "--shard", "2/2", "--json"]);
+    let list = host.json(&["bench", "cells", &file, "--lab=vm", "--shard", "2/2", "--json"]);
     let cells = list["cells"].as_array().unwrap();
     assert_eq!((cells.len(), &cells[0]["id"], &cells[0]["needs"]), (1, &CELLS[1].into(), &"lab".into()));
     failed(&host.ccactl(&["bench", "cells", &file, "--cell", "buffer=3bdp"]), 2, &["found \"buffer=3bdp\", nearest"]);
@@ -225,11 +225,11 @@ fn a_submission_says_what_it_would_submit_and_without_slurm_what_is_missing() {
         let args = ["bench", "submit", &file, "-o", &output, "--slurm"];
         host.command(&[&args[..], further].concat()).env("PATH", "/nonexistent").output().unwrap()
     };
-    let dry = submit(&["--dry-run", "--lab", "--quick", "--at-once", "4", "--", "--partition=lab"]);
+    let dry = submit(&["--dry-run", "--lab=vm", "--quick", "--at-once", "4", "--", "--partition=lab"]);
     let said = String::from_utf8(dry.stdout).unwrap();
     let [array, report] = said.lines().collect::<Vec<_>>()[..] else { panic!("{said}") };
-    assert!(array.contains("--array=1%4 ") && array.contains(" --partition=lab "), "{array}");
-    assert!(array.contains("--quick --link emulator --lab ") && array.contains("--mem=2048M"), "{array}");
+    assert!(array.contains("--array=1%4") && array.contains("--partition=lab"), "{array}");
+    assert!(array.contains("--quick --link emulator --lab vm:") && array.contains("--mem=2048M"), "{array}");
     assert!(report.contains("--dependency=afterany:JOB") && report.contains("bench report"), "{report}");
     assert!(!suite.output().exists(), "nothing is made");
     failed(&submit(&[]), 2, &["sbatch: expected Slurm's program on PATH"]);

@@ -137,11 +137,11 @@ fn one_failure_is_reported_and_the_others_get_their_policy() {
 }
 
 #[test]
-fn a_cgroup_that_nobody_waits_for_is_a_failure() {
+fn a_cgroup_that_nobody_waits_for_has_a_code_of_its_own() {
     let Some(fleet) = Fleet::new() else { return };
     fleet.write(&fleet.table("missing", "reno", "m", ""));
     let output = fleet.run("apply", &[]);
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert_eq!(output.status.code(), Some(7), "{output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("waiting") && text.contains("1 waiting for their cgroup"), "{text}");
     let output = fleet.run("diff", &[]);
@@ -160,4 +160,45 @@ fn the_policy_of_a_removed_cgroup_is_cleared() {
     let (code, report) = fleet.json("apply", &[]);
     assert_eq!((code, column(&report, "result")), (0, vec!["loaded", "cleared"]));
     assert!(fleet.is_active("a", "a") && fleet.policies() == 1);
+}
+
+#[test]
+fn a_file_is_checked_without_rights_and_names_what_will_be_in_force() {
+    let Some(fleet) = Fleet::new() else { return };
+    fleet.make("a");
+    fleet.write(&fleet.table("a", "f-bbrv2", "a", "set = { alpha = 1.3 }"));
+    let path = fleet.path();
+    // Nobody's rights, and a machine without cgroup2.
+    let nobody = |file: &str| {
+        let mut command = std::process::Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all"]);
+        command.arg(env!("CARGO_BIN_EXE_ccactl")).args(["check", file]).env("CCACTL_MOUNTS", "/dev/null");
+        command.output().unwrap()
+    };
+    // Where nobody may look: neither the test's folder nor the folder of the build is open to all.
+    let open = tempfile::Builder::new().prefix("ccactl-check-").tempdir_in("/var/tmp").unwrap();
+    let copy = open.path().join("policy.toml");
+    std::fs::copy(&path, &copy).unwrap();
+    std::fs::set_permissions(open.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let reachable = |path: &str| {
+        std::path::Path::new(path).ancestors().all(|folder| {
+            std::fs::metadata(folder)
+                .is_ok_and(|meta| std::os::unix::fs::PermissionsExt::mode(&meta.permissions()) & 0o1 != 0)
+        })
+    };
+    let checked = if reachable(env!("CARGO_BIN_EXE_ccactl")) {
+        nobody(copy.to_str().unwrap())
+    } else {
+        fleet.host.command(&["check", path.to_str().unwrap()]).env("CCACTL_MOUNTS", "/dev/null").output().unwrap()
+    };
+    let text = String::from_utf8(checked.stdout).unwrap();
+    assert!(checked.status.success(), "{text}{}", String::from_utf8_lossy(&checked.stderr));
+    assert!(text.contains(": one cgroup, no mistake"), "{text}");
+    assert_eq!(fleet.json("apply", &[]).0, 0);
+    let revision = fleet.host.policies()[0]["revision"].as_str().unwrap().to_owned();
+    assert!(text.contains(&revision), "{revision} in {text}");
+    fleet.write(&fleet.table("a", "f-bbrv2", "a", "set = { gain = 9.9 }"));
+    let refused = fleet.host.ccactl(&["check", path.to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("policy.toml:"), "{refused:?}");
 }

@@ -13,7 +13,7 @@ const PROGRAMS: [&str; 5] = ["slurmctld", "slurmd", "sbatch", "squeue", "scontro
 /// Where the controller and the nodes are, in a network that nothing else reaches.
 const NET: &str = "10.77.31";
 const CONTROLLER: &str = "ctl";
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(240);
 /// In every host: a name, a `/proc` and a `/run` of its own.
 const HOST: &str = "hostname \"$0\"; mount --make-rprivate /; mount -t proc proc /proc; mount -t tmpfs -o size=2g tmpfs /run; \
                     mkdir /run/local; exec \"$@\"";
@@ -46,7 +46,8 @@ impl Cluster {
         cluster.begin(CONTROLLER);
         (1..=nodes).for_each(|node| cluster.begin(&format!("n{node}")));
         let idle = format!("{nodes} idle");
-        cluster.eventually("all nodes are idle", |cluster| cluster.says(&["sinfo", "-h", "-o", "%D %t"]).trim() == idle);
+        cluster
+            .eventually("all nodes are idle", |cluster| cluster.says(&["sinfo", "-h", "-o", "%D %t"]).trim() == idle);
         Some(cluster)
     }
 
@@ -168,7 +169,8 @@ impl Drop for Cluster {
             let _ = daemon.kill();
             let _ = daemon.wait();
         }
-        let listed = Command::new("ip").args(["netns", "list"]).output().map(|output| output.stdout).unwrap_or_default();
+        let listed =
+            Command::new("ip").args(["netns", "list"]).output().map(|output| output.stdout).unwrap_or_default();
         for name in String::from_utf8_lossy(&listed).lines().filter_map(|line| line.split_whitespace().next()) {
             if name.starts_with(&self.prefix) {
                 let _ = Command::new("ip").args(["netns", "delete", name]).status();

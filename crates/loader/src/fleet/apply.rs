@@ -101,12 +101,12 @@ impl Done {
         )
     }
 
-    /// Exit code of the binary for this step (`ccactl_abi::exit`). A cgroup that does not exist is a failure: unless
-    /// somebody waits for it, it will not have its policy.
+    /// Exit code of the binary for this step (`ccactl_abi::exit`). A cgroup that does not exist has a code
+    /// of its own: the host was not at fault, but unless somebody waits for it, the cgroup will not have its policy.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Waiting => exit::FAILURE,
+            Self::Waiting => exit::WAITING,
             Self::Conflict(_) => exit::USAGE,
             Self::Interrupted => exit::INTERRUPTED,
             Self::Failed(error) => error.exit_code(),
@@ -209,11 +209,11 @@ impl Report {
         self.rows.iter().filter(|row| row.done.problem().is_some()).count()
     }
 
-    /// Exit code of the binary: that of the worst step. A step that failed is worse than one that left some sockets
-    /// behind; among failures the greatest code wins.
+    /// Exit code of the binary: that of the worst step. A step that failed is worse than one that waits for its cgroup, and that is
+    /// worse than one that left some sockets behind; among failures the greatest code wins.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
-        let badness = |code: &u8| (*code != exit::OK, *code != exit::SOCKETS, *code);
+        let badness = |code: &u8| (![exit::OK, exit::SOCKETS, exit::WAITING].contains(code), *code);
         self.rows.iter().map(Row::exit_code).max_by_key(badness).unwrap_or(exit::OK)
     }
 }
@@ -335,7 +335,7 @@ mod tests {
         let missing = || Done::Failed(crate::Error::MissingCapabilities { capabilities: vec!["CAP_BPF".into()] });
         assert_eq!(code_of(vec![]), exit::OK);
         assert_eq!(code_of(vec![Done::Unchanged, Done::Left, Done::Pruned]), exit::OK);
-        assert_eq!(code_of(vec![Done::Waiting, Done::Unchanged]), exit::FAILURE);
+        assert_eq!(code_of(vec![Done::Waiting, Done::Unchanged]), exit::WAITING);
         assert_eq!(code_of(vec![missing(), Done::Conflict(String::new())]), exit::PERMISSION);
         assert_eq!(code_of(vec![Done::Conflict(String::new()), Done::Waiting]), exit::USAGE);
     }
@@ -345,7 +345,7 @@ mod tests {
         let counts = Counts { moved: 5, locked: 2, failed: [(16, 1)].into(), ..Counts::default() };
         let left = || Row { live: Some(Live { counts: counts.clone(), complete: false }), ..row(Done::Moved) };
         assert_eq!(Report { rows: vec![row(Done::Unchanged), left()] }.exit_code(), exit::SOCKETS);
-        assert_eq!(Report { rows: vec![left(), row(Done::Waiting)] }.exit_code(), exit::FAILURE);
+        assert_eq!(Report { rows: vec![left(), row(Done::Waiting)] }.exit_code(), exit::WAITING);
         let problem = left().problem().unwrap();
         assert!(problem.starts_with("3 of 8 live sockets were not moved (2: their route"), "{problem}");
         let all = Row { live: Some(Live { counts: Counts::default(), complete: true }), ..row(Done::Moved) };

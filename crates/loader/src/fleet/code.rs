@@ -1,8 +1,11 @@
 //! What stands behind a kernel name: an algorithm with its tunables. One name can only be one code at a time.
 
-use crate::{Choice, PolicyStatus, State, exact_name};
+use crate::fleet::file::Entry;
+use crate::{Choice, LoadRequest, PolicyStatus, State, exact_name};
 use ccactl_abi::Tunable;
+use siphasher::sip::SipHasher13;
 use std::fmt;
+use std::hash::Hasher;
 
 /// An algorithm with the tunables that differ from their defaults.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,11 +32,36 @@ impl Code {
         Some(Self::new(own.map_or_else(|| status.algorithm.clone(), exact_name), tunables))
     }
 
+    /// Names what a policy does: the same for a file and for the host that has it in force, on any machine.
+    fn revision(&self, kernel_name: &str, enforce: bool) -> String {
+        let mut hasher = SipHasher13::new();
+        hasher.write(format!("{self}\n{kernel_name}\n{enforce}").as_bytes());
+        format!("{:016x}", hasher.finish())
+    }
+
     /// A value that equals the default makes no difference.
     fn new(algorithm: String, mut tunables: Vec<(&'static Tunable, i64)>) -> Self {
         tunables.retain(|(tunable, raw)| *raw != tunable.default_raw);
         tunables.sort_by_key(|(tunable, _)| tunable.name);
         Self { algorithm, tunables }
+    }
+}
+
+impl PolicyStatus {
+    /// Names what the policy does, as [`Entry::revision`] does for a file; none when nothing is registered under its name.
+    #[must_use]
+    pub fn revision(&self) -> Option<String> {
+        Some(Code::loaded(self)?.revision(&self.kernel_name, self.enforce))
+    }
+}
+
+impl Entry {
+    /// Names what the policy does: algorithm, its code where that is from a file, tunables, kernel name, and whether it overrules
+    /// applications.
+    #[must_use]
+    pub fn revision(&self) -> String {
+        let LoadRequest { choice, enforce, .. } = &self.request;
+        Code::wanted(choice).revision(choice.kernel_name(), *enforce)
     }
 }
 

@@ -8,7 +8,9 @@ use std::process::ExitStatus;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A program of the batch system cannot be started.
-    #[error("{program}: expected Slurm's program on PATH, found: {cause}; submit from a host of the cluster, or see --dry-run")]
+    #[error(
+        "{program}: expected Slurm's program on PATH, found: {cause}; submit from a host of the cluster, or see --dry-run"
+    )]
     Start {
         /// Its name.
         program: &'static str,

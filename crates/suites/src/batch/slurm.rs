@@ -208,7 +208,11 @@ mod tests {
         std::fs::write(&cells, "axis=a\naxis=b with a blank\n").unwrap();
         let run = |task: Option<&str>| {
             let mut command = Command::new("sh");
-            command.args([&script, &cells]).args(["printf", "[%s]"]).env_remove("SLURM_ARRAY_TASK_ID").env("TMPDIR", "/node");
+            command
+                .args([&script, &cells])
+                .args(["printf", "[%s]"])
+                .env_remove("SLURM_ARRAY_TASK_ID")
+                .env("TMPDIR", "/node");
             if let Some(task) = task {
                 command.env("SLURM_ARRAY_TASK_ID", task);
             }

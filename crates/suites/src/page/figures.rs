@@ -64,12 +64,7 @@ pub fn write(figures: &[DrawnFigure], folder: &SuiteFolder) -> Result<()> {
 }
 
 /// The first flow of each cell, a line each; cells without the figure have none.
-fn across(
-    cells: &[(String, String)],
-    what: OfFlow,
-    charts: &mut Charts,
-    results: &Results,
-) -> Result<Option<String>> {
+fn across(cells: &[(String, String)], what: OfFlow, charts: &mut Charts, results: &Results) -> Result<Option<String>> {
     let mut lines = Vec::new();
     for (number, (name, cell)) in cells.iter().enumerate() {
         let Some(flow) = &charts.of(cell, results)?.first_flow else { continue };
@@ -77,7 +72,8 @@ fn across(
         if points.is_empty() {
             continue;
         }
-        let color = if cells.len() > 1 { LINE_COLORS[number % LINE_COLORS.len()].to_owned() } else { flow.color.clone() };
+        let color =
+            if cells.len() > 1 { LINE_COLORS[number % LINE_COLORS.len()].to_owned() } else { flow.color.clone() };
         lines.push(Line { name: name.clone(), color, number, style: Style::Measured, points });
     }
     let y_label = match what {

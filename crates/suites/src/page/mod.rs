@@ -16,8 +16,8 @@ pub use figures::DrawnFigure;
 pub use report::{CellReport, Report};
 pub use terminal::terminal;
 
-use crate::results::{self, Results};
 use crate::folder::{Experiment, PlannedCell, SuiteFolder};
+use crate::results::{self, Results};
 use crate::runner::{Failure, VERSION};
 use crate::suite::{Suite, in_full};
 use crate::{Error, Result};

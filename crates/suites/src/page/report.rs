@@ -2,8 +2,8 @@
 
 use super::DrawnFigure;
 use crate::compare::Table;
-use crate::results::{Missed, Rejected};
 use crate::folder::Place;
+use crate::results::{Missed, Rejected};
 use crate::verdict::{Outcome, Verdict};
 use ccactl_testbed::bench::REMEDY;
 use serde::Serialize;

@@ -50,7 +50,8 @@ fn load_cell(folder: &Path, cell: &PlannedCell, windows: &[Window]) -> Result<Ce
         windows: windows.iter().map(|window| window.name).zip(parts).collect(),
     };
     let runs = valid.into_iter().zip(parts).map(run).collect();
-    let rejected = others.into_iter().map(|run| Rejected { directory: run.directory, problems: run.problems }).collect();
+    let rejected =
+        others.into_iter().map(|run| Rejected { directory: run.directory, problems: run.problems }).collect();
     let missed = file.missed_thresholds.into_iter();
     Ok(CellResults {
         id: cell.id.clone(),

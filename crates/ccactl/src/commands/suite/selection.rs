@@ -124,8 +124,25 @@ mod tests {
         let plain = words(&["interaction-pairs"]);
         assert_eq!(plain, ["interaction-pairs", "--link", "emulator", "--output", "/results"]);
         let all = words(&[
-            "aqm", "--repeat", "3", "--seed", "9", "--quick", "--set", "duration=5s", "--set", "link.loss=0.1", "--link",
-            "netem", "--lab=vm:6.12", "--lab-limit", "90s", "--only", "axis=a", "--shard", "1/2",
+            "aqm",
+            "--repeat",
+            "3",
+            "--seed",
+            "9",
+            "--quick",
+            "--set",
+            "duration=5s",
+            "--set",
+            "link.loss=0.1",
+            "--link",
+            "netem",
+            "--lab=vm:6.12",
+            "--lab-limit",
+            "90s",
+            "--only",
+            "axis=a",
+            "--shard",
+            "1/2",
         ]);
         let again: Vec<&str> = all.iter().map(String::as_str).collect();
         assert_eq!(words(&again), all);

@@ -136,7 +136,10 @@ fn wait(interrupt: &AtomicBool, jobs: &[String; 2], folder: &Path) -> Result<()>
     while Instant::now() < until {
         if interrupt.load(Ordering::Relaxed) {
             let jobs = jobs.join(",");
-            errln!("the jobs go on: squeue --jobs={jobs}, scancel {jobs}; then ccactl bench report {}", folder.display());
+            errln!(
+                "the jobs go on: squeue --jobs={jobs}, scancel {jobs}; then ccactl bench report {}",
+                folder.display()
+            );
             return Err(Error::Interrupted.into());
         }
         std::thread::sleep(ATTENTION);

@@ -39,6 +39,8 @@ const GAUGES: [(&str, &str, Count); 6] = [
 /// One policy.
 struct Counted {
     pairs: Pairs,
+    /// With hashes.
+    revision: Pairs,
     census: PolicyCensus,
     mended: u32,
 }
@@ -91,6 +93,11 @@ impl PolicyScan {
                 self.policies.iter().map(|policy| (policy.pairs.clone(), count(&policy.census) as f64)),
             );
         }
+        page.gauge(
+            "ccactl_policy_revision_info",
+            "1, with what a policy does as a hash, as `ccactl check FILE` shows it, and its code as another.",
+            self.policies.iter().map(|policy| (policy.revision.clone(), 1.0)),
+        );
         page.counter(
             "ccactl_policy_mended_total",
             "Times that `ccactl apply --watch` has put a policy back after another hand changed it.",
@@ -113,9 +120,12 @@ fn scan(loader: &Loader) -> Result<Vec<Counted>, ccactl_loader::Error> {
     // The policy of a removed cgroup affects nothing any more, and there may be several.
     let counted = |policy: PolicyStatus| {
         let cgroup = loader.mount().display(policy.cgroup.as_ref()?);
+        let object = policy.known.map_or_else(String::new, |known| format!("{:016x}", known.hash()));
+        let revision = policy.revision().unwrap_or_default();
         let pairs = vec![pair("cgroup", cgroup), pair("algorithm", policy.kernel_name)];
+        let revision = [pairs.clone(), vec![pair("policy", revision), pair("object", object)]].concat();
         let census = census.policies.remove(&policy.cgroup_id).unwrap_or_default();
-        Some(Counted { pairs, census, mended: policy.mended })
+        Some(Counted { pairs, revision, census, mended: policy.mended })
     };
     Ok(status.into_iter().filter_map(counted).collect())
 }
