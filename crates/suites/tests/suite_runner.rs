@@ -382,6 +382,50 @@ fn a_cell_made_on_another_disk_is_there_as_a_whole_or_not_at_all() {
     assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0, "nothing stays there");
 }
 
+#[test]
+fn a_cell_that_a_full_disk_has_no_room_for_fails_and_leaves_nothing() {
+    if !nix::unistd::geteuid().is_root() {
+        assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "CI runs this test, so it needs root");
+        eprintln!("not run: needs root");
+        return;
+    }
+    struct Large;
+    impl Executor for Large {
+        fn execute(&self, cell: &Cell, folder: &Path, flag: &AtomicBool, see: &mut dyn FnMut(Step<'_>)) -> Result<()> {
+            Fake::new().execute(cell, folder, flag, see)?;
+            fs::write(folder.join("run-1/recording.parquet"), vec![7; 1 << 20]).unwrap();
+            Ok(())
+        }
+    }
+    // A mount of this thread alone.
+    let of_a_thread = || {
+        let (root, scratch) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNS).unwrap();
+        let mount = |source, kind, flags, data| {
+            nix::mount::mount(
+                source,
+                if kind == Some("tmpfs") { root.path() } else { Path::new("/") },
+                kind,
+                flags,
+                data,
+            )
+        };
+        let private = nix::mount::MsFlags::MS_PRIVATE | nix::mount::MsFlags::MS_REC;
+        mount(None::<&str>, None, private, None::<&str>).unwrap();
+        mount(Some("none"), Some("tmpfs"), nix::mount::MsFlags::empty(), Some("size=256k")).unwrap();
+        let cells = cells(&["a"]);
+        let folder = open(root.path(), "test", &cells).unwrap().with_scratch(Some(scratch.path().to_owned()));
+        let ended = run(&folder, &cells, 1, &Large, &AtomicBool::new(false), &mut Nobody).unwrap();
+        let error = &ended.failures[0].error;
+        assert_eq!(error.exit_code(), ccactl_abi::exit::FAILURE, "{error}");
+        assert!(error.to_string().contains("copy a file of the cell there: No space left"), "{error}");
+        assert!(!folder.of_cell("axis=a").exists());
+        let left: Vec<_> = fs::read_dir(root.path().join(".cells/axis=a")).unwrap().collect();
+        assert_eq!(left.len(), 1, "the lock: {left:?}");
+    };
+    std::thread::spawn(of_a_thread).join().unwrap();
+}
+
 /// Where files cannot be locked, two may run a cell. The first whole one stays.
 #[test]
 fn of_two_that_run_a_cell_the_first_one_stays() {

@@ -1,6 +1,8 @@
 //! An experiment on a Slurm of three nodes: a node dies in the middle, the rest is submitted again, and the report is the one that
 //! a single machine makes.
 
+#[path = "../hosts/mod.rs"]
+mod hosts;
 mod nodes;
 
 #[allow(dead_code, reason = "shared with the tests of the lab")]
@@ -61,9 +63,9 @@ fn lines_of(output: &Output) -> String {
 fn a_matrix_on_three_nodes_of_which_one_dies_is_that_of_one_machine() {
     let Some(_) = needs::kernel(GUEST) else { return };
     let Some(mut cluster) = Cluster::of(NODES) else { return };
-    let file = cluster.shared.path().join("shared.toml");
+    let file = cluster.shared().join("shared.toml");
     fs::write(&file, SCENARIO).unwrap();
-    let folder = cluster.shared.path().join("results");
+    let folder = cluster.shared().join("results");
     let (file, target) = (file.display().to_string(), folder.display().to_string());
 
     // Three cells run at once; the node of the first one goes without a word.
@@ -77,7 +79,7 @@ fn a_matrix_on_three_nodes_of_which_one_dies_is_that_of_one_machine() {
     std::thread::sleep(Duration::from_secs(2));
     let first = cells.join("buffer=1bdp");
     assert!(first.join("lock").exists() && !folder.join("buffer=1bdp").exists());
-    cluster.kill("n1");
+    cluster.hosts.kill("n1");
 
     // Before Slurm has noticed, the cell is not there, and the lock of the dead is nobody's.
     assert!(!folder.join("buffer=1bdp").exists());
@@ -98,7 +100,7 @@ fn a_matrix_on_three_nodes_of_which_one_dies_is_that_of_one_machine() {
     assert!(text(&output.stdout).contains("all 4 cells are finished"), "{}", lines_of(&output));
 
     // A guest repeats, so a single machine measures the same to the last bit.
-    let alone = cluster.shared.path().join("alone");
+    let alone = cluster.shared().join("alone");
     let mut command = Command::new(CCACTL);
     command.args(["bench", "run", &file, "--quick", "--lab=vm:6.1", "-o"]).arg(&alone);
     let output = command.stdout(Stdio::null()).output().unwrap();
