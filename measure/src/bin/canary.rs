@@ -25,8 +25,8 @@ const SHARE: &str = "50%";
 /// Of each connection, on average, where a queue decides: a window of 3 to 8 packets.
 const KBIT_S_PER_CONNECTION: u64 = 200;
 const QUEUE_RTT_MS: u64 = 160;
-/// Where losses decide, the rate is no limit. The RTT keeps the connections within what two emulators carry on two CPUs: at 300 ms
-/// 500 of them make 18 000 packets/s, the devices drop some of their own, and the baseline's losses rise from 2 to 5 %.
+/// Where losses decide, the rate is no limit. The RTT keeps the connections within what two emulators carry on two CPUs. At
+/// 300 ms 500 of them make 18 000 packets/s, and the devices drop some of their own.
 const LOSS_RTT_MS: u64 = 300;
 const LOSS_RTT_OF_MANY_MS: u64 = 900;
 const MANY: u64 = 200;
@@ -201,7 +201,13 @@ fn told(decision: &Decision) -> String {
     let rules = decision.guards.iter().map(|verdict| {
         let value = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}"));
         let chance = value(verdict.chance);
-        format!("{}: {:?}, {} of {}, chance {chance}", verdict.metric, verdict.state, value(verdict.canary), value(verdict.baseline))
+        format!(
+            "{}: {:?}, {} of {}, chance {chance}",
+            verdict.metric,
+            verdict.state,
+            value(verdict.canary),
+            value(verdict.baseline)
+        )
     });
     let rules: Vec<String> = rules.collect();
     format!("{:?} after {:.1} s, {:?}; {}", decision.outcome, decision.watched_s, decision.cause, rules.join("; "))
