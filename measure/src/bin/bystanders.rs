@@ -354,7 +354,7 @@ fn page(ccactl: &Path, folder: &Path, traffic: &Traffic, length: Duration) -> Re
     };
     let (read_bytes, moments) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let counts = (Arc::clone(&read_bytes), Arc::clone(&moments));
-    // A stream lasts ten minutes at most; a page opens the next one by itself.
+    // A stream lasts nine minutes; a page opens the next one by itself.
     thread::spawn(move || {
         loop {
             let Ok(mut stream) = TcpStream::connect(&address) else { return };
