@@ -80,7 +80,8 @@ pub const REQUIREMENTS: &[Requirement] = &[
             arch: "slurm-llnl",
             alpine: "slurm",
         },
-        works: || ["slurmctld", "slurmd", "sbatch"].iter().all(|tool| succeeds(Command::new(tool).arg("-V"))),
+        // The others ask for the cluster's configuration before they tell their version.
+        works: || ["slurmctld", "slurmd"].iter().all(|tool| succeeds(Command::new(tool).arg("-V"))),
     },
     Requirement {
         name: "promtool",
