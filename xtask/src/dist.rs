@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 /// Cargo's tools for it, by what `cargo NAME` is called.
 const TOOLS: [&str; 3] = ["deb", "generate-rpm", "cyclonedx"];
 /// Files of the repository, and where the tree has them; folders with all that is tracked in them.
-const COPIED: [(&str, &str); 13] = [
+const COPIED: [(&str, &str); 14] = [
     ("packaging/systemd/ccactl.service", "usr/lib/systemd/system/ccactl.service"),
     ("packaging/systemd/ccactl-exporter.service", "usr/lib/systemd/system/ccactl-exporter.service"),
     ("packaging/policy.toml", "usr/share/doc/ccactl/examples/policy.toml"),
     ("packaging/grafana/ccactl.json", "usr/share/doc/ccactl/examples/grafana.json"),
     ("packaging/slurm/ccactl-bench.sbatch", "usr/share/doc/ccactl/examples/ccactl-bench.sbatch"),
+    ("packaging/ansible", "usr/share/doc/ccactl/examples/ansible"),
     ("packaging/prometheus/ccactl.rules.yml", "usr/share/doc/ccactl/examples/prometheus.rules.yml"),
     ("packaging/nginx/ccactl-exporter.conf", "usr/share/doc/ccactl/examples/nginx.conf"),
     ("packaging/systemd/ccactl-exporter-unix.conf", "usr/share/doc/ccactl/examples/ccactl-exporter-unix.conf"),

@@ -352,8 +352,15 @@ fn a_cell_that_another_runs_is_left_to_it() {
     let fake = Fake::new();
     let ended = run(&folder, &cells, 1, &fake, &AtomicBool::new(false), &mut Nobody).unwrap();
     assert_eq!((ended.elsewhere, fake.begun()), (vec!["axis=a".to_owned()], vec!["axis=b".to_owned()]));
-    drop(held);
-    carry_out(root.path(), &cells, 1, &Fake::new()).unwrap();
+    // Whoever waits for it takes it over from a process that is no more.
+    let folder = folder.with_patience(Duration::from_secs(30));
+    let soon = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        drop(held);
+    });
+    let ended = run(&folder, &cells, 1, &Fake::new(), &AtomicBool::new(false), &mut Nobody).unwrap();
+    soon.join().unwrap();
+    assert_eq!(ended.elsewhere, Vec::<String>::new());
     assert!(folder.finished("axis=a").unwrap().is_some());
 }
 
@@ -380,6 +387,23 @@ fn a_cell_made_on_another_disk_is_there_as_a_whole_or_not_at_all() {
     run_with(usize::MAX).unwrap();
     assert_eq!(folder.finished("axis=a").unwrap().map(|finished| finished.valid_runs), Some(1));
     assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0, "nothing stays there");
+}
+
+#[test]
+fn runs_that_count_outlive_a_kill_while_their_cell_is_replaced() {
+    let root = TempDir::new().unwrap();
+    let mut cells = cells(&["a"]);
+    carry_out(root.path(), &cells, 1, &Fake::new()).unwrap();
+    let kept = root.path().join("axis=a/run-1/recording.parquet");
+    fs::write(&kept, "rows of the first run").unwrap();
+    // What is there between the two renames.
+    let aside = root.path().join(".cells/axis=a/work-killed");
+    fs::create_dir(&aside).unwrap();
+    fs::rename(root.path().join("axis=a"), aside.join("replaced")).unwrap();
+    cells[0].scenario.repeat = 2;
+    carry_out(root.path(), &cells, 1, &Fake::new()).unwrap();
+    assert_eq!(fs::read_to_string(&kept).unwrap(), "rows of the first run");
+    assert!(root.path().join("axis=a/run-2").exists());
 }
 
 #[test]
@@ -434,7 +458,7 @@ fn of_two_that_run_a_cell_the_first_one_stays() {
     let folder = open(root.path(), "test", &cells).unwrap();
     let claim = folder.claim("axis=a").unwrap().unwrap();
     let make = |folder: &Path| Fake::new().execute(&cells[0], folder, &AtomicBool::new(false), &mut |_| {}).unwrap();
-    make(claim.work());
+    make(&claim.work());
     fs::create_dir(claim.work().join("run-1/second")).unwrap();
     // Between the look of the second one and its end.
     let target = folder.of_cell("axis=a");

@@ -91,8 +91,12 @@ fn changed(path: &Path) -> SystemTime {
 fn wait_for_the_second_cell(suite: &Suite, running: &mut Running) {
     let first = suite.output().join(CELLS[0]);
     // Beside the results, until it is whole.
-    let second = suite.output().join(".cells").join(CELLS[1]).join("work");
-    while !second.join("run-1/recording.parquet.partial.arrows").exists() {
+    let second = suite.output().join(".cells").join(CELLS[1]);
+    let records = || {
+        let made = fs::read_dir(&second).into_iter().flatten().flatten().map(|entry| entry.path().join("cell/run-1"));
+        made.map(|run| run.join("recording.parquet.partial.arrows")).any(|recording| recording.exists())
+    };
+    while !records() {
         assert!(running.0.try_wait().unwrap().is_none(), "the suite has ended by itself");
         std::thread::sleep(Duration::from_millis(10));
     }

@@ -2,6 +2,7 @@
 
 use ccactl_abi::exit;
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitStatus;
 
 /// Any failure of this room.
@@ -37,6 +38,32 @@ pub enum Error {
         /// What it said.
         found: String,
     },
+    /// The cells are submitted, their report is not.
+    #[error("job {array} is submitted, but not the report that is to wait for it: {cause}; when it has ended: ccactl bench report {}", folder.display())]
+    NoReport {
+        /// Number of the job.
+        array: String,
+        /// Of the results.
+        folder: PathBuf,
+        /// Why.
+        cause: Box<Error>,
+    },
+    /// An option that would hide the jobs.
+    #[error(
+        "{found}: expected options for this cluster, as what is submitted to another one is not seen from here; submit there"
+    )]
+    OtherCluster {
+        /// As given.
+        found: String,
+    },
+    /// The report was to be written by now.
+    #[error("{}: expected that the report is written, found an older one or none; see {}", page.display(), log.display())]
+    NotReported {
+        /// The page.
+        page: PathBuf,
+        /// What the job said.
+        log: PathBuf,
+    },
     /// A path that no shell can be given.
     #[error("{found:?}: expected a path without a NUL")]
     Path {
@@ -50,8 +77,10 @@ impl Error {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::Start { .. } | Error::Path { .. } => exit::USAGE,
-            Error::Refused { .. } | Error::Answer { .. } => exit::FAILURE,
+            Error::Start { .. } | Error::Path { .. } | Error::OtherCluster { .. } => exit::USAGE,
+            Error::Refused { .. } | Error::Answer { .. } | Error::NoReport { .. } | Error::NotReported { .. } => {
+                exit::FAILURE
+            }
         }
     }
 }

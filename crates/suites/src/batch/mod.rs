@@ -22,7 +22,9 @@ pub struct Job {
     pub program: PathBuf,
     /// Arguments of `ccactl bench run` but for the cell.
     pub words: Vec<String>,
-    /// Cells, in the order of their tasks.
+    /// All cells of the matrix: the place of a cell is the number of its task, whatever else is submitted into the same folder.
+    pub matrix: Vec<Cell>,
+    /// Those that are asked for.
     pub cells: Vec<Cell>,
     /// Where they run on a node.
     pub ground: Ground,
@@ -53,7 +55,13 @@ impl Job {
     /// When a result is not one of its cell.
     pub fn pending(&self, folder: &SuiteFolder) -> crate::Result<Vec<usize>> {
         let pending = crate::runner::pending(folder, &self.cells)?;
-        let is_pending = |cell: &Cell| pending.iter().any(|other| other.id == cell.id);
-        Ok(self.cells.iter().enumerate().filter(|(_, cell)| is_pending(cell)).map(|(i, _)| i + 1).collect())
+        Ok(self.tasks(&pending))
+    }
+
+    /// Numbers of the tasks of these cells.
+    #[must_use]
+    pub fn tasks(&self, cells: &[Cell]) -> Vec<usize> {
+        let is_one = |cell: &Cell| cells.iter().any(|other| other.id == cell.id);
+        self.matrix.iter().enumerate().filter(|(_, cell)| is_one(cell)).map(|(i, _)| i + 1).collect()
     }
 }

@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 pub const SCRIPT: &str = include_str!("../../../../packaging/slurm/ccactl-bench.sbatch");
 const SCRIPT_FILE: &str = "ccactl-bench.sbatch";
 const CELLS_FILE: &str = "cells";
+const REPORT_LOG: &str = "report.log";
 
 /// An experiment as Slurm is given it.
 #[derive(Debug, Clone)]
@@ -74,15 +75,15 @@ impl<'a> Slurm<'a> {
         let (program, folder) = (self.job.program.display().to_string(), self.folder.display().to_string());
         let words = [program.as_str(), "bench", "report", &folder];
         let wrapped = shlex::try_join(words).map_err(|_| Error::Path { found: words.join(" ") })?;
-        let mut words = vec![
-            "sbatch".to_owned(),
-            "--parsable".to_owned(),
+        let mut words = vec!["sbatch".to_owned(), "--parsable".to_owned()];
+        words.extend(self.job.options.iter().cloned());
+        // Last, so that options for the cells do not take their place.
+        words.extend([
             "--job-name=ccactl-report".to_owned(),
             format!("--dependency=afterany:{array}"),
-            format!("--output={}", self.file("report_%A.log").display()),
-        ];
-        words.extend(self.job.options.iter().cloned());
-        words.push(format!("--wrap={wrapped}"));
+            format!("--output={}", self.file(REPORT_LOG).display()),
+            format!("--wrap={wrapped}"),
+        ]);
         Ok(words)
     }
 
@@ -93,11 +94,15 @@ impl<'a> Slurm<'a> {
     pub fn submit(&self, folder: &SuiteFolder, tasks: &[usize]) -> crate::Result<[String; 2]> {
         let made = self.folder.join(FOLDER);
         std::fs::create_dir_all(&made).map_err(crate::Error::folder(&made, "make it"))?;
-        let cells: String = self.job.cells.iter().map(|cell| format!("{}\n", cell.id)).collect();
+        let cells: String = self.job.matrix.iter().map(|cell| format!("{}\n", cell.id)).collect();
         folder.write(&format!("{FOLDER}/{CELLS_FILE}"), cells.as_bytes())?;
         folder.write(&format!("{FOLDER}/{SCRIPT_FILE}"), SCRIPT.as_bytes())?;
         let array = submitted(&self.array(tasks))?;
-        let report = submitted(&self.report(&array)?)?;
+        let report = submitted(&self.report(&array)?).map_err(|cause| Error::NoReport {
+            array: array.clone(),
+            folder: self.folder.to_owned(),
+            cause: Box::new(cause),
+        })?;
         Ok([array, report])
     }
 
@@ -137,6 +142,12 @@ impl<'a> Slurm<'a> {
         self.file(&format!("{array}_{task}.log"))
     }
 
+    /// What the report said.
+    #[must_use]
+    pub fn report_log(&self) -> PathBuf {
+        self.file(REPORT_LOG)
+    }
+
     fn file(&self, name: &str) -> PathBuf {
         self.folder.join(FOLDER).join(name)
     }
@@ -173,6 +184,7 @@ mod tests {
         Job {
             program: "/opt/a b/ccactl".into(),
             words: vec!["interaction-single".to_owned(), "-o".to_owned(), "/shared/it's".to_owned()],
+            matrix: cells.clone(),
             cells,
             ground,
             at_once: Some(8),

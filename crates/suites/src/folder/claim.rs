@@ -11,24 +11,30 @@ use tempfile::TempDir;
 /// Within the folder of a suite; a folder for each cell that was ever begun.
 pub(super) const CELLS: &str = ".cells";
 const LOCK: &str = "lock";
-/// What is not yet a result.
-const WORK: &str = "work";
-/// What was one until a moment ago.
+/// Of a process's own folder beside the lock.
+const OWN: &str = "work-";
+/// In it: what is not yet a result, and what was one until a moment ago.
+const MADE: &str = "cell";
 const REPLACED: &str = "replaced";
 const RESULT: &str = "result.json";
+/// Made of all runs, so more runs make it anew.
+const PAGE: &str = "report.html";
+/// Of files that somebody is writing.
+const DRAFT: &str = ".ccactl-";
 
 /// Lets nobody else run the cell until it is dropped.
 #[derive(Debug)]
 pub struct Claim {
     /// Where the cell will be.
     target: PathBuf,
-    /// Beside it, for what is not whole.
-    aside: PathBuf,
-    work: PathBuf,
+    /// Whether something was there that counts.
+    goes_on: bool,
+    /// This process's own, in the suite's folder.
+    own: TempDir,
     /// On a disk of its own; none where the work is within the suite's folder.
     scratch: Option<TempDir>,
     /// None where the file system cannot lock: then the first whole cell is the one that stays.
-    _lock: Option<File>,
+    lock: Option<File>,
 }
 
 impl SuiteFolder {
@@ -37,24 +43,27 @@ impl SuiteFolder {
     /// # Errors
     /// When the system refuses, or what is there is no result of this cell.
     pub fn claim(&self, id: &str) -> Result<Option<Claim>> {
-        let aside = self.path().join(CELLS).join(id);
+        let (aside, target) = (self.path().join(CELLS).join(id), self.of_cell(id));
         Folder::make(&aside).map_err(|error| Error::folder(&aside, "make it")(error.into()))?;
         let lock = match lock::file(&aside.join(LOCK), lock::Patience::None)? {
             lock::Locked::Elsewhere => return Ok(None),
             lock::Locked::Ours(file) => Some(file),
             lock::Locked::Unknown => None,
         };
-        let scratch = self.scratch().map(|parent| {
-            let made = tempfile::Builder::new().prefix("ccactl-cell-").tempdir_in(parent);
+        if lock.is_some() {
+            put_back(&aside, &target)?;
+            clear(&aside)?;
+        }
+        let folder_in = |parent: &Path, prefix: &str| {
+            let made = tempfile::Builder::new().prefix(prefix).tempdir_in(parent);
             made.map_err(Error::folder(parent, "make a folder for a cell in it"))
-        });
-        let scratch = scratch.transpose()?;
-        let work = scratch.as_ref().map_or(aside.as_path(), TempDir::path).join(WORK);
-        let claim = Claim { target: self.path().join(id), aside, work, scratch, _lock: lock };
-        claim.clear()?;
-        let earlier = self.finished(id)?;
-        if earlier.is_some_and(|finished| finished.valid_runs > 0) {
-            copy(&claim.target, &claim.work)?;
+        };
+        let own = folder_in(&aside, OWN)?;
+        let scratch = self.scratch().map(|parent| folder_in(parent, "ccactl-cell-")).transpose()?;
+        let goes_on = self.finished(id)?.is_some_and(|finished| finished.valid_runs > 0);
+        let claim = Claim { target, goes_on, own, scratch, lock };
+        if goes_on {
+            copy(&claim.target, &claim.work(), &|name| name != PAGE && !name.starts_with(DRAFT))?;
         }
         Ok(Some(claim))
     }
@@ -63,8 +72,8 @@ impl SuiteFolder {
 impl Claim {
     /// Where the cell is made.
     #[must_use]
-    pub fn work(&self) -> &Path {
-        &self.work
+    pub fn work(&self) -> PathBuf {
+        self.scratch.as_ref().unwrap_or(&self.own).path().join(MADE)
     }
 
     /// Puts the whole cell in its place.
@@ -72,42 +81,61 @@ impl Claim {
     /// # Errors
     /// When the system refuses; then the place is as it was.
     pub fn publish(self) -> Result<()> {
-        let made = if self.scratch.is_some() {
-            let staged = self.aside.join(WORK);
-            copy(&self.work, &staged).inspect_err(|_| {
-                let _ = fs::remove_dir_all(&staged);
-            })?;
-            staged
-        } else {
-            self.work.clone()
-        };
-        let replaced = self.aside.join(REPLACED);
+        let made = self.own.path().join(MADE);
+        if self.scratch.is_some() {
+            copy(&self.work(), &made, &|_| true)?;
+        }
+        let is_there = self.target.join(RESULT).exists();
+        if self.lock.is_none() && is_there && !self.goes_on {
+            // Somebody else was as fast: one whole cell is as good as the other.
+            return Ok(());
+        }
         let failed = || Error::folder(&self.target, "put the cell there");
-        let had_one = self.target.exists();
+        let replaced = self.own.path().join(REPLACED);
         // In between there is no cell rather than half of one.
+        let had_one = self.target.exists();
         if had_one {
             fs::rename(&self.target, &replaced).map_err(failed())?;
         }
         match fs::rename(&made, &self.target) {
-            // Somebody else has been as fast, where files cannot be locked: one whole cell is as good as the other.
-            Err(cause) if is_taken(&cause) && self.target.join(RESULT).exists() => {}
+            Err(cause) if is_taken(&cause) && self.target.join(RESULT).exists() => Ok(()),
             Err(cause) => {
                 if had_one {
                     fs::rename(&replaced, &self.target).map_err(failed())?;
                 }
-                return Err(failed()(cause));
+                Err(failed()(cause))
             }
-            Ok(()) => {}
+            // What was replaced goes with this process's folder.
+            Ok(()) => Ok(()),
         }
-        self.clear()
     }
+}
 
-    fn clear(&self) -> Result<()> {
-        for name in [WORK, REPLACED] {
-            remove(&self.aside.join(name))?;
-        }
-        Ok(())
+/// Who was killed between the two steps of [`Claim::publish`] has left runs that count under another name.
+fn put_back(aside: &Path, target: &Path) -> Result<()> {
+    if target.join(RESULT).exists() {
+        return Ok(());
     }
+    for own in left(aside)? {
+        let replaced = own.join(REPLACED);
+        if replaced.join(RESULT).exists() {
+            remove(target)?;
+            return fs::rename(&replaced, target).map_err(Error::folder(target, "put back what was there"));
+        }
+    }
+    Ok(())
+}
+
+/// Removes the folders of processes that are no more.
+fn clear(aside: &Path) -> Result<()> {
+    left(aside)?.iter().try_for_each(|own| remove(own))
+}
+
+fn left(aside: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(aside).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let entries = entries.map_err(Error::folder(aside, "read it"))?;
+    let is_own = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with(OWN);
+    Ok(entries.into_iter().filter(is_own).map(|entry| entry.path()).collect())
 }
 
 fn is_taken(cause: &io::Error) -> bool {
@@ -122,14 +150,17 @@ fn remove(folder: &Path) -> Result<()> {
 }
 
 /// Regular files and folders; a bench writes nothing else.
-fn copy(from: &Path, to: &Path) -> Result<()> {
+fn copy(from: &Path, to: &Path, takes: &dyn Fn(&str) -> bool) -> Result<()> {
     let failed = |action| Error::folder(to, action);
     fs::create_dir(to).map_err(failed("make it"))?;
     for entry in fs::read_dir(from).map_err(Error::folder(from, "read it"))? {
         let entry = entry.map_err(Error::folder(from, "read it"))?;
+        if !takes(&entry.file_name().to_string_lossy()) {
+            continue;
+        }
         let target = to.join(entry.file_name());
         if entry.file_type().map_err(Error::folder(from, "read it"))?.is_dir() {
-            copy(&entry.path(), &target)?;
+            copy(&entry.path(), &target, takes)?;
         } else {
             fs::copy(entry.path(), &target).map_err(Error::folder(&target, "copy a file of the cell there"))?;
         }

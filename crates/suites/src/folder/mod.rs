@@ -21,9 +21,11 @@ use ccactl_host::output::Folder;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const PLAN: &str = "plan.json";
 const LOCK: &str = ".lock";
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// The folder of an experiment.
 #[derive(Debug, Clone)]
@@ -31,6 +33,7 @@ pub struct SuiteFolder {
     path: PathBuf,
     experiment: Experiment,
     scratch: Option<PathBuf>,
+    patience: Duration,
 }
 
 /// Keeps others from writing what stands beside the cells, until it is dropped.
@@ -47,7 +50,7 @@ impl SuiteFolder {
             refuse_foreign_files(path)?;
         }
         Folder::make(path).map_err(|error| Error::folder(path, "make it")(error.into()))?;
-        let folder = SuiteFolder { path: path.to_owned(), experiment, scratch: None };
+        let folder = SuiteFolder { path: path.to_owned(), experiment, scratch: None, patience: Duration::ZERO };
         let _exclusive = folder.exclusive()?;
         match read_plan(path)? {
             Some(there) if there == folder.experiment => return Ok(folder),
@@ -70,7 +73,7 @@ impl SuiteFolder {
             expected: format!("a folder of `ccactl bench run`, which has a {PLAN}"),
             found: if path.is_dir() { "a folder without one" } else { "no such folder" }.to_owned(),
         })?;
-        let folder = SuiteFolder { path: path.to_owned(), experiment, scratch: None };
+        let folder = SuiteFolder { path: path.to_owned(), experiment, scratch: None, patience: Duration::ZERO };
         let ours = Experiment { ccactl_version: crate::runner::VERSION.to_owned(), ..folder.experiment.clone() };
         folder.check_same(&ours).map(|()| folder)
     }
@@ -79,6 +82,18 @@ impl SuiteFolder {
     #[must_use]
     pub fn with_scratch(self, scratch: Option<PathBuf>) -> SuiteFolder {
         SuiteFolder { scratch, ..self }
+    }
+
+    /// Waits so long in all for cells that other processes run, when nothing else is left to do.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> SuiteFolder {
+        SuiteFolder { patience, ..self }
+    }
+
+    /// How long to wait for others.
+    #[must_use]
+    pub fn patience(&self) -> Duration {
+        self.patience
     }
 
     /// The folder.
@@ -124,7 +139,12 @@ impl SuiteFolder {
     /// When the experiment has no such cell.
     pub fn finished(&self, id: &str) -> Result<Option<Finished>> {
         let cell = self.experiment.cell(id).expect("a cell of the experiment");
-        finished::look(&self.of_cell(id), cell, self.experiment.place.backend)
+        let look = || finished::look(&self.of_cell(id), cell, self.experiment.place.backend);
+        look().or_else(|_| {
+            // Somebody may have replaced it between one file and the next.
+            std::thread::sleep(BETWEEN_LOOKS);
+            look()
+        })
     }
 
     /// Writes a file as a whole.

@@ -19,10 +19,13 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Version that results must have to be kept.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Between two looks at what others run.
+const ATTENTION: Duration = Duration::from_millis(500);
 
 /// When so many cells fail one after the other, the fault is not theirs.
 pub const FAILURES_IN_A_ROW: usize = 3;
@@ -152,6 +155,7 @@ pub fn run(
         threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| Error::Panicked))
     })?;
     Error::check(interrupt)?;
+    work.look_again()?;
     Ok(work.outcome.into_inner().unwrap_or_else(PoisonError::into_inner).ended)
 }
 
@@ -183,7 +187,7 @@ impl Work<'_> {
         while !self.interrupt.load(Ordering::Relaxed) {
             let Some(index) = locked(&self.queue).pop_front() else { return };
             self.notice(Notice::Begun(index));
-            match self.run_cell(index) {
+            match self.run_cell(index, &mut |step| self.notice(Notice::Step(index, step))) {
                 Ok(Ran::Here) => {
                     locked(&self.outcome).failed_in_a_row = 0;
                     self.notice(Notice::Finished(index));
@@ -198,13 +202,34 @@ impl Work<'_> {
         }
     }
 
-    fn run_cell(&self, index: usize) -> Result<Ran> {
+    /// What other processes ran may have ended meanwhile, or they have: then it is there, or it is ours to run.
+    fn look_again(&self) -> Result<()> {
+        let end = Instant::now() + self.folder.patience();
+        loop {
+            let elsewhere = std::mem::take(&mut locked(&self.outcome).ended.elsewhere);
+            for id in elsewhere {
+                let index = self.cells.iter().position(|cell| cell.id == id).expect("one of these");
+                match self.run_cell(index, &mut |_| {}) {
+                    Ok(Ran::Here) => {}
+                    Ok(Ran::Elsewhere) => locked(&self.outcome).ended.elsewhere.push(id),
+                    Err(error) if error.is_interrupt() => return Err(Error::Interrupted),
+                    Err(error) => locked(&self.outcome).ended.failures.push(Failure { cell: id, error }),
+                }
+            }
+            if locked(&self.outcome).ended.elsewhere.is_empty() || Instant::now() >= end {
+                return Ok(());
+            }
+            Error::check(self.interrupt)?;
+            std::thread::sleep(ATTENTION);
+        }
+    }
+
+    fn run_cell(&self, index: usize, observe: &mut dyn FnMut(Step<'_>)) -> Result<Ran> {
         let cell = &self.cells[index];
         let Some(claim) = self.folder.claim(&cell.id)? else { return Ok(Ran::Elsewhere) };
         // Another process may have ended it since this one has looked.
         if !is_finished(self.folder, cell)? {
-            let mut observe = |step: Step<'_>| self.notice(Notice::Step(index, step));
-            self.executor.execute(cell, claim.work(), self.interrupt, &mut observe)?;
+            self.executor.execute(cell, &claim.work(), self.interrupt, observe)?;
             claim.publish()?;
         }
         Ok(Ran::Here)

@@ -20,6 +20,10 @@ use ccactl_testbed::bench::{ATTEMPTS, Limits, Options};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// NFS gives the locks of a machine that died to others after 90 s.
+const PATIENCE: Duration = Duration::from_secs(100);
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -51,7 +55,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
             selection.link.check(&cell.scenario).with_context(|| format!("cell {}", cell.id))?;
         }
     }
-    let folder = SuiteFolder::open(&plan.folder, plan.experiment.clone())?.with_scratch(scratch);
+    let patience = if selection.is_a_part() { PATIENCE } else { Duration::ZERO };
+    let folder = SuiteFolder::open(&plan.folder, plan.experiment.clone())?;
+    let folder = folder.with_scratch(scratch).with_patience(patience);
     let guests = kernel.as_ref().map(|kernel| Guests { lab: &selection.lab, kernel, how });
     let Ended { failures, elsewhere } = carry_out(&plan, &folder, jobs.map(Into::into), guests, how, &interrupt)?;
 

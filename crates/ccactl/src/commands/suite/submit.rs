@@ -6,19 +6,21 @@ use crate::commands::carry_out::interrupt_flag;
 use crate::error::{Context, Result};
 use ccactl_host::{errln, outln, terminal};
 use ccactl_suites::Error;
-use ccactl_suites::batch::{Job, Seen, Slurm};
+use ccactl_suites::batch::{self, Job, Seen, Slurm};
 use ccactl_suites::folder::SuiteFolder;
 use ccactl_testbed::bench::ATTEMPTS;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Between two questions to the batch system, which has others to answer.
 const PAUSE: Duration = Duration::from_secs(5);
 /// While its controller starts anew.
 const PATIENCE: Duration = Duration::from_secs(300);
+/// How far a shared folder may be behind.
+const BEHIND: Duration = Duration::from_secs(40);
 /// How soon a signal is seen.
 const ATTENTION: Duration = Duration::from_millis(200);
 
@@ -47,6 +49,10 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
+    if let Some(found) = args.options.iter().find(|option| option.starts_with("--clusters") || option.starts_with("-M"))
+    {
+        return Err(Error::from(batch::Error::OtherCluster { found: found.clone() }).into());
+    }
     // A node may have no way to the archive: its kernel is fetched here, where the home is the same.
     let kernel = if args.dry_run { None } else { args.selection.guests()? };
     let plan = args.selection.plan(kernel.as_ref())?;
@@ -56,6 +62,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let job = Job {
         program: std::env::current_exe().context("find the ccactl binary for the nodes")?,
         words,
+        matrix: plan.matrix,
         cells: plan.cells,
         ground: args.selection.ground(),
         at_once: args.at_once,
@@ -63,8 +70,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     };
     let slurm = Slurm::new(&job, &path);
     if args.dry_run {
-        let tasks: Vec<usize> = (1..=job.cells.len()).collect();
-        outln!("{}", quoted(&slurm.array(&tasks)));
+        outln!("{}", quoted(&slurm.array(&job.tasks(&job.cells))));
         outln!("{}", quoted(&slurm.report("JOB").map_err(Error::from)?));
         return Ok(ExitCode::SUCCESS);
     }
@@ -75,6 +81,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         outln!("all {} cells are finished: ccactl bench report {}", job.cells.len(), path.display());
         return Ok(ExitCode::SUCCESS);
     }
+    let page = path.join("suite.html");
+    let before = written(&page);
     let jobs = slurm.submit(&folder, &tasks)?;
     let [array, report] = &jobs;
     outln!("job {array}: {} of {} cells; job {report}: the report", tasks.len(), job.cells.len());
@@ -82,9 +90,12 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     follow(&jobs, &job, &folder, tasks.len(), &interrupt)?;
-    let unfinished = job.pending(&folder)?;
+    let unfinished = unfinished(&job, &folder)?;
     if unfinished.is_empty() {
-        outln!("page: {}", path.join("suite.html").display());
+        if written(&page) == before {
+            return Err(Error::from(batch::Error::NotReported { page, log: slurm.report_log() }).into());
+        }
+        outln!("page: {}", page.display());
         outln!("tables: ccactl bench report {}", path.display());
         return Ok(ExitCode::SUCCESS);
     }
@@ -93,6 +104,25 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         format!("{} ({ended}{})", job.cells[task - 1].id, slurm.log(array, task).display())
     };
     Err(Error::Unfinished { path: path.clone(), cells: unfinished.iter().map(told).collect() }.into())
+}
+
+/// By whichever clock wrote it.
+fn written(page: &Path) -> Option<SystemTime> {
+    page.metadata().and_then(|page| page.modified()).ok()
+}
+
+/// A shared folder may be some seconds behind: another machine's new files are seen once its listing is read anew.
+fn unfinished(job: &Job, folder: &SuiteFolder) -> Result<Vec<usize>> {
+    let end = Instant::now() + BEHIND;
+    loop {
+        let listed = std::fs::read_dir(folder.path()).with_context(|| format!("read {}", folder.path().display()))?;
+        drop(listed);
+        let unfinished = job.pending(folder)?;
+        if unfinished.is_empty() || Instant::now() >= end {
+            return Ok(unfinished);
+        }
+        std::thread::sleep(PAUSE);
+    }
 }
 
 /// Shows how far the jobs are until both have ended.
@@ -112,7 +142,7 @@ fn follow(jobs: &[String; 2], job: &Job, folder: &SuiteFolder, count: usize, int
             }
         };
         answered = Instant::now();
-        let finished = count - job.pending(folder)?.len();
+        let finished = count.saturating_sub(job.pending(folder)?.len());
         show(&bar, finished, seen, &mut told);
         if seen.is_empty() {
             bar.finish_and_clear();
