@@ -92,7 +92,7 @@ impl Fleet {
         }
         let keys = format!(
             "HostKey {}\nAuthorizedKeysFile {}\nPidFile none\nUsePAM no\nStrictModes no\nPermitRootLogin yes\n\
-             PasswordAuthentication no\n",
+             PasswordAuthentication no\nSubsystem sftp internal-sftp\n",
             self.at("host"),
             self.at("user.pub")
         );
@@ -105,7 +105,7 @@ impl Fleet {
         let pins = [("CCACTL_BPFFS", Fleet::pins(node))];
         fs::create_dir(self.cgroups.join(&name)).unwrap();
         fs::create_dir(self.at(&name)).unwrap();
-        self.hosts.narrow(node, "20mbit", "40kb");
+        self.hosts.narrow(node, "20mbit", "160kb");
         // The policy that it has had for long.
         let policy = self.at(&format!("{name}/policy.toml"));
         fs::write(&policy, self.policy("cubic", "old").replace("{{ inventory_hostname }}", &name)).unwrap();
@@ -251,7 +251,7 @@ impl Drop for Fleet {
 fn a_good_policy_reaches_all_and_a_bad_one_is_taken_back_from_the_first() {
     let Some(fleet) = Fleet::new() else { return };
     fleet.settle();
-    let (done, said) = fleet.roll_out(&fleet.policy("reno", "new"), |_| {});
+    let (done, said) = fleet.roll_out(&fleet.policy("cubic", "new"), |_| {});
     assert!(done, "{said}");
     assert_eq!(fleet.in_force(), ["new", "new", "new", "old"]);
 
@@ -274,7 +274,7 @@ fn a_good_policy_reaches_all_and_a_bad_one_is_taken_back_from_the_first() {
 
     // The exporter of a host that has not had its turn dies in the first stage.
     fleet.settle();
-    let (done, said) = fleet.roll_out(&fleet.policy("veno", "newer"), |fleet| {
+    let (done, said) = fleet.roll_out(&fleet.policy("cubic", "newer"), |fleet| {
         fleet.hosts.eventually("the first host has it", |_| fleet.in_force()[0] == "newer");
         sh(&[
             "pkill",
