@@ -9,7 +9,7 @@ use ccactl_recording::write::{EventSet, KnownAlgorithm, Resolver};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// How often a socket is sampled; decided in BPF at the arrival of an ACK.
@@ -110,6 +110,8 @@ pub struct RecordOptions {
     pub buffer_bytes: u32,
     /// What the caller knows of the recording beside the recorder.
     pub metadata: Metadata,
+    /// Set, in `CLOCK_MONOTONIC` ns, when a guarded roll-out is decided; the file says so.
+    pub decided_ns: Arc<OnceLock<u64>>,
     /// Algorithms loaded now, with their tunables.
     pub loaded: Vec<KnownAlgorithm>,
     /// Asked once per kernel name that is not in `loaded`.
@@ -144,6 +146,7 @@ impl RecordOptions {
             force: false,
             buffer_bytes: Self::DEFAULT_BUFFER_BYTES,
             metadata: Metadata::default(),
+            decided_ns: Arc::default(),
             loaded: Vec::new(),
             resolve: Arc::new(KnownAlgorithm::from_registry),
             tap: None,

@@ -14,7 +14,7 @@ use crate::rotate::{End, Parts};
 use crate::writer::{Sink, Writer, Written};
 use ccactl_abi::layout::{NAME_LEN, name_bytes};
 use ccactl_host::state::Presence;
-use ccactl_recording::metadata::{AlgorithmInfo, DropReasons, Metadata};
+use ccactl_recording::metadata::{AlgorithmInfo, Canary, DropReasons, Metadata};
 use ccactl_recording::write::rows::{self, Context};
 use ccactl_recording::write::{Clock, KnownAlgorithm, Resolver, by_event_name};
 use std::path::PathBuf;
@@ -168,6 +168,7 @@ impl Recording {
         };
         let rows = written.rows;
         let duration_us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+        let decided_us = options.decided_ns.get().map(|&ns| clock.elapsed_us(ns));
         let metadata = Metadata {
             algorithms: Some(algorithms(&options, &written.context)),
             duration_us: Some(duration_us),
@@ -175,6 +176,7 @@ impl Recording {
             rows_by_event: Some(by_event_name(&written.rows_by_event)),
             drops: Some(drops.total()),
             drops_by_reason: Some(drops),
+            canary: metadata.canary.map(|canary| Canary { decided_us, ..canary }),
             ..metadata
         };
         let path = match (target, written.parts.take()) {

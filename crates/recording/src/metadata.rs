@@ -168,7 +168,7 @@ metadata! {
     Link "link" in "testbed" => link: Link, json("a JSON object with rate_bps");
     /// the resolved scenario, TOML
     Scenario "scenario" in "testbed" => scenario: String, text;
-    /// JSON `{canary, baseline, share}`, kernel names
+    /// JSON `{canary, baseline, share, decided_us}`, kernel names
     Canary "canary" in "guarded roll-outs" => canary: Canary, loose;
     /// JSON `{condition, flow_id, netns, at_us, further, suppressed}`: what a black box has kept the rows for, when, how often again in the same file, and how many triggers before it have no file
     Trigger "trigger" in "black boxes" => trigger: TriggerInfo, loose;

@@ -254,17 +254,38 @@ fn roll_out() -> Fixture {
         (3, ["bpf_cubic"; 3]),
         (4, ["bpf_cubic", "trial", "bpf_cubic"]),
     ] {
-        let mut flow = Flow::new("bpf_cubic");
-        flow.rows[0].flow_id = id;
-        flow.row.flow_id = id;
-        for (second, algorithm) in (0..).zip(algorithms) {
-            flow.row.algorithm = algorithm;
-            flow.acks(second * 1000 + 10, (second + 1) * 1000 + 10, 5);
-        }
-        rows.extend(flow.rows);
+        rows.extend(by_the_second("bpf_cubic", id, 0, &algorithms));
     }
     rows.sort_by_key(|row| row.t_us);
     Fixture::new(rows).meta("canary", r#"{"baseline":"bpf_cubic","canary":"trial","share":0.5}"#)
+}
+
+/// The rows of a flow that has each of the algorithms for a second.
+fn by_the_second(born_with: &'static str, flow_id: u64, start_s: u64, algorithms: &[&'static str]) -> Vec<Row> {
+    let mut flow = Flow::new(born_with);
+    flow.rows[0].flow_id = flow_id;
+    flow.row.flow_id = flow_id;
+    flow.rows[0].t_us += start_s * 1000 * MS;
+    for (second, algorithm) in (start_s..).zip(algorithms) {
+        flow.row.algorithm = algorithm;
+        flow.acks(second * 1000 + 10, (second + 1) * 1000 + 10, 5);
+    }
+    flow.rows
+}
+
+#[test]
+fn a_promotion_does_not_make_a_canary_of_those_who_were_compared_with_it() {
+    let mut rows = Vec::new();
+    for (id, algorithms) in [(1, ["bpf_cubic", "bpf_cubic", "trial"]), (2, ["bpf_cubic", "trial", "trial"])] {
+        rows.extend(by_the_second("bpf_cubic", id, 0, &algorithms));
+    }
+    // Nobody compared what came after the decision.
+    rows.extend(by_the_second("trial", 3, 2, &["trial"]));
+    rows.sort_by_key(|row| row.t_us);
+    let canary = r#"{"baseline":"bpf_cubic","canary":"trial","share":0.5,"decided_us":2000000}"#;
+    let summary = summary_of(&Fixture::new(rows).meta("canary", canary));
+    let flows: Vec<_> = summary.recordings[0].flows.iter().map(|flow| (flow.flow_id, flow.side)).collect();
+    assert_eq!(flows, [(2, Some(Side::Canary)), (1, Some(Side::Baseline)), (3, None)]);
 }
 
 #[test]

@@ -122,6 +122,7 @@ pub fn run(
         }
     };
     let (settle, watched) = (begins - trial.moved, begins.elapsed());
+    watch.decided();
     observe(Event::Decided { cause: &cause });
 
     let carried_out = carry_out(canary, cause);

@@ -11,7 +11,7 @@ use ccactl_collector::{
 use ccactl_loader::{Choice, Loadable, Loader, PolicyStatus};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// Rows per second that all sockets together make at most. The collector takes a multiple of it; so does a disk.
@@ -52,6 +52,7 @@ pub(crate) struct Watch {
     interval: Duration,
     /// Empty until the canary is in force.
     groups: Arc<Mutex<Option<Groups>>>,
+    decided_ns: Arc<OnceLock<u64>>,
 }
 
 impl Watch {
@@ -79,9 +80,11 @@ impl Watch {
             baseline: subject.baseline.clone(),
             canary: canary.kernel_name().to_owned(),
             share: share.fraction(),
+            decided_us: None,
         });
+        let decided_ns = Arc::clone(&options.decided_ns);
         options.tap = Some(tap(Arc::clone(&groups)));
-        Ok(Watch { recorder: Recorder::start(options)?, interval, groups })
+        Ok(Watch { recorder: Recorder::start(options)?, interval, groups, decided_ns })
     }
 
     /// Counts from `settle` after now on.
@@ -96,6 +99,11 @@ impl Watch {
     /// Before [`Watch::begin`].
     pub(crate) fn with_groups<T>(&self, look: impl FnOnce(&mut Groups) -> T) -> T {
         look(self.lock().as_mut().expect("the watch has begun"))
+    }
+
+    /// What sockets do from now on follows from the decision and was not compared.
+    pub(crate) fn decided(&self) {
+        self.decided_ns.get_or_init(|| Clock::now().monotonic_ns);
     }
 
     /// Whether the recording has ended by itself: writing has failed.

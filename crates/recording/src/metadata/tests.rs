@@ -94,7 +94,12 @@ fn every_key_has_its_text_and_comes_back() {
         flows: Some(vec![flow]),
         link: Some(link),
         scenario: Some("a = 1\n".to_owned()),
-        canary: Some(Canary { baseline: "cubic".to_owned(), canary: "bpf_bbr".to_owned(), share: 0.25 }),
+        canary: Some(Canary {
+            baseline: "cubic".to_owned(),
+            canary: "bpf_bbr".to_owned(),
+            share: 0.25,
+            decided_us: Some(9_000_000),
+        }),
         trigger: Some(TriggerInfo {
             condition: "cwnd < 4".to_owned(),
             flow_id: 7,

@@ -148,6 +148,9 @@ pub struct Canary {
     pub canary: String,
     /// Share of the sockets that try it, of 1.
     pub share: f64,
+    /// When it was decided, since the start of the recording: what is promoted later is no side of the comparison.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_us: Option<u64>,
 }
 
 /// Why a black box has kept these rows.

@@ -26,7 +26,7 @@ pub fn summaries(
     let kernel_name = |flow: usize| firsts[flow].text(c::ALGORITHM);
     let groups = measures::groups(tables, metadata, &stretches::by_flow(tables, metadata)?, kernel_name)?;
     let chains = firsts.iter().zip(&changes).map(|(line, changes)| chain(*line, changes, algorithms));
-    let sides = firsts.iter().zip(&changes).map(|(line, changes)| side(metadata, &line.text(c::ALGORITHM), changes));
+    let sides = firsts.iter().zip(&changes).map(|(line, changes)| side(metadata, *line, changes));
     let labelled: Vec<labels::Labelled> =
         chains.zip(sides).zip(&firsts).map(|((chain, side), line)| labelled(chain, side, *line)).collect();
     let names = labels::flow_names(metadata, &labelled);
@@ -34,10 +34,17 @@ pub fn summaries(
     Ok(flows.map(|((((line, group), name), of), changes)| summary(*line, group, name, of, changes)).collect())
 }
 
-/// The canary's side is whoever had its algorithm at any time: in the beginning all have the baseline's, and at the end perhaps again.
-fn side(metadata: &Metadata, first: &str, changes: &[AlgorithmChange]) -> Option<Side> {
-    let Canary { canary, baseline, .. } = metadata.canary.as_ref()?;
-    let has_had = |name: &String| first == name || changes.iter().any(|change| change.to_kernel_name == *name);
+/// The canary's side is whoever had its algorithm before the decision: in the beginning all have the baseline's, and when it is
+/// promoted or taken back, all have the same again.
+fn side(metadata: &Metadata, first: Line<'_>, changes: &[AlgorithmChange]) -> Option<Side> {
+    let Canary { canary, baseline, decided_us, .. } = metadata.canary.as_ref()?;
+    let is_compared = |at_us: f64| decided_us.is_none_or(|decided_us| at_us < decided_us as f64);
+    let born_with = first.text(c::ALGORITHM);
+    let is_born_before = is_compared(first.count(c::FIRST_US) as f64);
+    let has_had = |name: &String| {
+        (is_born_before && born_with == *name)
+            || changes.iter().any(|change| change.to_kernel_name == *name && is_compared(change.at_s * US_PER_S))
+    };
     let sides = [(Side::Canary, canary), (Side::Baseline, baseline)];
     sides.into_iter().find(|(_, name)| has_had(name)).map(|(side, _)| side)
 }
