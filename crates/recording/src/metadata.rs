@@ -174,6 +174,28 @@ metadata! {
     Trigger "trigger" in "black boxes" => trigger: TriggerInfo, loose;
 }
 
+impl Metadata {
+    /// Takes in what the next part of the same dataset says. A count is known when every part knows its own; the last part alone
+    /// knows the reasons of all drops.
+    pub fn append(&mut self, later: &Metadata) {
+        let add = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+        self.rows = add(self.rows, later.rows);
+        self.drops = add(self.drops, later.drops);
+        self.duration_us = add(self.duration_us, later.duration_us);
+        for (event, rows) in later.rows_by_event.iter().flatten() {
+            let so_far = self.rows_by_event.get_or_insert_default().entry(event.clone()).or_default();
+            *so_far = so_far.saturating_add(*rows);
+        }
+        for algorithm in later.algorithms.iter().flatten() {
+            let algorithms = self.algorithms.get_or_insert_default();
+            if !algorithms.iter().any(|known| known.kernel_name == algorithm.kernel_name) {
+                algorithms.push(algorithm.clone());
+            }
+        }
+        self.drops_by_reason = later.drops_by_reason;
+    }
+}
+
 /// The schema version of a file with these pairs.
 ///
 /// # Errors

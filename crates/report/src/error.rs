@@ -95,6 +95,69 @@ pub enum Error {
         /// Another that is not a repeat of it.
         other: String,
     },
+    /// A file that a summary is made of cannot be read again for its checksum.
+    #[error("{path}: cannot be read for its checksum: {cause}")]
+    Input {
+        /// As given.
+        path: PathBuf,
+        /// From the operating system.
+        cause: std::io::Error,
+    },
+    /// The file is no summary of parts, or not one of this version.
+    #[error("{path}: expected a summary that `ccactl report --partial` has written, found {found}")]
+    NotASummary {
+        /// As given.
+        path: PathBuf,
+        /// What it is.
+        found: String,
+    },
+    /// Two summaries that do not add up.
+    #[error("{path}: cannot be merged with {other}: {reason}; {remedy}")]
+    NotMergeable {
+        /// As given.
+        path: PathBuf,
+        /// The one before.
+        other: PathBuf,
+        /// What was expected and found.
+        reason: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// Summaries have no rows of which a window could be taken.
+    #[error(
+        "--from, --to: expected recordings, found summaries of parts, which have no rows to leave out; name the recordings"
+    )]
+    WindowOfSummary,
+    /// Another interval than that of the summary.
+    #[error(
+        "{path}: its summary has intervals of {made_s} s, asked for {asked_s} s; make it anew with --partial --interval {asked_s}"
+    )]
+    OtherInterval {
+        /// As given.
+        path: PathBuf,
+        /// In the summary.
+        made_s: f64,
+        /// Asked for.
+        asked_s: f64,
+    },
+    /// What is drawn needs rows, and they are not there.
+    #[error(
+        "{path}: expected the recording of which the summary was made, found {found}; put it back, or ask for tables alone"
+    )]
+    Rows {
+        /// Where it was.
+        path: PathBuf,
+        /// What is there now.
+        found: String,
+    },
+    /// The tables of a recording cannot be made.
+    #[error("{path}: its rows make no tables: {reason}")]
+    Table {
+        /// As given.
+        path: PathBuf,
+        /// What Polars says.
+        reason: String,
+    },
     /// The page or table cannot be written.
     #[error("{path}: cannot be written: {cause}")]
     Output {
@@ -112,12 +175,17 @@ pub enum Error {
 }
 
 impl Error {
+    /// What Polars could not do with the rows of a file.
+    pub(crate) fn table(path: &std::path::Path) -> impl Fn(polars::error::PolarsError) -> Error + '_ {
+        |error| Error::Table { path: path.to_owned(), reason: error.to_string() }
+    }
+
     /// Exit code of `ccactl`: a bad recording or argument is bad input, all else a failure.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Recording(error) => error.exit_code(),
-            Error::Output { .. } | Error::Figure { .. } => FAILURE,
+            Error::Output { .. } | Error::Figure { .. } | Error::Input { .. } => FAILURE,
             _ => BAD_INPUT,
         }
     }

@@ -21,6 +21,7 @@ mod open;
 mod options;
 pub mod output;
 mod pairing;
+mod partial;
 pub mod render;
 mod repeats;
 mod scale;
@@ -39,6 +40,7 @@ pub use error::Error;
 pub use open::open_all;
 pub use options::Options;
 pub use pairing::By;
+pub use partial::{Partial, is_summary};
 pub use repeats::estimate;
 pub use summarize::summarize;
 pub use summary::{

@@ -62,17 +62,16 @@ fn each_timeout_has_a_recording_of_what_was_before_it() {
     let kept = Kept::start(&host, &traffic, &folder, &["--trigger", "rto", "--trigger", "rto_count >= 100"]);
     traffic.silence(0..3);
     eventually("three files", || {
-        files(&folder).iter().filter(|path| path.extension().is_some_and(|end| end == "parquet")).count() == 3
+        files(&folder).iter().filter(|path| path.extension().is_some_and(|end| end == "parquet")).count() >= 3
     });
     let (told, err) = kept.end();
-    assert_eq!(
-        (&told["files"], &told["suppressed"]["per_minute"], &told["drops"]),
-        (&3.into(), &0.into(), &0.into()),
-        "{told}"
-    );
+    let count = told["files"].as_u64().unwrap() as usize;
+    assert_eq!((&told["suppressed"]["per_minute"], &told["drops"]), (&0.into(), &0.into()), "{told}");
+    // A host that is slow to end it sees the next timeout of each, which is more than a second later and has a file of its own.
+    assert_eq!(count, files(&folder).len(), "{told}");
     // A timeout that is repeated within a second is in the same file.
     assert!(told["suppressed"]["within"].as_u64().unwrap() >= 3, "{told}");
-    assert!(err.lines().filter(|line| line.ends_with("rows around rto")).count() == 3, "{err}");
+    assert_eq!(err.lines().filter(|line| line.ends_with("rows around rto")).count(), count, "{err}");
     let mut flows = Vec::new();
     for file in files(&folder) {
         assert!(file.file_name().unwrap().to_str().unwrap().ends_with("-rto.parquet"), "{}", file.display());
@@ -88,7 +87,7 @@ fn each_timeout_has_a_recording_of_what_was_before_it() {
     }
     flows.sort();
     flows.dedup();
-    assert_eq!(flows.len(), 3, "one file for each: {flows:?}");
+    assert_eq!(flows.len(), 3, "of those alone that are silent: {flows:?}");
     let first = files(&folder)[0].display().to_string();
     assert!(host.ok(&["report", &first]).contains("kept for 'rto' at "));
 }

@@ -28,19 +28,20 @@ pub fn whole(mut parts: Vec<Part>) -> Recording {
     if parts[0].metadata.dataset.is_some() {
         parts.sort_by_key(|part| part.metadata.part);
         drop_duplicates(&mut parts, &mut problems);
-        problems.extend(missing(&parts));
+        let there: Vec<u64> = parts.iter().filter_map(|part| part.metadata.part).collect();
+        problems.extend(missing(&there, parts.iter().filter_map(|part| part.metadata.parts).max()));
     }
     problems.extend(parts.iter().filter_map(|part| part.problem.clone()));
     problems.extend(parts.iter().filter_map(recovered));
-    let path = path_of(&parts);
+    let path = path_of(&parts[0].path, parts.len());
     let metadata = sum(&parts);
     Recording { path, metadata, parts, problems }
 }
 
-/// A dataset is its folder; a single file stays what the user named.
-fn path_of(parts: &[Part]) -> PathBuf {
-    let first = &parts[0].path;
-    let folder = first.parent().filter(|folder| parts.len() > 1 && *folder != Path::new(""));
+/// A dataset of several files is the folder of the first one; a single file stays what the user named.
+#[must_use]
+pub fn path_of(first: &Path, files: usize) -> PathBuf {
+    let folder = first.parent().filter(|folder| files > 1 && *folder != Path::new(""));
     folder.unwrap_or(first).to_owned()
 }
 
@@ -59,12 +60,12 @@ fn drop_duplicates(parts: &mut Vec<Part>, problems: &mut Vec<String>) {
     });
 }
 
-/// Parts are numbered from 0, and the last one says how many there are.
-fn missing(parts: &[Part]) -> Option<String> {
-    let there: Vec<u64> = parts.iter().filter_map(|part| part.metadata.part).collect();
-    let told = parts.iter().filter_map(|part| part.metadata.parts).max();
+/// What a reader should know of a dataset of which these parts are `there`, ascending. Parts are numbered from 0, and the last one
+/// has `told` how many there are.
+#[must_use]
+pub fn missing(there: &[u64], told: Option<u64>) -> Option<String> {
     let count = there.last().map_or(0, |last| last + 1).max(told.unwrap_or(0));
-    let gone = missing_ranges(&there, count);
+    let gone = missing_ranges(there, count);
     let mut text = Vec::new();
     if !gone.is_empty() {
         text.push(format!(
@@ -100,7 +101,8 @@ fn missing_ranges(there: &[u64], count: u64) -> Vec<String> {
     ranges
 }
 
-fn recovered(part: &Part) -> Option<String> {
+/// That a part is what is left of a killed recording.
+pub fn recovered(part: &Part) -> Option<String> {
     let recovered = part.metadata.recovered.as_ref()?;
     Some(format!(
         "{}: recovered from the stream of a killed recording: {} whole rows, the last at {}",
@@ -110,27 +112,10 @@ fn recovered(part: &Part) -> Option<String> {
     ))
 }
 
-/// What the first part says, with the counts of all. A count is known when every part knows its own; the last part alone
-/// knows the reasons of all drops.
+/// What the first part says, with the counts of all.
 fn sum(parts: &[Part]) -> Metadata {
     let mut whole = parts[0].metadata.clone();
-    for Part { metadata: part, .. } in &parts[1..] {
-        let add = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
-        whole.rows = add(whole.rows, part.rows);
-        whole.drops = add(whole.drops, part.drops);
-        whole.duration_us = add(whole.duration_us, part.duration_us);
-        for (event, rows) in part.rows_by_event.iter().flatten() {
-            let so_far = whole.rows_by_event.get_or_insert_default().entry(event.clone()).or_default();
-            *so_far = so_far.saturating_add(*rows);
-        }
-        for algorithm in part.algorithms.iter().flatten() {
-            let algorithms = whole.algorithms.get_or_insert_default();
-            if !algorithms.iter().any(|known| known.kernel_name == algorithm.kernel_name) {
-                algorithms.push(algorithm.clone());
-            }
-        }
-    }
-    whole.drops_by_reason = parts.last().and_then(|last| last.metadata.drops_by_reason);
+    parts[1..].iter().for_each(|part| whole.append(&part.metadata));
     whole
 }
 

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use tempfile::NamedTempFile;
 
 pub use crate::metadata::{AlgorithmInfo, Canary, DropReasons, FlowInfo, Link, Metadata, Recovered, ValueInfo};
+pub use dataset::{missing, path_of};
 pub use error::Error;
 pub use find::{left_out, open_all};
 use part::Part;
@@ -32,6 +33,19 @@ pub struct Recording {
     /// In order of time; one, unless it is a dataset.
     parts: Vec<Part>,
     problems: Vec<String>,
+}
+
+/// A file of a recording, as if it were all of it.
+#[derive(Debug)]
+pub struct OneFile {
+    /// Its rows.
+    pub recording: Recording,
+    /// Where they are on disk.
+    pub on_disk: PathBuf,
+    /// Damage that ends it early.
+    pub problem: Option<String>,
+    /// That it is what is left of a killed recording.
+    pub recovered: Option<String>,
 }
 
 impl Recording {
@@ -59,6 +73,18 @@ impl Recording {
         let mut file = spool.as_file();
         std::io::copy(&mut reader, &mut file).and_then(|_| file.flush()).map_err(|source| Error::io(name, source))?;
         Ok(dataset::whole(vec![Part::open(name, Some(Arc::new(spool)))?]))
+    }
+
+    /// Its files, each by itself.
+    #[must_use]
+    pub fn into_files(self) -> Vec<OneFile> {
+        let one = |part: Part| OneFile {
+            problem: part.problem.clone(),
+            recovered: dataset::recovered(&part),
+            on_disk: part.file_path().to_owned(),
+            recording: dataset::whole(vec![part]),
+        };
+        self.parts.into_iter().map(one).collect()
     }
 
     /// Path as the user gave it, `-` for standard input; of a dataset its folder.

@@ -38,7 +38,7 @@ pub fn width_us(span_us: u64, flows: u64, rows: u64) -> u64 {
 /// What is known of one flow, bucket by bucket.
 #[derive(Default)]
 pub struct Member {
-    delivered: Amounts,
+    delivered: Amounts<f64>,
     rtt_us: Means,
     cwnd_pkts: Means,
 }

@@ -46,9 +46,9 @@ pub struct Lines {
     /// In the order of [`inner::COLUMNS`].
     pub inner: [Buckets<Extremes>; inner::COLUMNS.len()],
     /// Packets.
-    pub delivered: Amounts,
+    pub delivered: Amounts<f64>,
     /// Bytes.
-    pub sent: Amounts,
+    pub sent: Amounts<f64>,
     pub phases: Buckets<Phases>,
     pub events: Buckets<Happened>,
     pub places: Buckets<sequence::Place>,

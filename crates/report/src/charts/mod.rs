@@ -201,7 +201,7 @@ fn swap_mark(change: &AlgorithmChange) -> SwapMark {
     SwapMark { at_s: change.at_s, to: change.to.clone(), color: change.color.clone() }
 }
 
-fn by_interval(amounts: Amounts) -> BTreeMap<u64, f64> {
+fn by_interval(amounts: Amounts<f64>) -> BTreeMap<u64, f64> {
     amounts.into_sorted().into_iter().collect()
 }
 

@@ -24,6 +24,14 @@ impl Held {
         let (least, most) = self.range.unwrap_or((value, value));
         self.range = Some((least.min(value), most.max(value)));
     }
+
+    /// Takes in what was held later.
+    pub fn append(&mut self, later: &Held) {
+        self.value_us += later.value_us;
+        self.time_us = self.time_us.saturating_add(later.time_us);
+        let both = self.range.into_iter().chain(later.range);
+        self.range = both.reduce(|(least, most), (low, high)| (least.min(low), most.max(high)));
+    }
 }
 
 /// One entry per element of [`COLUMNS`].

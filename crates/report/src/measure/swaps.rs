@@ -114,6 +114,17 @@ impl Swaps {
     }
 }
 
+/// The changes among neighbouring rows of a flow, and what these rows say about them.
+pub fn among(rows: &[Row]) -> Vec<Swap> {
+    let steps = || rows.iter().enumerate().map(|(i, row)| Step { previous: i.checked_sub(1).map(|i| &rows[i]), row });
+    let change =
+        |step: Step<'_>| Some(Change { at_us: step.row.t_us, from: step.changed_from()?, to: step.row.algorithm });
+    let changes: Vec<Change> = steps().filter_map(change).collect();
+    let mut follower = Follower::new(&changes);
+    steps().for_each(|step| follower.step(&step));
+    follower.finish()
+}
+
 /// Packets delivered between two times, as if at a steady rate during the step.
 fn delivered_between(step: &Step<'_>, from_us: u64, to_us: u64) -> f64 {
     let Some(previous) = step.previous else { return 0.0 };

@@ -16,7 +16,7 @@ pub struct Totals {
     /// Largest value of the cumulative counter, for flows of one row.
     pub sent_so_far_bytes: u64,
     /// Increase of each counter, in the order of [`Counter`].
-    grown: [u64; Counter::ALL.len()],
+    pub grown: [u64; Counter::ALL.len()],
     /// ∫ cwnd dt.
     pub cwnd_pkts_us: u128,
     /// Time for which the window is known.
@@ -46,6 +46,22 @@ impl Totals {
             self.cwnd_time_us = self.cwnd_time_us.saturating_add(us);
             self.cwnd_max_pkts = self.cwnd_max_pkts.max(Some(cwnd_pkts));
         });
+    }
+
+    /// Takes in what was added up over later rows.
+    pub fn append(&mut self, later: &Totals) {
+        let earlier = self.rows > 0;
+        self.first_us = if earlier { self.first_us.min(later.first_us) } else { later.first_us };
+        self.rows += later.rows;
+        self.progress_us = self.progress_us.max(later.progress_us);
+        self.time_us = self.time_us.saturating_add(later.time_us);
+        self.sent_so_far_bytes = self.sent_so_far_bytes.max(later.sent_so_far_bytes);
+        for (sum, grown) in self.grown.iter_mut().zip(later.grown) {
+            *sum = sum.saturating_add(grown);
+        }
+        self.cwnd_pkts_us += later.cwnd_pkts_us;
+        self.cwnd_time_us = self.cwnd_time_us.saturating_add(later.cwnd_time_us);
+        self.cwnd_max_pkts = self.cwnd_max_pkts.max(later.cwnd_max_pkts);
     }
 
     /// Increase of a counter.

@@ -16,6 +16,7 @@ mod stretches;
 mod swaps;
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use crate::labels::Algorithms;
 use crate::summary::{AlgorithmSummary, DropSpan, Fairness, FlowSummary, LinkSummary};
@@ -33,7 +34,8 @@ use crate::scale::US_PER_S;
 /// # Errors
 /// When a recording cannot be read, holds no flow that sent data, or has no rows in the window.
 pub fn summarize(recordings: &[Recording], options: &Options) -> Result<Summary, Error> {
-    let names = short_names(recordings);
+    let paths: Vec<PathBuf> = recordings.iter().map(|recording| recording.path().to_owned()).collect();
+    let names = short_names(&paths);
     let summaries = recordings
         .iter()
         .zip(names)
@@ -48,14 +50,38 @@ fn summarize_one(recording: &Recording, name: String, options: &Options) -> Resu
     let folded = fold(recording, window_us, options)?;
     // Without a window the walk has seen all there is.
     let extent = if options.is_whole() { folded.extent } else { recording.extent()? };
-    check_not_empty(recording, extent, &folded, window_us)?;
-    let metadata = recording.metadata();
+    let (path, metadata, problems) = (recording.path(), recording.metadata(), recording.problems());
+    summarize_folded(&Source { path, metadata, problems, extent }, folded, name, options)
+}
+
+/// Where rows come from that are folded.
+pub struct Source<'a> {
+    /// As the user gave it.
+    pub path: &'a Path,
+    /// What the recorder wrote beside the rows.
+    pub metadata: &'a Metadata,
+    /// What a reader should know before trusting the figures.
+    pub problems: &'a [String],
+    /// What all rows cover, in the window or not.
+    pub extent: Option<Extent>,
+}
+
+/// Stage two.
+pub fn summarize_folded(
+    source: &Source<'_>,
+    folded: Folded,
+    name: String,
+    options: &Options,
+) -> Result<RecordingSummary, Error> {
+    let &Source { path, metadata, extent, .. } = source;
+    let window_us = options.window_us()?;
+    check_not_empty(path, extent, &folded, window_us)?;
     let (truncated, rows) = (folded.truncated, folded.rows());
     let receivers = receivers::summaries(&folded.receivers, metadata);
-    let figures = Figures::of_fold(folded, metadata, options).map_err(read::Error::rows(recording.path()))?;
+    let figures = Figures::of_fold(folded, metadata, options).map_err(read::Error::rows(path))?;
     let (from_us, to_us) = window_us;
     Ok(RecordingSummary {
-        path: recording.path().display().to_string(),
+        path: path.display().to_string(),
         name,
         started: metadata.started.clone(),
         kernel: metadata.kernel.clone(),
@@ -70,7 +96,7 @@ fn summarize_one(recording: &Recording, name: String, options: &Options) -> Resu
         drop_spans: figures.drop_spans,
         trigger: metadata.trigger.as_ref().map(|told| trigger(told, &figures.flows)),
         truncated,
-        warnings: warnings(recording, extent, truncated),
+        warnings: warnings(source, truncated),
         link: figures.link,
         fairness: figures.fairness,
         algorithms: figures.algorithms,
@@ -148,7 +174,7 @@ fn drop_span(line: cells::Line<'_>) -> DropSpan {
 }
 
 fn check_not_empty(
-    recording: &Recording,
+    path: &Path,
     extent: Option<Extent>,
     folded: &Folded,
     (from_us, to_us): (u64, u64),
@@ -156,7 +182,7 @@ fn check_not_empty(
     if !folded.flows.is_empty() || !folded.receivers.is_empty() {
         return Ok(());
     }
-    let path = recording.path().to_owned();
+    let path = path.to_owned();
     match extent {
         None => Err(Error::NoFlow { path, found: "it has no rows".to_owned() }),
         Some(extent) if folded.rows() == 0 => {
@@ -171,9 +197,9 @@ fn check_not_empty(
     }
 }
 
-fn warnings(recording: &Recording, extent: Option<Extent>, truncated: bool) -> Vec<String> {
-    let metadata = recording.metadata();
-    let mut warnings = recording.problems().to_vec();
+fn warnings(source: &Source<'_>, truncated: bool) -> Vec<String> {
+    let &Source { metadata, problems, extent, .. } = source;
+    let mut warnings = problems.to_vec();
     let rows = extent.map_or(0, |e| e.rows);
     if let Some(drops) = metadata.drops.filter(|&drops| drops > 0) {
         let percent = 100.0 * drops as f64 / (drops + rows) as f64;
@@ -193,10 +219,10 @@ fn warnings(recording: &Recording, extent: Option<Extent>, truncated: bool) -> V
 }
 
 /// The shortest ends of the paths that tell the recordings apart, at least the file's name.
-fn short_names(recordings: &[Recording]) -> Vec<String> {
-    let parts: Vec<Vec<String>> = recordings
+pub fn short_names(paths: &[PathBuf]) -> Vec<String> {
+    let parts: Vec<Vec<String>> = paths
         .iter()
-        .map(|r| r.path().components().map(|c| c.as_os_str().to_string_lossy().into_owned()).collect())
+        .map(|path| path.components().map(|c| c.as_os_str().to_string_lossy().into_owned()).collect())
         .collect();
     let tail = |parts: &[String], n: usize| match parts {
         [pipe] if pipe == "-" => "standard input".to_owned(),

@@ -89,7 +89,7 @@ fn jain_series(tables: &Tables, interval_us: u64) -> PolarsResult<Vec<JainPoint>
         (col(c::PROGRESS_US).max() / width()).alias(TO),
     ]);
     let flows = flows.filter(col(FROM).lt(col(TO))).collect()?;
-    let acked = || col(c::ACKED_BYTES);
+    let acked = || col(c::ACKED_BYTES).cast(DataType::Float64);
     let shares = with(tables.intervals.clone().lazy(), flows.clone().lazy(), c::FLOW)
         .filter(col(c::INTERVAL).gt_eq(col(FROM)).and(col(c::INTERVAL).lt(col(TO))))
         .group_by([col(c::INTERVAL)])

@@ -31,6 +31,10 @@ pub const LAST_ALGORITHM: &str = "last_algorithm";
 pub const FIRST_US: &str = "first_us";
 /// Last row that shows progress, or the first row where none does: maximum.
 pub const PROGRESS_US: &str = "progress_us";
+/// Whether any row shows progress: maximum.
+pub const HAS_PROGRESS: &str = "has_progress";
+/// Payload sent since the connection began: maximum.
+pub const SENT_SO_FAR_BYTES: &str = "sent_so_far_bytes";
 /// Since when the flow was open, as far as the recording or its window knows.
 pub const OPEN_FROM_US: &str = "open_from_us";
 /// Until when: to its close, else to the end of the recording or its window.
@@ -65,12 +69,14 @@ pub const VISITS: &str = "visits";
 
 /// Number of an interval since the start of the recording: key.
 pub const INTERVAL: &str = "interval";
-/// Payload acknowledged in it, a step over its edge in proportion to time: sum.
+/// Payload acknowledged in it, a step over its edge in proportion to time, in whole bytes: sum.
 pub const ACKED_BYTES: &str = "acked_bytes";
 
 /// Last row before rows were lost: key.
 pub const FROM_US: &str = "from_us";
-/// First row that knew of it: key.
+/// First row that knew of some of it.
+pub const KNOWN_US: &str = "known_us";
+/// First row that knew of all of it: key.
 pub const TO_US: &str = "to_us";
 
 /// When an algorithm was changed: key.

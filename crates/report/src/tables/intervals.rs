@@ -14,17 +14,24 @@ const MOST: u64 = 10_000_000;
 const MOST_OF_FLOWS: u64 = 20_000_000;
 
 /// The intervals so far.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Intervals {
     width_us: u64,
     /// Earliest and latest row.
-    span_us: Option<(u64, u64)>,
-    of_flows: u64,
+    pub span_us: Option<(u64, u64)>,
+    /// Of all flows together.
+    pub of_flows: u64,
 }
 
 impl Intervals {
     /// None yet, of `width_us` > 0.
     pub fn new(width_us: u64) -> Intervals {
         Intervals { width_us, span_us: None, of_flows: 0 }
+    }
+
+    /// Width of each.
+    pub fn width_us(&self) -> u64 {
+        self.width_us
     }
 
     /// Takes rows in. Answers whether there is room for all so far.
@@ -42,6 +49,13 @@ impl Intervals {
             }
         }
         self.exceeded().is_none()
+    }
+
+    /// Takes in what another part of the recording has.
+    pub fn append(&mut self, later: &Intervals) {
+        let both = self.span_us.into_iter().chain(later.span_us);
+        self.span_us = both.reduce(|(first, last), (from, to)| (first.min(from), last.max(to)));
+        self.of_flows = self.of_flows.saturating_add(later.of_flows);
     }
 
     /// Number and times of the interval in which this is.

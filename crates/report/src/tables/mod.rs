@@ -4,17 +4,21 @@
 //! there, or the flow by its own. What is measured is a sum, a minimum or a maximum, as [`columns`] says of each column, so
 //! that rows can be added up. No column is a mean or a percentile: stage two (`summarize`) makes those.
 //!
-//! Parts of a recording that was cut in time are not added up yet. That takes, beside the tables, the first and the last row
-//! of each flow: the step over the cut is in neither part.
+//! Parts of a recording that was cut in time add up as well (`partial`). That takes, beside the tables, the first and the last
+//! rows of each flow: the step over the cut is in neither part.
 
 pub mod columns;
+mod flow_fold;
 mod fold;
 mod intervals;
 mod of_fold;
 
 use polars::prelude::*;
 
-pub use fold::{Folded, fold};
+pub use flow_fold::{FlowFold, Held as Phase, Part};
+pub use fold::{Extents, Flow, Folded, add_drops, columns as fold_columns, find_swaps, fold};
+pub use intervals::Intervals;
+pub use of_fold::{column, wide_columns};
 
 /// The tables of one recording.
 pub struct Tables {

@@ -4,7 +4,8 @@ use polars::prelude::*;
 
 use super::Tables;
 use super::columns::{self as c, around, grown, inner, wide};
-use super::fold::{Flow, Folded, Part};
+use super::flow_fold::Part;
+use super::fold::{Flow, Folded};
 use crate::measure::drops::Span;
 use crate::measure::inner as inner_state;
 use crate::measure::swaps::{Side, State, Swap};
@@ -56,7 +57,7 @@ impl Tables {
 }
 
 /// One column with a value per line.
-fn column<T, V, P: ?Sized>(name: impl Into<PlSmallStr>, lines: &[T], value: impl Fn(&T) -> V) -> Column
+pub fn column<T, V, P: ?Sized>(name: impl Into<PlSmallStr>, lines: &[T], value: impl Fn(&T) -> V) -> Column
 where
     Series: NamedFrom<Vec<V>, P>,
 {
@@ -72,7 +73,8 @@ fn low(sum: i128) -> u64 {
     (sum & LOW_MASK) as u64
 }
 
-fn wide_columns<T>(name: &str, lines: &[T], sum: impl Fn(&T) -> i128) -> [Column; 2] {
+/// The two columns of a [wide sum](wide).
+pub fn wide_columns<T>(name: &str, lines: &[T], sum: impl Fn(&T) -> i128) -> [Column; 2] {
     let [of_high, of_low] = wide(name);
     [column(of_high, lines, |line| high(sum(line))), column(of_low, lines, |line| low(sum(line)))]
 }
@@ -96,6 +98,8 @@ fn flow_table(stretches: &[Stretch<'_>], names: &Names) -> PolarsResult<DataFram
         column(c::OPEN_FROM_US, stretches, |s| s.open_us.0),
         column(c::OPEN_TO_US, stretches, |s| s.open_us.1),
         column(c::ROWS, stretches, |s| s.part.totals.rows),
+        column(c::HAS_PROGRESS, stretches, |s| s.part.totals.progress_us.is_some()),
+        column(c::SENT_SO_FAR_BYTES, stretches, |s| s.part.totals.sent_so_far_bytes),
         column(c::TIME_US, stretches, |s| s.part.totals.time_us),
         column(c::CWND_TIME_US, stretches, |s| s.part.totals.cwnd_time_us),
         column(c::CWND_MAX_PKTS, stretches, |s| s.part.totals.cwnd_max_pkts),
@@ -151,7 +155,7 @@ fn interval_table(flows: &[(u32, &Flow)]) -> PolarsResult<DataFrame> {
     DataFrame::new_infer_height(vec![
         Column::new(c::FLOW.into(), amounts().map(|(flow, _, _)| flow).collect::<Vec<u32>>()),
         Column::new(c::INTERVAL.into(), amounts().map(|(_, number, _)| number).collect::<Vec<u64>>()),
-        Column::new(c::ACKED_BYTES.into(), amounts().map(|(_, _, bytes)| bytes).collect::<Vec<f64>>()),
+        Column::new(c::ACKED_BYTES.into(), amounts().map(|(_, _, bytes)| bytes).collect::<Vec<u64>>()),
     ])
 }
 
@@ -194,6 +198,7 @@ fn swap_table(flows: &[(u32, &Flow)], names: &Names) -> PolarsResult<DataFrame> 
 fn drop_table(spans: &[Span]) -> PolarsResult<DataFrame> {
     DataFrame::new_infer_height(vec![
         column(c::FROM_US, spans, |span| span.from_us),
+        column(c::KNOWN_US, spans, |span| span.known_us),
         column(c::TO_US, spans, |span| span.to_us),
         column(c::ROWS, spans, |span| span.rows),
     ])

@@ -7,10 +7,11 @@ use polars::prelude::*;
 use super::columns::{Columns, Numbers};
 use super::row::increase;
 use super::{Closing, Counter, Endpoints, Event, FlowKey, Name, Names, Position, Row, Span, Step};
-use crate::measure::inner;
+use crate::measure::{inner, offers};
 
 /// The rows of each flow in a batch.
 pub struct Batch<'a> {
+    frame: &'a DataFrame,
     columns: Columns<'a>,
     runs: &'a [Span],
     keys: &'a [FlowKey],
@@ -26,7 +27,7 @@ impl<'a> Batch<'a> {
         last_rows: &'a [Option<Row>],
         names: &mut Names,
     ) -> PolarsResult<Batch<'a>> {
-        Ok(Batch { columns: Columns::of(frame, names)?, runs, keys, last_rows })
+        Ok(Batch { frame, columns: Columns::of(frame, names)?, runs, keys, last_rows })
     }
 
     /// The rows of each flow, flows in the order of their first rows in the batch; a flow that is new in the recording has the
@@ -39,6 +40,11 @@ impl<'a> Batch<'a> {
             columns: &self.columns,
             rows: span.rows.clone(),
         })
+    }
+
+    /// The rows as they were read.
+    pub fn frame(&self) -> &'a DataFrame {
+        self.frame
     }
 
     /// The columns of all rows.
@@ -62,6 +68,24 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
+    /// The step from the row before to a single row of `columns`.
+    pub fn of_row(
+        columns: &'a Columns<'a>,
+        row: usize,
+        (flow, key): (usize, FlowKey),
+        previous: Option<Row>,
+    ) -> Run<'a> {
+        Run { flow, key, previous, columns, rows: row..row + 1 }
+    }
+
+    /// Its first row without the one before, where it is in the batch, and what comes after it.
+    pub fn split_first(&self) -> (Run<'a>, usize, Option<Run<'a>>) {
+        let start = self.rows.start;
+        let first = Run { previous: None, rows: start..start + 1, ..self.clone() };
+        let rest = Run { previous: Some(self.columns.row(start)), rows: start + 1..self.rows.end, ..self.clone() };
+        (first, start, Some(rest).filter(|rest| !rest.rows.is_empty()))
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.rows.len()
@@ -174,6 +198,21 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Calls `each` with every row in which a receiving algorithm decides: its time, the columns of [`offers::COLUMNS`], and the payload
+    /// received so far.
+    pub fn offers(&self, mut each: impl FnMut(u64, [Option<i64>; offers::COLUMNS.len()], Option<u64>)) {
+        let columns = self.columns;
+        if columns.offers[offers::LIMIT].are_none(self.rows.clone()) {
+            return;
+        }
+        for (i, &t_us) in self.rows.clone().zip(self.times_us()) {
+            let values = std::array::from_fn(|k| columns.offers[k].signed(i));
+            if values[offers::LIMIT].is_some() {
+                each(t_us, values, columns.received_bytes.get(i));
+            }
+        }
+    }
+
     /// Calls `each` with the time of every row and where in the stream it stands.
     pub fn positions(&self, mut each: impl FnMut(u64, Position)) {
         let columns = self.columns;
@@ -215,6 +254,11 @@ impl<'a> Run<'a> {
     /// Kernel name in the last row.
     pub fn last_algorithm(&self) -> Name {
         self.columns.algorithm(self.rows.end - 1)
+    }
+
+    /// Its rows, one by one, from either end.
+    pub fn rows(&self) -> impl DoubleEndedIterator<Item = Row> + '_ {
+        self.rows.clone().map(|i| self.columns.row(i))
     }
 
     /// The last row.

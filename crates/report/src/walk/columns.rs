@@ -85,7 +85,7 @@ impl<'a> Columns<'a> {
         let no_times = || PolarsError::SchemaMismatch("t_us has rows without a number".into());
         let no_name = names.number("");
         Ok(Columns {
-            times_us: numbers(Column::TUs)?.slice().ok_or_else(no_times)?,
+            times_us: numbers(Column::TUs)?.slice().or((frame.height() == 0).then_some(&[])).ok_or_else(no_times)?,
             events: meanings(frame, Column::Event, Event::default(), Event::of)?,
             algorithms: meanings(frame, Column::Algorithm, no_name, |text| names.number(text))?,
             modes: meanings(frame, Column::TraceMode, None, |text| Some(names.number(text)))?,

@@ -26,7 +26,7 @@ use ccactl_recording::read::{self, Extent, Recording};
 
 use crate::Error;
 pub use batch::{Batch, Run};
-use columns::Identity;
+pub use columns::{Columns, Identity};
 pub use flow::{Endpoints, FlowKey};
 pub use names::{Name, Names};
 pub use row::{BOUNDS, COUNTERS, Closing, Counter, Event, Position, Row, Step};
@@ -47,8 +47,19 @@ pub struct Walked {
     pub truncated: bool,
 }
 
-/// Calls `each` with every batch of rows. Columns that are not among `columns` are none or zero in every row.
+/// As [`walk_on`], with names of its own.
 pub fn walk(
+    recording: &Recording,
+    window_us: (u64, u64),
+    columns: &[Column],
+    each: impl FnMut(&Batch<'_>),
+) -> Result<Walked, Error> {
+    walk_on(Names::default(), recording, window_us, columns, each)
+}
+
+/// Calls `each` with every batch of rows. Names that are known keep their numbers. Columns that are not among `columns` are none or zero in every row.
+pub fn walk_on(
+    names: Names,
     recording: &Recording,
     window_us: (u64, u64),
     columns: &[Column],
@@ -65,7 +76,7 @@ pub fn walk(
                 }
             }
         });
-        let mut walker = Walker::default();
+        let mut walker = Walker { walked: Walked { names, ..Walked::default() }, ..Walker::default() };
         for batch in receiver {
             walker.batch(batch?, &mut each).map_err(read::Error::rows(recording.path()))?;
         }

@@ -7,7 +7,7 @@ use polars::prelude::PlHashMap;
 pub struct Name(u32);
 
 /// The names behind the numbers.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Names {
     texts: Vec<String>,
     numbers: PlHashMap<String, Name>,

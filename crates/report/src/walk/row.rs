@@ -108,6 +108,11 @@ impl Row {
         self.counters[counter as usize]
     }
 
+    /// All cumulative columns, in the order of [`COUNTERS`].
+    pub fn counters(&self) -> &[u64; COUNTERS.len()] {
+        &self.counters
+    }
+
     /// The algorithm that ran until the flow's next row. What was set before the first data (the host's default, say) sent
     /// nothing and so ran nothing: the next row then says what runs.
     pub fn running_after(self) -> Option<Name> {
