@@ -59,6 +59,21 @@ const REPORT_ROWS: u64 = 100_000_000;
 /// A row takes some 13 bytes; the file stays, so that the next run need not make it anew.
 const REPORT_FOLDER: &str = "bench-report";
 
+/// Builds both, and runs `measure/fleet_speed.py` in a folder that is removed.
+pub fn fleet(args: &[&str]) -> Result {
+    setup::tools(Scope::Build)?;
+    heading("build");
+    let ccactl = measure::ccactl()?;
+    let synthetic = measure::program("synthetic_big")?;
+    let folder = shell::target_dir().join("bench-fleet");
+    let _ = std::fs::remove_dir_all(&folder);
+    heading("bench");
+    let script = shell::root().join("measure/fleet_speed.py");
+    let done = shell::run(shell::program("python3").arg(script).arg(ccactl).arg(synthetic).arg(&folder).args(args));
+    let _ = std::fs::remove_dir_all(&folder);
+    done
+}
+
 /// Builds `ccactl` and `measure/src/bin/synthetic_big`, has it write a recording, and runs `measure/report_speed.py` on it.
 pub fn report(args: &[&str]) -> Result {
     let rows = match args {

@@ -15,6 +15,7 @@ const COPIED: [(&str, &str); 14] = [
     ("packaging/policy.toml", "usr/share/doc/ccactl/examples/policy.toml"),
     ("packaging/grafana/ccactl.json", "usr/share/doc/ccactl/examples/grafana.json"),
     ("packaging/slurm/ccactl-bench.sbatch", "usr/share/doc/ccactl/examples/ccactl-bench.sbatch"),
+    ("packaging/slurm/ccactl-report.sbatch", "usr/share/doc/ccactl/examples/ccactl-report.sbatch"),
     ("packaging/ansible", "usr/share/doc/ccactl/examples/ansible"),
     ("packaging/prometheus/ccactl.rules.yml", "usr/share/doc/ccactl/examples/prometheus.rules.yml"),
     ("packaging/nginx/ccactl-exporter.conf", "usr/share/doc/ccactl/examples/nginx.conf"),

@@ -58,6 +58,8 @@ Usage: cargo xtask COMMAND
                         workspace of its own) on one path, as the table of docs/performance.md; needs root
   bench report [ROWS]   setup, build, then time and memory of `ccactl report` on a synthetic recording of 100 million rows, beside
                         DuckDB where the Python module duckdb is there; the recording stays in target/bench-report
+  bench fleet [ROWS]    setup, build, then summaries of parts: time on one, two and three nodes for 100 million rows, and ten times as
+                        many rows made, folded and removed part by part (root)
   shots                 setup, then the pictures of docs/how-to anew, in a headless Chromium (root)
   soak [--quick] [--seed N] [--connections N] [--swaps N] [--kills N]
                         setup, build, then 200 swaps and 50 kills of ccactl under 2 000 connections on which every byte
@@ -124,6 +126,7 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         ("bench", ["dev"]) => bench::dev()?,
         ("bench", ["emulator", args @ ..]) => bench::emulator(args)?,
         ("bench", ["report", args @ ..]) => bench::report(args)?,
+        ("bench", ["fleet", args @ ..]) => bench::fleet(args)?,
         ("shots", []) => shots::run()?,
         ("soak", args) => soak::run(args)?,
         ("vm", ["matrix", args @ ..]) => vm::matrix(args)?,

@@ -175,29 +175,43 @@ fn difference(one: &Value, other: &Value, at: &str) -> Option<String> {
     }
 }
 
-#[test]
-fn ten_recordings_in_1_7_and_80_parts_give_the_same_figures_in_any_order() {
-    for seed in 0..10 {
-        let rows = rows(seed);
-        for parts in [1, 7, 80] {
-            let temp = TempDir::new().unwrap();
-            let folder = temp.path().join("rec");
-            let files = cut(&rows, parts, &folder);
-            let whole = of_rows(&folder);
-            let flows = whole["recordings"][0]["flows"].as_array().unwrap();
-            assert!(flows.iter().any(|flow| !flow["changes"].as_array().unwrap().is_empty()));
-            let summaries: Vec<PathBuf> = files.iter().map(|part| summary_of(part)).collect();
-            for order in 0..3 {
-                let mut chance = Chance(seed * 3 + order);
-                let merged = merged(summaries.clone(), temp.path(), &mut chance);
-                let found = of_summaries(&[merged]);
-                if let Some(difference) = difference(&whole, &found, "") {
-                    panic!("seed {seed}, {parts} parts, order {order}: {difference}");
-                }
-                assert_eq!(found, whole);
+/// Cuts recordings into so many parts, and puts their summaries together in three orders.
+fn compare(seeds: std::ops::Range<u64>, parts: u64) {
+    for seed in seeds {
+        let temp = TempDir::new().unwrap();
+        let folder = temp.path().join("rec");
+        let files = cut(&rows(seed), parts, &folder);
+        let whole = of_rows(&folder);
+        let flows = whole["recordings"][0]["flows"].as_array().unwrap();
+        assert!(flows.iter().any(|flow| !flow["changes"].as_array().unwrap().is_empty()));
+        let summaries: Vec<PathBuf> = files.iter().map(|part| summary_of(part)).collect();
+        for order in 0..3 {
+            let mut chance = Chance(seed * 3 + order);
+            let found = of_summaries(&[merged(summaries.clone(), temp.path(), &mut chance)]);
+            if let Some(difference) = difference(&whole, &found, "") {
+                panic!("seed {seed}, {parts} parts, order {order}: {difference}");
             }
+            assert_eq!(found, whole);
         }
     }
+}
+
+#[test]
+fn ten_recordings_in_1_and_in_7_parts_give_the_same_figures_in_any_order() {
+    compare(0..10, 1);
+    compare(0..10, 7);
+}
+
+/// Parts of a tenth of a second: the second around a change lies in twenty of them.
+#[test]
+fn a_recording_in_80_parts_gives_the_same_figures_in_any_order() {
+    compare(0..2, 80);
+}
+
+#[test]
+#[ignore = "takes 90 s: `cargo test --release --workspace --test partial -- --ignored`"]
+fn ten_recordings_in_80_parts_give_the_same_figures_in_any_order() {
+    compare(0..10, 80);
 }
 
 #[test]

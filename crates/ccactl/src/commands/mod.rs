@@ -38,6 +38,7 @@ pub mod sockets_view;
 pub mod split;
 pub mod status;
 pub mod suite;
+mod summaries;
 pub mod swap;
 pub mod top;
 pub mod unload;

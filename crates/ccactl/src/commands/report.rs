@@ -8,11 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::output as printed;
+use super::summaries;
 use crate::error::{Context, Result};
 use ccactl_abi::exit;
 use ccactl_report::figure::{self, paper};
 use ccactl_report::{
-    By, Charts, Options, Summary, charts, compare, html, left_out, open_all, output, render, summarize,
+    By, Charts, Options, Summary, charts, compare, html, is_summary, left_out, open_all, output, render, summarize,
 };
 use clap::error::ErrorKind;
 use signal_hook::consts::SIGINT;
@@ -28,6 +29,15 @@ pub struct Args {
     /// What is compared: all flows of an `algorithm` together, or each `flow` by its name in the scenario [default: what leaves least out]
     #[arg(long, value_enum, requires = "compare", value_name = "WHAT")]
     by: Option<ComparedBy>,
+    /// Fold parts of recordings into a summary, which adds up with those of the other parts
+    #[arg(long, requires = "output", conflicts_with_all = ["compare", "merge", "html", "svg", "figures", "parquet", "markdown", "csv", "json", "from", "to"])]
+    partial: bool,
+    /// Put summaries of parts together: into a file with `-o`, else into the report that all parts together give
+    #[arg(long, conflicts_with_all = ["compare", "from", "to"])]
+    merge: bool,
+    /// File of the summary
+    #[arg(short, long, value_name = "SUMMARY")]
+    output: Option<PathBuf>,
     /// Write one self-contained page with interactive charts
     #[arg(long, value_name = "OUT")]
     html: Option<PathBuf>,
@@ -104,9 +114,22 @@ pub fn run(args: Args) -> Result<ExitCode> {
         finish_pipe_before_ctrl_c()?;
     }
     tell_left_out(&args.paths);
-    let recordings = open_all(&args.paths)?;
-    let summary = summarize(&recordings, &options)?;
+    if let Some(output) = &args.output {
+        if !args.partial && !args.merge {
+            let text =
+                "-o is for summaries: add --partial to make one of recordings, or --merge to make one of summaries\n";
+            clap::Error::raw(ErrorKind::MissingRequiredArgument, text).exit();
+        }
+        return summaries::write(&args.paths, args.partial, output, &options);
+    }
     let is_drawn = args.html.is_some() || args.svg.is_some() || args.figures.is_some();
+    let (recordings, summary) = if args.merge || args.paths.iter().any(|path| is_summary(path)) {
+        summaries::report(&args.paths, is_drawn, &options)?
+    } else {
+        let recordings = open_all(&args.paths)?;
+        let summary = summarize(&recordings, &options)?;
+        (recordings, summary)
+    };
     let charts = if is_drawn { charts(&recordings, &summary, &options)? } else { Vec::new() };
     if let Some(path) = &args.html {
         html::write(path, &recordings, &summary, &charts, &html::Heading::default())?;

@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use ccactl_recording::read::{Extent, Metadata};
 use ccactl_recording::{CHECKSUM_KEY, SealedFile, UNSEALED, Verdict, verify};
 
+use super::columns::{SEGMENT, TABLE, TABLES};
+use super::frames;
 use super::input::Input;
 use super::read;
 use super::segment::Segment;
@@ -24,6 +26,8 @@ use crate::{Error, output};
 const KEY: &str = "ccactl.parts_summary";
 /// Version of the header and of the tables; others are refused.
 const VERSION: u32 = 1;
+/// Rows of a row group at most. A table begins one of its own.
+const ROW_GROUP_ROWS: usize = 1 << 16;
 
 /// What the file says before its tables.
 #[derive(Serialize, Deserialize)]
@@ -49,23 +53,40 @@ pub struct SegmentHeader {
     intervals_of_flows: u64,
     /// Earliest and latest row with the number of lost rows that each knew.
     drops: Option<[(u64, u64); 2]>,
+    /// Its tables, in the order of [`TABLES`].
+    tables: Vec<TableHeader>,
+}
+
+/// Where a table is: the tables stand one after the other.
+#[derive(Serialize, Deserialize)]
+struct TableHeader {
+    rows: usize,
+    /// Those that it has of the columns of the file.
+    columns: Vec<String>,
 }
 
 /// Writes segments, all or nothing.
 pub fn write(path: &Path, segments: Vec<Segment>, names: &Names) -> Result<(), Error> {
     let interval_us = segments.first().map_or(0, |segment| segment.intervals.width_us());
-    let headers = segments.iter().map(header).collect();
-    let header =
-        Header { version: VERSION, writer: env!("CARGO_PKG_VERSION").to_owned(), interval_us, segments: headers };
-    let tables = segments.into_iter().zip(0..).map(|(segment, number)| write::tables(segment, number, names));
-    let mut tables =
-        tables.collect::<PolarsResult<Vec<_>>>().and_then(super::frames::union).map_err(Error::table(path))?;
+    let mut header =
+        Header { version: VERSION, writer: env!("CARGO_PKG_VERSION").to_owned(), interval_us, segments: Vec::new() };
+    let mut all = Vec::new();
+    for (segment, number) in segments.into_iter().zip(0..) {
+        let mut of_segment = of_segment(&segment);
+        let tables = write::tables(segment, names).map_err(Error::table(path))?;
+        for (name, table) in TABLES.into_iter().zip(tables) {
+            let columns = table.get_column_names().iter().map(ToString::to_string).collect();
+            of_segment.tables.push(TableHeader { rows: table.height(), columns });
+            all.push((name, number, table));
+        }
+        header.segments.push(of_segment);
+    }
     let header = serde_json::to_string(&header).expect("it has only types that JSON knows");
-    let bytes = sealed(&mut tables, header).map_err(|cause| Error::Output { path: path.to_owned(), cause })?;
+    let bytes = sealed(&all, header).map_err(|cause| Error::Output { path: path.to_owned(), cause })?;
     output::write_whole(path, &bytes)
 }
 
-fn header(segment: &Segment) -> SegmentHeader {
+fn of_segment(segment: &Segment) -> SegmentHeader {
     SegmentHeader {
         inputs: segment.inputs.clone(),
         metadata: segment.metadata.to_pairs(),
@@ -74,21 +95,43 @@ fn header(segment: &Segment) -> SegmentHeader {
         interval_span_us: segment.intervals.span_us,
         intervals_of_flows: segment.intervals.of_flows,
         drops: segment.drops.ends(),
+        tables: Vec::new(),
     }
 }
 
 /// The file with its checksum, as bytes.
-fn sealed(tables: &mut DataFrame, header: String) -> io::Result<Vec<u8>> {
+fn sealed(tables: &[(&str, u32, DataFrame)], header: String) -> io::Result<Vec<u8>> {
     let mut file = tempfile::tempfile()?;
     let mut seal = SealedFile::new(file.try_clone()?);
     let pairs = vec![(KEY.to_owned(), header), (CHECKSUM_KEY.to_owned(), UNSEALED.to_owned())];
-    let writer = ParquetWriter::new(&mut seal).with_key_value_metadata(Some(KeyValueMetadata::from_static(pairs)));
-    writer.finish(tables).map_err(io::Error::other)?;
+    let writer = ParquetWriter::new(&mut seal)
+        .with_compression(ParquetCompression::Snappy)
+        .with_key_value_metadata(Some(KeyValueMetadata::from_static(pairs)));
+    below_each_other(writer, tables).map_err(io::Error::other)?;
     seal.seal()?;
     let mut bytes = Vec::new();
     file.rewind()?;
     file.read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Each table by itself, as the columns that it lacks take memory too.
+fn below_each_other(writer: ParquetWriter<&mut SealedFile>, tables: &[(&str, u32, DataFrame)]) -> PolarsResult<()> {
+    let mut schema = Schema::default();
+    schema.insert(TABLE.into(), DataType::String);
+    schema.insert(SEGMENT.into(), DataType::UInt32);
+    schema.merge(frames::schema_of(tables.iter().map(|(.., table)| table))?);
+    let mut writer = writer.batched(&schema)?;
+    for (name, number, table) in tables {
+        for from in (0..table.height()).step_by(ROW_GROUP_ROWS) {
+            let mut rows = table.slice(from as i64, ROW_GROUP_ROWS);
+            let height = rows.height();
+            rows.with_column(Column::new_scalar(TABLE.into(), Scalar::from(PlSmallStr::from(*name)), height))?;
+            rows.with_column(Column::new_scalar(SEGMENT.into(), Scalar::from(*number), height))?;
+            writer.write_batch(&frames::in_one_piece(frames::with_columns_of(&rows, &schema)?))?;
+        }
+    }
+    writer.finish().map(|_| ())
 }
 
 /// What a summary file says of its segments; the tables are not read.
@@ -103,11 +146,19 @@ pub fn is_summary(path: &Path) -> bool {
 
 /// The segments of a summary file.
 pub fn read(path: &Path, names: &mut Names) -> Result<(Header, Vec<Segment>), Error> {
-    let (header, mut reader) = open(path)?;
-    reader.get_metadata().map_err(Error::table(path))?;
-    let tables = reader.finish().map_err(Error::table(path))?;
-    let segment = |(of, number): (&SegmentHeader, u32)| {
-        let read::Read { flows, heads, drops } = read::segment(&tables, number, names).map_err(Error::table(path))?;
+    let (header, mut reader, file) = open(path)?;
+    let footer = reader.get_metadata().map_err(Error::table(path))?.clone();
+    let mut from = 0;
+    let mut table = |of: &TableHeader| {
+        let mut reader = ParquetReader::new(file.try_clone()?).with_slice(Some((from, of.rows)));
+        reader.set_metadata(footer.clone());
+        from = from.saturating_add(of.rows);
+        reader.with_columns(Some(of.columns.clone())).finish()
+    };
+    let mut segment = |of: &SegmentHeader| {
+        let tables = of.tables.iter().map(&mut table).collect::<PolarsResult<Vec<_>>>();
+        let tables = tables.map_err(Error::table(path))?;
+        let read::Read { flows, heads, drops } = read::segment(tables, names).map_err(Error::table(path))?;
         let metadata = Metadata::from_pairs(&of.metadata)
             .map_err(|error| not_a_summary(path, &format!("metadata that do not parse: {error:?}")))?;
         let extent =
@@ -125,16 +176,16 @@ pub fn read(path: &Path, names: &mut Names) -> Result<(Header, Vec<Segment>), Er
             heads,
         })
     };
-    let segments = header.segments.iter().zip(0..).map(segment).collect::<Result<_, Error>>()?;
+    let segments = header.segments.iter().map(&mut segment).collect::<Result<_, Error>>()?;
     Ok((header, segments))
 }
 
-fn open(path: &Path) -> Result<(Header, ParquetReader<File>), Error> {
+fn open(path: &Path) -> Result<(Header, ParquetReader<File>, File), Error> {
     let unreadable = |cause| Error::Input { path: path.to_owned(), cause };
     let file = ccactl_host::input::open(path).map_err(unreadable)?;
     let damaged = || not_a_summary(path, "a damaged file: copy it again or make it anew");
     let verdict = verify(&file).map_err(unreadable)?;
-    let mut reader = ParquetReader::new(file);
+    let mut reader = ParquetReader::new(file.try_clone().map_err(unreadable)?);
     let header = match verdict {
         Verdict::Malformed => None,
         _ => pair(&mut reader),
@@ -155,10 +206,11 @@ fn open(path: &Path) -> Result<(Header, ParquetReader<File>), Error> {
         return Err(not_a_summary(path, &found));
     }
     let header: Header = serde_json::from_str(&header).map_err(|_| damaged())?;
-    if header.segments.iter().any(|segment| segment.inputs.is_empty()) || header.interval_us == 0 {
+    let is_whole = |of: &SegmentHeader| !of.inputs.is_empty() && of.tables.len() == TABLES.len();
+    if !header.segments.iter().all(is_whole) || header.interval_us == 0 {
         return Err(damaged());
     }
-    Ok((header, reader))
+    Ok((header, reader, file))
 }
 
 /// The header's text.

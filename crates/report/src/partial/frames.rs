@@ -2,10 +2,10 @@
 
 use polars::prelude::*;
 
-/// All rows, with every column of any; nothing where a table lacks it. Integers of two widths become those of the wider one.
-pub fn union(frames: Vec<DataFrame>) -> PolarsResult<DataFrame> {
+/// Every column of any. Integers of two widths become those of the wider one.
+pub fn schema_of<'a>(frames: impl Iterator<Item = &'a DataFrame>) -> PolarsResult<Schema> {
     let mut schema = Schema::default();
-    for frame in &frames {
+    for frame in frames {
         for (name, dtype) in frame.schema().iter() {
             let wider = match schema.get(name) {
                 Some(known) if known != dtype => wider(name, known, dtype)?,
@@ -14,14 +14,25 @@ pub fn union(frames: Vec<DataFrame>) -> PolarsResult<DataFrame> {
             schema.insert(name.clone(), wider);
         }
     }
+    Ok(schema)
+}
+
+/// The same rows with these columns; nothing where the table lacks one.
+pub fn with_columns_of(frame: &DataFrame, schema: &Schema) -> PolarsResult<DataFrame> {
+    let column = |(name, dtype): (&PlSmallStr, &DataType)| match frame.column(name) {
+        Ok(column) if column.dtype() == dtype => Ok(column.clone()),
+        Ok(column) => column.cast(dtype),
+        Err(_) => Ok(Column::full_null(name.clone(), frame.height(), dtype)),
+    };
+    DataFrame::new(frame.height(), schema.iter().map(column).collect::<PolarsResult<_>>()?)
+}
+
+/// All rows, with every column of any.
+pub fn union(frames: Vec<DataFrame>) -> PolarsResult<DataFrame> {
+    let schema = schema_of(frames.iter())?;
     let mut rows: Option<DataFrame> = None;
     for frame in frames {
-        let column = |(name, dtype): (&PlSmallStr, &DataType)| match frame.column(name) {
-            Ok(column) if column.dtype() == dtype => Ok(column.clone()),
-            Ok(column) => column.cast(dtype),
-            Err(_) => Ok(Column::full_null(name.clone(), frame.height(), dtype)),
-        };
-        let aligned = DataFrame::new(frame.height(), schema.iter().map(column).collect::<PolarsResult<_>>()?)?;
+        let aligned = with_columns_of(&frame, &schema)?;
         match &mut rows {
             Some(rows) => {
                 rows.vstack_mut(&aligned)?;

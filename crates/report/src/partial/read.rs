@@ -16,7 +16,7 @@ use crate::tables::columns::{self as c, around, grown, inner as inner_names, wid
 use crate::tables::{FlowFold, Part, Phase};
 use crate::walk::{Closing, Columns, Counter, Identity, Names};
 
-/// The lines of one table of one segment.
+/// The lines of a table.
 pub struct Table(DataFrame);
 
 /// What the tables of a segment say.
@@ -26,15 +26,11 @@ pub struct Read {
     pub drops: Vec<Span>,
 }
 
-/// Reads the tables of a segment out of those of the file.
-pub fn segment(file: &DataFrame, number: u32, names: &mut Names) -> PolarsResult<Read> {
-    let of_segment = file.filter(&file.column(p::SEGMENT)?.as_materialized_series().u32()?.equal(number))?;
-    let mut tables = Vec::new();
-    for name in p::TABLES {
-        let lines = of_segment.column(p::TABLE)?.as_materialized_series().str()?.equal(name);
-        tables.push(Table(frames::in_one_piece(of_segment.filter(&lines)?)));
-    }
-    let [head, edge, stretch, rtt, phase, interval, swap, drop] = tables.try_into().unwrap_or_else(|_| unreachable!());
+/// Reads the tables of a segment, which are in the order of [`TABLES`](p::TABLES).
+pub fn segment(tables: Vec<DataFrame>, names: &mut Names) -> PolarsResult<Read> {
+    let tables: Vec<Table> = tables.into_iter().map(|table| Table(frames::in_one_piece(table))).collect();
+    let [head, edge, stretch, rtt, phase, interval, swap, drop] =
+        tables.try_into().unwrap_or_else(|_| unreachable!("as many as there are names"));
     let (mut flows, heads) = of_heads(&head, names)?;
     add_edges(&edge, &mut flows, names)?;
     let stretches = add_stretches(&stretch, &mut flows, names)?;

@@ -1,8 +1,8 @@
-//! From segments to the tables of a summary file.
+//! From a segment to the tables of a summary file.
 
 use polars::prelude::*;
 
-use super::columns::{self as p, TABLES};
+use super::columns as p;
 use super::frames;
 use super::segment::{Segment, SegmentFlow};
 use crate::measure::{inner, offers};
@@ -11,8 +11,8 @@ use crate::tables::{Flow, Folded, Tables, column, wide_columns};
 use crate::walk::{COUNTERS, Columns, Name, Names, Row, Run};
 use ccactl_recording::Column as Recorded;
 
-/// All tables of a segment below each other, with their names and the number of the segment.
-pub fn tables(segment: Segment, number: u32, names: &Names) -> PolarsResult<DataFrame> {
+/// The tables of a segment, in the order of [`TABLES`](super::columns::TABLES).
+pub fn tables(segment: Segment, names: &Names) -> PolarsResult<[DataFrame; p::TABLES.len()]> {
     let heads = frames::in_one_piece(segment.heads);
     let mut known = names.clone();
     let columns = Columns::of(&heads, &mut known)?;
@@ -32,14 +32,7 @@ pub fn tables(segment: Segment, number: u32, names: &Names) -> PolarsResult<Data
         drop_spans: segment.drops.spans().to_vec(),
     };
     let Tables { flows, rtts, phases, intervals, swaps, drops } = Tables::of_fold(&folded)?;
-    let all = TABLES.into_iter().zip([head_table, edge_table, flows, rtts, phases, intervals, swaps, drops]);
-    let named = |(name, mut table): (&str, DataFrame)| {
-        let rows = table.height();
-        table.with_column(Column::new_scalar(p::TABLE.into(), Scalar::from(PlSmallStr::from(name)), rows))?;
-        table.with_column(Column::new_scalar(p::SEGMENT.into(), Scalar::from(number), rows))?;
-        Ok(table)
-    };
-    frames::union(all.map(named).collect::<PolarsResult<Vec<_>>>()?)
+    Ok([head_table, edge_table, flows, rtts, phases, intervals, swaps, drops])
 }
 
 /// A line per flow: its first row, and what is known of it as a whole.

@@ -16,11 +16,12 @@ use ccactl_recording::read::Metadata;
 /// One summary per algorithm, in the order in which they appear in the flows. The run lasted `run_us`.
 pub fn summaries(
     tables: &Tables,
+    stretches: &DataFrame,
     metadata: &Metadata,
     algorithms: &Algorithms,
     run_us: u64,
 ) -> PolarsResult<Vec<AlgorithmSummary>> {
-    let (kernel_names, grouped) = stretches::by_algorithm(tables, metadata)?;
+    let (kernel_names, grouped) = stretches::by_algorithm(stretches)?;
     let names: Vec<String> = lines(&kernel_names).map(|line| line.text(c::ALGORITHM)).collect();
     let groups = measures::groups(tables, metadata, &grouped, |i| names[i].clone())?;
     let of_group = grouped.stretches.select([col(c::STRETCH), col(GROUP)]);

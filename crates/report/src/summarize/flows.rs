@@ -17,6 +17,7 @@ const LONGEST_CHAIN: usize = 4;
 /// One summary per flow, in their order. `changes` are those of each flow.
 pub fn summaries(
     tables: &Tables,
+    stretches: &DataFrame,
     metadata: &Metadata,
     algorithms: &Algorithms,
     changes: Vec<Vec<AlgorithmChange>>,
@@ -24,7 +25,7 @@ pub fn summaries(
     let firsts = tables.flows.clone().lazy().filter(col(c::IS_FIRST)).collect()?;
     let firsts: Vec<Line> = lines(&firsts).collect();
     let kernel_name = |flow: usize| firsts[flow].text(c::ALGORITHM);
-    let groups = measures::groups(tables, metadata, &stretches::by_flow(tables, metadata)?, kernel_name)?;
+    let groups = measures::groups(tables, metadata, &stretches::by_flow(stretches), kernel_name)?;
     let chains = firsts.iter().zip(&changes).map(|(line, changes)| chain(*line, changes, algorithms));
     let sides = firsts.iter().zip(&changes).map(|(line, changes)| side(metadata, *line, changes));
     let labelled: Vec<labels::Labelled> =

@@ -60,11 +60,16 @@ fn mean_over_time(of: &str, time_us: &str) -> Expr {
 
 /// One line per group, in their order: everything but phases.
 fn table(tables: &Tables, grouped: &Grouped) -> LazyFrame {
-    let rtts = with(rtts(tables), grouped.stretches.clone().select([col(c::STRETCH), col(GROUP)]), c::STRETCH);
+    let rtts = if grouped.is_each_alone {
+        quantiles::of_distinct(rtts(tables).rename([c::STRETCH], [GROUP], true), &PERCENTS)
+    } else {
+        let groups = grouped.stretches.clone().select([col(c::STRETCH), col(GROUP)]);
+        quantiles::of(with(rtts(tables), groups, c::STRETCH), &PERCENTS)
+    };
     let sums = grouped.stretches.clone().group_by([col(GROUP)]).agg(sums(grouped.rates));
     let sums = sums.sort([GROUP], SortMultipleOptions::default());
     let ended = real(grown(Counter::LostPkts)) + real(grown(Counter::DeliveredPkts));
-    with(sums, quantiles::of(rtts, &PERCENTS), GROUP)
+    with(sums, rtts, GROUP)
         .with_columns([
             per(grown(Counter::BytesRetrans), grown(Counter::BytesSent)).alias(RETRANS_RATIO),
             per(grown(Counter::LostPkts), ended).alias(LOSS_RATIO),

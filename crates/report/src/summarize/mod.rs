@@ -135,7 +135,8 @@ impl Figures {
         drop(folded);
         let labels = Algorithms::new(metadata, &kernel_names(&tables)?);
         let changes = swaps::changes(&tables, metadata, &labels, flows)?;
-        let mut flows = flows::summaries(&tables, metadata, &labels, changes)?;
+        let stretches = stretches::stretches(&tables, metadata)?;
+        let mut flows = flows::summaries(&tables, &stretches, metadata, &labels, changes)?;
         let run_us = run_us(&tables)?;
         let fairness = sharing::fairness(&tables, &flows, options.interval_us())?;
         // The groups of a roll-out, one after the other; nothing refers to a flow by its number from here on.
@@ -145,7 +146,7 @@ impl Figures {
             drop_spans: cells::lines(&tables.drops).map(drop_span).collect(),
             link: sharing::link_summary(&tables, metadata, run_us)?,
             fairness,
-            algorithms: algorithms::summaries(&tables, metadata, &labels, run_us)?,
+            algorithms: algorithms::summaries(&tables, &stretches, metadata, &labels, run_us)?,
             flows,
         })
     }

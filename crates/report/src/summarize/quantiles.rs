@@ -13,8 +13,6 @@ pub const TIMES: &str = "times";
 pub const SAMPLES: &str = "samples";
 /// Their arithmetic mean.
 pub const MEAN: &str = "mean";
-/// How many of the values there are up to this one.
-const SEEN: &str = "seen";
 
 /// The column of a percentile of [`of`].
 pub fn percentile(percent: f64) -> String {
@@ -24,24 +22,28 @@ pub fn percentile(percent: f64) -> String {
 /// One line per group that has values: [`SAMPLES`], [`MEAN`] and a column per percentile. Percentiles are nearest-rank: the
 /// smallest value that so many percent of all values do not exceed, so 0 is the smallest.
 pub fn of(counted: LazyFrame, percents: &[f64]) -> LazyFrame {
-    let real = |of: &str| col(of).cast(DataType::Float64);
-    let reaches = |percent: f64| {
-        let rank = lit(percent / 100.0) * col(SAMPLES).cast(DataType::Float64);
-        col(VALUE).filter(col(SEEN).cast(DataType::Float64).gt_eq(rank)).first().alias(percentile(percent))
-    };
     let distinct = counted
         .group_by([col(GROUP), col(VALUE)])
         .agg([col(TIMES).sum()])
         .sort([GROUP, VALUE], SortMultipleOptions::default());
-    let of_group = |value: Expr| value.over([col(GROUP)]).expect("a window over a column");
-    let ranked = distinct
-        .with_columns([of_group(col(TIMES).cum_sum(false)).alias(SEEN), of_group(col(TIMES).sum()).alias(SAMPLES)]);
+    of_distinct(distinct, percents)
+}
+
+/// The same of values that ascend within each group, none of them twice.
+pub fn of_distinct(distinct: LazyFrame, percents: &[f64]) -> LazyFrame {
+    let real = |of: Expr| of.cast(DataType::Float64);
+    // How many of the values there are up to each one.
+    let seen = || real(col(TIMES).cum_sum(false));
+    let reaches = |percent: f64| {
+        let rank = lit(percent / 100.0) * real(col(TIMES).sum());
+        col(VALUE).filter(seen().gt_eq(rank)).first().alias(percentile(percent))
+    };
     // Not as whole numbers: their sum is exact up to 2⁵³ in either, and beyond it these do not begin anew.
-    let sum = (real(VALUE) * real(TIMES)).sum();
-    let mut figures = vec![(sum / real(TIMES).sum()).alias(MEAN)];
+    let sum = (real(col(VALUE)) * real(col(TIMES))).sum();
+    let mut figures = vec![(sum / real(col(TIMES)).sum()).alias(MEAN)];
     figures.push(col(TIMES).sum().alias(SAMPLES));
     figures.extend(percents.iter().map(|&percent| reaches(percent)));
-    ranked.group_by_stable([col(GROUP)]).agg(figures)
+    distinct.group_by_stable([col(GROUP)]).agg(figures)
 }
 
 #[cfg(test)]

@@ -27,6 +27,8 @@ pub struct Grouped {
     pub stretches: LazyFrame,
     /// How the rates of its stretches make that of a group.
     pub rates: Rates,
+    /// Whether the groups are the stretches, by their numbers.
+    pub is_each_alone: bool,
 }
 
 /// How rates are put together.
@@ -55,8 +57,8 @@ pub fn with(frame: LazyFrame, other: LazyFrame, by: &str) -> LazyFrame {
     frame.join(other, [col(by)], [col(by)], args)
 }
 
-/// The stretches with what is figured out of each by itself.
-fn stretches(tables: &Tables, metadata: &Metadata) -> PolarsResult<LazyFrame> {
+/// The stretches with what is figured out of each by itself. It is the same for flows and algorithms, and takes a while.
+pub fn stretches(tables: &Tables, metadata: &Metadata) -> PolarsResult<DataFrame> {
     let of_link = metadata.link.as_ref().and_then(|link| link.base_rtt_us);
     let of_flow = |value: Expr| value.over([col(c::FLOW)]);
     let active_us = of_flow(col(c::PROGRESS_US).max())? - of_flow(col(c::FIRST_US).min())?;
@@ -73,17 +75,19 @@ fn stretches(tables: &Tables, metadata: &Metadata) -> PolarsResult<LazyFrame> {
         + only(col(c::IS_FIRST), before_us)
         + only(col(c::ALGORITHM).eq(col(c::LAST_ALGORITHM)), after_us);
     let rtts = rtts(tables).with_column(col(c::STRETCH).alias(GROUP));
-    let rtts = quantiles::of(rtts, &[0.0]).rename([GROUP], [c::STRETCH], true);
+    // The tables have each RTT of a stretch once, ascending.
+    let rtts = quantiles::of_distinct(rtts, &[0.0]).rename([GROUP], [c::STRETCH], true);
     let least = col(quantiles::percentile(0.0)).cast(DataType::Float64);
     // Each flow against its own base; without one against its smallest sample.
     let base = coalesce(&[col(BASE_RTT_US), of_link.map_or(lit(NULL).cast(DataType::Float64), lit), least]);
     let frame = with(tables.flows.clone().lazy(), cgroups(metadata)?.lazy(), c::CGROUP_ID);
-    Ok(with(frame, rtts, c::STRETCH).with_columns([
+    let frame = with(frame, rtts, c::STRETCH).with_columns([
         when(kept.clone()).then(active_us).otherwise(col(c::TIME_US)).alias(SENDING_US),
         when(kept).then(whole_us).otherwise(open_us).alias(OPEN_US),
         ((col(MEAN) - base) * col(SAMPLES).cast(DataType::Float64)).alias(EXCESS_US),
         col(SAMPLES).alias(EXCESS_SAMPLES),
-    ]))
+    ]);
+    frame.collect()
 }
 
 /// The RTT samples as [`quantiles`] takes them.
@@ -92,17 +96,21 @@ pub fn rtts(tables: &Tables) -> LazyFrame {
 }
 
 /// Each flow with all its algorithms. Its inner state is that of the first one, whose names it has.
-pub fn by_flow(tables: &Tables, metadata: &Metadata) -> PolarsResult<Grouped> {
+pub fn by_flow(stretches: &DataFrame) -> Grouped {
+    // A flow has one first stretch, and the stretches are in the order of the flows.
+    let is_each_alone = stretches.column(c::IS_FIRST).is_ok_and(|is_first| {
+        is_first.as_materialized_series().bool().is_ok_and(|is_first| is_first.sum() == Some(stretches.height() as u32))
+    });
     let stretches =
-        stretches(tables, metadata)?.with_columns([col(c::FLOW).alias(GROUP), col(c::IS_FIRST).alias(DESCRIBES)]);
-    Ok(Grouped { stretches, rates: Rates::OfOneFlow })
+        stretches.clone().lazy().with_columns([col(c::FLOW).alias(GROUP), col(c::IS_FIRST).alias(DESCRIBES)]);
+    Grouped { stretches, rates: Rates::OfOneFlow, is_each_alone }
 }
 
 /// The algorithms in the order in which they appear, and each with all its flows.
-pub fn by_algorithm(tables: &Tables, metadata: &Metadata) -> PolarsResult<(DataFrame, Grouped)> {
-    let kernel_names = tables.flows.select([c::ALGORITHM])?.unique_stable(None, UniqueKeepStrategy::First, None)?;
+pub fn by_algorithm(stretches: &DataFrame) -> PolarsResult<(DataFrame, Grouped)> {
+    let kernel_names = stretches.select([c::ALGORITHM])?.unique_stable(None, UniqueKeepStrategy::First, None)?;
     let kernel_names = kernel_names.with_row_index(GROUP.into(), None)?;
-    let stretches = with(stretches(tables, metadata)?, kernel_names.clone().lazy(), c::ALGORITHM)
+    let stretches = with(stretches.clone().lazy(), kernel_names.clone().lazy(), c::ALGORITHM)
         .with_column(lit(true).alias(DESCRIBES));
-    Ok((kernel_names, Grouped { stretches, rates: Rates::MeanOfFlows }))
+    Ok((kernel_names, Grouped { stretches, rates: Rates::MeanOfFlows, is_each_alone: false }))
 }

@@ -3,13 +3,19 @@
 //!
 //! `cargo xtask bench report` runs it; by hand
 //! `cargo run --release --manifest-path measure/Cargo.toml --bin synthetic_big -- OUT.parquet ROWS [FLOWS]`.
+//! With `--parts N` the recording is N parts of a dataset in the folder OUT. The path of each is printed when it is finished, and the
+//! next is begun when a line comes in: so a recording may be longer than the disk.
 
 mod columns;
 mod flow;
 
 use std::fs::File;
+use std::io::{self, BufRead};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use ccactl_recording::layout::ROW_GROUP_ROWS;
+use ccactl_recording::names::part_path;
 use ccactl_recording::write::parquet::{order, properties};
 use ccactl_recording::{Key, Metadata, SCHEMA_VERSION, SealedFile};
 use columns::Columns;
@@ -19,38 +25,69 @@ use parquet::arrow::ArrowWriter;
 const FLOWS: usize = 50;
 /// All flows together.
 const ROWS_PER_S: f64 = 400_000.0;
+const USAGE: &str = "usage: synthetic_big OUT ROWS [FLOWS] [--parts N]";
 
 fn main() {
-    let mut args = std::env::args().skip(1);
-    let usage = "usage: synthetic_big OUT.parquet ROWS [FLOWS]";
-    let path = args.next().expect(usage);
-    let rows: usize = args.next().expect(usage).parse().expect("ROWS is a number");
+    let mut args: Vec<String> = std::env::args().skip(1).collect();
+    let option = args.iter().position(|arg| arg == "--parts");
+    let parts = option.map(|at| args.drain(at..).nth(1).and_then(|text| text.parse().ok()).expect(USAGE));
+    let mut args = args.into_iter();
+    let path = PathBuf::from(args.next().expect(USAGE));
+    let rows: usize = args.next().expect(USAGE).parse().expect("ROWS is a number");
     let count: usize = args.next().map_or(FLOWS, |text| text.parse().expect("FLOWS is a number"));
-    let mut flows: Vec<Flow> = (0..count).map(|id| Flow::new(id as u64)).collect();
-    // For reading too: the checksum is put into the footer at the end.
-    let file = File::options().read(true).write(true).create(true).truncate(true).open(&path).expect("a file");
-    let schema = columns::schema();
-    let mut pairs = metadata(rows).to_pairs();
-    pairs.insert(Key::Order.name().to_owned(), order(true));
-    let properties = properties(&pairs, &schema, true);
-    let mut writer = ArrowWriter::try_new(SealedFile::new(file), schema, Some(properties)).expect("a writer");
-    let mut noise = Noise::new();
-    let mut written = 0;
-    while written < rows {
-        let here = ROW_GROUP_ROWS.min(rows - written);
-        let mut columns = Columns::default();
-        for row in written..written + here {
-            let t_us = (row as f64 * 1e6 / ROWS_PER_S) as u64;
-            // Flows have their opening one after the other, and then ACKs in no order.
-            let index = if row < count { row } else { noise.below(count as u64) as usize };
-            columns.push(flows[index].ack(t_us, &mut noise));
+    let mut model = Model { flows: (0..count).map(|id| Flow::new(id as u64)).collect(), noise: Noise::new() };
+    let Some(parts) = parts else {
+        model.write(&path, 0..rows, &metadata(rows));
+        let bytes = std::fs::metadata(&path).expect("the file").len();
+        let per_row = bytes as f64 / rows as f64;
+        println!("{}: {rows} rows of {count} flows, {bytes} bytes, {per_row:.1} per row", path.display());
+        return;
+    };
+    let mut lines = io::stdin().lock().lines();
+    for number in 0..parts {
+        let of_part = rows * number / parts..rows * (number + 1) / parts;
+        let told = Metadata {
+            dataset: Some("synthetic".to_owned()),
+            part: Some(number as u64),
+            parts: (number + 1 == parts).then_some(parts as u64),
+            ..metadata(of_part.len())
+        };
+        let file = part_path(&path, u32::try_from(number).expect("fewer than 2³² parts"));
+        model.write(&file, of_part, &told);
+        println!("{}", file.display());
+        if lines.next().is_none() {
+            return;
         }
-        writer.write(&columns.batch()).expect("rows are written");
-        written += here;
     }
-    writer.into_inner().expect("a footer").seal().expect("a checksum");
-    let bytes = std::fs::metadata(&path).expect("the file").len();
-    println!("{path}: {rows} rows of {count} flows, {bytes} bytes, {:.1} per row", bytes as f64 / rows as f64);
+}
+
+struct Model {
+    flows: Vec<Flow>,
+    noise: Noise,
+}
+
+impl Model {
+    fn write(&mut self, path: &Path, rows: Range<usize>, metadata: &Metadata) {
+        // For reading too: the checksum is put into the footer at the end.
+        let file = File::options().read(true).write(true).create(true).truncate(true).open(path).expect("a file");
+        let schema = columns::schema();
+        let mut pairs = metadata.to_pairs();
+        pairs.insert(Key::Order.name().to_owned(), order(true));
+        let properties = properties(&pairs, &schema, true);
+        let mut writer = ArrowWriter::try_new(SealedFile::new(file), schema, Some(properties)).expect("a writer");
+        for from in rows.clone().step_by(ROW_GROUP_ROWS) {
+            let mut columns = Columns::default();
+            for row in from..rows.end.min(from + ROW_GROUP_ROWS) {
+                let t_us = (row as f64 * 1e6 / ROWS_PER_S) as u64;
+                // Flows have their opening one after the other, and then ACKs in no order.
+                let count = self.flows.len();
+                let index = if row < count { row } else { self.noise.below(count as u64) as usize };
+                columns.push(self.flows[index].ack(t_us, &mut self.noise));
+            }
+            writer.write(&columns.batch()).expect("rows are written");
+        }
+        writer.into_inner().expect("a footer").seal().expect("a checksum");
+    }
 }
 
 /// What a recorder says beside the rows.

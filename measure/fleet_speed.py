@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Summaries of parts: time over nodes, time and memory of a recording longer than the disk.
+
+    fleet_speed.py CCACTL SYNTHETIC_BIG FOLDER [ROWS]
+
+First a recording of ROWS (100 million) in 60 parts is summed up on 1, 2 and 3 nodes. A node is a cgroup that may use six tenths of
+a CPU, so that three have room on two. Then ten times as many rows are made, folded and removed, part by part.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+PARTS = 60
+NODES = 3
+CPUS_PER_NODE = 0.6
+PERIOD_US = 100_000
+FLOWS = 1000
+# The first controller of CPU time that this host has: that of cgroup v1, else of v2.
+CPU_V1 = pathlib.Path("/sys/fs/cgroup/cpu")
+
+
+class Node:
+    """A cgroup of its own with a part of a CPU."""
+
+    def __init__(self, number):
+        self.folder = CPU_V1 / f"ccactl-fleet-speed-{number}"
+        self.folder.mkdir()
+        (self.folder / "cpu.cfs_period_us").write_text(str(PERIOD_US))
+        (self.folder / "cpu.cfs_quota_us").write_text(str(int(PERIOD_US * CPUS_PER_NODE)))
+
+    def run(self, command):
+        def enter():
+            (self.folder / "cgroup.procs").write_text(str(os.getpid()))
+
+        return subprocess.Popen(command, preexec_fn=enter, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def remove(self):
+        self.folder.rmdir()
+
+
+def ended(process):
+    """Peak MiB and output of a process that must succeed."""
+    output, errors = process.stdout.read(), process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"`{' '.join(map(str, process.args))}` failed with {process.returncode}: {errors.decode()}")
+    return usage.ru_maxrss / 1024, output
+
+
+def started(command):
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def shares(things, count):
+    """Neighbours stay together: their summaries add up at once."""
+    return [things[len(things) * i // count : len(things) * (i + 1) // count] for i in range(count)]
+
+
+def over_nodes(ccactl, synthetic, folder, rows):
+    recording = folder / "recording"
+    recording.mkdir()
+    maker = subprocess.Popen([synthetic, recording, str(rows), str(FLOWS), "--parts", str(PARTS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    parts = []
+    for line in maker.stdout:
+        parts.append(pathlib.Path(line.strip()))
+        maker.stdin.write("\n")
+        maker.stdin.flush()
+    maker.wait()
+    peak, whole = ended(started([ccactl, "report", recording, "--json"]))
+    print(f"{rows} rows of {FLOWS} flows in {PARTS} parts, {sum(part.stat().st_size for part in parts) / 1e9:.2f} GB; "
+          f"the report of the rows takes {peak:.0f} MiB\n")
+    print("| nodes | summaries of all parts [s] | efficiency | largest node [MiB] | merge [s] | merge [MiB] | equal |")
+    print("|---|---|---|---|---|---|---|")
+    one = None
+    for count in range(1, NODES + 1):
+        nodes = [Node(number) for number in range(count)]
+        summaries = [folder / f"{count}-{number}.summary" for number in range(count)]
+        begun = time.monotonic()
+        running = [node.run([ccactl, "report", "--partial", *share, "-o", summary])
+                   for node, share, summary in zip(nodes, shares(parts, count), summaries)]
+        peaks = [ended(process)[0] for process in running]
+        map_s = time.monotonic() - begun
+        begun = time.monotonic()
+        merge_peak, merged = ended(nodes[0].run([ccactl, "report", "--merge", *summaries, "--json"]))
+        merge_s = time.monotonic() - begun
+        for node in nodes:
+            node.remove()
+        one = one or map_s
+        equal = "yes" if json.loads(merged) == json.loads(whole) else "no"
+        print(f"| {count} | {map_s:.1f} | {one / map_s / count:.2f} | {max(peaks):.0f} | {merge_s:.1f} | {merge_peak:.0f} | {equal} |", flush=True)
+    for part in parts:
+        part.unlink()
+
+
+def longer_than_the_disk(ccactl, synthetic, folder, rows):
+    recording = folder / "long"
+    recording.mkdir()
+    parts = PARTS * 2
+    maker = subprocess.Popen([synthetic, recording, str(rows), str(FLOWS), "--parts", str(parts)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    begun, peak, summaries, folding = time.monotonic(), 0, [], None
+    for line in maker.stdout:
+        part = pathlib.Path(line.strip())
+        # The next part is made while this one is folded.
+        maker.stdin.write("\n")
+        maker.stdin.flush()
+        if folding:
+            peak = max(peak, ended(folding[0])[0])
+            folding[1].unlink()
+        summary = part.with_suffix(".summary")
+        summaries.append(summary)
+        folding = (started([ccactl, "report", "--partial", part, "-o", summary]), part)
+    maker.wait()
+    peak = max(peak, ended(folding[0])[0])
+    folding[1].unlink()
+    made_s = time.monotonic() - begun
+    size = sum(summary.stat().st_size for summary in summaries)
+    begun = time.monotonic()
+    merge_peak, merged = ended(started([ccactl, "report", "--merge", *summaries, "--json"]))
+    found = json.loads(merged)["recordings"][0]
+    print(f"\n{found['rows']} rows in {parts} parts, of which two were on the disk at a time: made and folded in {made_s:.0f} s, "
+          f"a summary takes at most {peak:.0f} MiB; {size / 1e6:.0f} MB of summaries merged in {time.monotonic() - begun:.1f} s "
+          f"within {merge_peak:.0f} MiB; {len(found['flows'])} flows")
+
+
+def main():
+    ccactl, synthetic, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+    rows = int(sys.argv[4]) if len(sys.argv) > 4 else 100_000_000
+    folder.mkdir()
+    over_nodes(ccactl, synthetic, folder, rows)
+    longer_than_the_disk(ccactl, synthetic, folder, 10 * rows)
+
+
+main()
