@@ -18,7 +18,7 @@ PARTS = 60
 NODES = 3
 CPUS_PER_NODE = 0.6
 PERIOD_US = 100_000
-FLOWS = 1000
+FLOWS = 200
 # The first controller of CPU time that this host has: that of cgroup v1, else of v2.
 CPU_V1 = pathlib.Path("/sys/fs/cgroup/cpu")
 

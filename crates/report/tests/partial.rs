@@ -284,7 +284,7 @@ fn parts_of_other_versions_clocks_and_intervals_do_not_add_up() {
     let part = |rows: Vec<Row>| Fixture::new(rows).meta("dataset", "d1").meta("part", "1");
     let old = part(rows.clone()).of_version(2).parquet(&temp.path().join("old.parquet"));
     assert!(error(&summary_of(&old)).contains("schema versions 3 and 2"));
-    let early: Vec<Row> = rows.iter().cloned().map(|row| Row { t_us: row.t_us / 9, ..row }).collect();
+    let early: Vec<Row> = rows.iter().map(|row| Row { t_us: row.t_us / 9, ..row.clone() }).collect();
     let text = error(&summary_of(&part(early).parquet(&temp.path().join("early.parquet"))));
     assert!(text.contains("another host's clock"), "{text}");
     let fine = temp.path().join("fine.summary");

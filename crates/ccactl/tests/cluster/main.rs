@@ -108,4 +108,34 @@ fn a_matrix_on_three_nodes_of_which_one_dies_is_that_of_one_machine() {
     let [one, other] = [&folder, &alone].map(|folder| report(folder));
     assert_eq!(one["cells"].as_array().unwrap().len(), 4);
     assert_eq!(one, other, "cell by cell");
+    recordings_are_summed_up_on_the_nodes(&cluster, &folder);
+}
+
+/// Map and reduce as `packaging/slurm/ccactl-report.sbatch` does them, on the two nodes that are left.
+fn recordings_are_summed_up_on_the_nodes(cluster: &Cluster, results: &Path) {
+    let recording = cluster.shared().join("recordings");
+    let summaries = cluster.shared().join("summaries");
+    [&recording, &summaries].into_iter().for_each(|folder| fs::create_dir(folder).unwrap());
+    for (number, buffer) in ["1bdp", "2bdp", "4bdp", "8bdp"].into_iter().enumerate() {
+        let from = results.join(format!("buffer={buffer}/run-1/recording.parquet"));
+        fs::copy(from, recording.join(format!("part-{number:05}.parquet"))).unwrap();
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/slurm/ccactl-report.sbatch");
+    let (script, out) = (script.display().to_string(), cluster.shared().join("all.summary"));
+    let path = format!("PATH={}:{}", Path::new(CCACTL).parent().unwrap().display(), env!("PATH"));
+    let [from, to, all] = [&recording, &summaries, &out].map(|path| path.display().to_string());
+    let log = cluster.shared().join("report.log").display().to_string();
+    let sbatch = |words: &[&str]| {
+        let output = cluster.run(&[&["env", &path, "sbatch", "--parsable", "-o", &log], words].concat());
+        assert!(output.status.success(), "{}{}", lines_of(&output), cluster.logs());
+        text(&output.stdout).trim().to_owned()
+    };
+    let map = sbatch(&["--array=1-2", &script, "map", &from, &to]);
+    sbatch(&["--wait", &format!("--dependency=afterok:{map}"), &script, "reduce", &to, &all]);
+    assert_eq!(fs::read_dir(&summaries).unwrap().count(), 2, "{}", fs::read_to_string(&log).unwrap());
+    let json = |path: &Path| -> Value {
+        let output = Command::new(CCACTL).args(["report", "--json"]).arg(path).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)))
+    };
+    assert_eq!(json(&out), json(&recording));
 }

@@ -4,8 +4,8 @@
 pub const TABLE: &str = "table";
 /// Which segment.
 pub const SEGMENT: &str = "segment";
-/// The tables, in the order in which they stand in the file: the first row of each flow with what is known of the flow as a whole,
-/// the rows at its ends, and the tables of a recording.
+/// The tables, in the order in which they stand in the file. The first one has the first row of each flow, and what is known of the
+/// flow as a whole. The second one has the rows at its ends. The others are those of a recording.
 pub const TABLES: [&str; 8] = ["heads", "edges", "stretches", "rtts", "phases", "intervals", "swaps", "drops"];
 
 /// Whether the first row is that of the flow's opening.
