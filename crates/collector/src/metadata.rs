@@ -4,7 +4,12 @@ use crate::options::RecordOptions;
 use ccactl_recording::SCHEMA_VERSION;
 use ccactl_recording::metadata::{AlgorithmInfo, Filter, Metadata};
 use ccactl_recording::write::{Clock, KnownAlgorithm};
-use nix::sys::utsname::uname;
+use nix::sys::utsname::{UtsName, uname};
+use std::ffi::OsStr;
+use std::fs;
+
+/// Another one after each boot: socket cookies and inode numbers of namespaces begin anew then.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// Known algorithms, and kernel names that nobody knows.
 pub(crate) fn algorithms<'a>(
@@ -31,11 +36,14 @@ pub(crate) fn at_start(options: &RecordOptions, clock: &Clock, sees_half_closed:
         pid: options.pid,
         algorithm: options.algorithm.clone(),
     };
-    let kernel = uname().map(|u| u.release().to_string_lossy().into_owned()).unwrap_or_default();
+    let names = uname().ok();
+    let text = |of: fn(&UtsName) -> &OsStr| names.as_ref().map(|names| of(names).to_string_lossy().into_owned());
     Metadata {
         schema_version: SCHEMA_VERSION,
         writer: Some(env!("CARGO_PKG_VERSION").to_owned()),
-        kernel: Some(kernel),
+        kernel: Some(text(UtsName::release).unwrap_or_default()),
+        host: text(UtsName::nodename),
+        boot_id: fs::read_to_string(BOOT_ID).ok().map(|id| id.trim().to_owned()),
         started: Some(clock.started_rfc3339()),
         every: Some(options.every.to_string()),
         events: Some(options.events.to_string()),

@@ -102,7 +102,7 @@ impl Recording {
             probe.adopt(&owner)?;
         }
         let metadata = metadata::at_start(&options, &clock, probe.sees_half_closed());
-        let first = parts.as_mut().map_or_else(|| metadata.clone(), |parts| parts.begin(&metadata));
+        let first = parts.as_mut().map_or_else(|| metadata.clone(), |parts| parts.begin(&metadata, clock));
         let sink = match (&target, &parts) {
             (Some(target), _) => Some((Sink::File(target.stream_file()?, 0), target.stream_path().to_owned())),
             (_, Some(parts)) => Some((Sink::File(parts.stream_file()?, 0), parts.folder().to_owned())),

@@ -13,7 +13,7 @@ use ccactl_host::output::{self, Folder};
 use ccactl_host::units::{parse_bytes, parse_duration};
 use ccactl_recording::Metadata;
 use ccactl_recording::names::part_path;
-use ccactl_recording::write::{Clock, by_event_name};
+use ccactl_recording::write::{Clock, by_event_name, rfc3339};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -72,6 +72,8 @@ pub(crate) struct Parts {
     rotation: Rotation,
     /// Shared by all parts.
     dataset: String,
+    /// When the recording began: the times of the parts count from then.
+    clock: Clock,
     /// What every part says at its beginning.
     start: Metadata,
     number: u32,
@@ -103,6 +105,7 @@ impl Parts {
             folder: folder.to_owned(),
             rotation,
             dataset: String::new(),
+            clock: Clock::now(),
             start: Metadata::default(),
             number: 0,
             target,
@@ -120,10 +123,10 @@ impl Parts {
     }
 
     /// Says what the parts begin with; the metadata of the first part.
-    pub(crate) fn begin(&mut self, start: &Metadata) -> Metadata {
+    pub(crate) fn begin(&mut self, start: &Metadata, clock: Clock) -> Metadata {
         // Two recordings of one host do not begin in the same nanosecond, and those of two hosts are told apart by the rest.
-        let now = Clock::now();
-        self.dataset = format!("{:x}-{:x}-{:x}", now.unix_ns, now.monotonic_ns, std::process::id());
+        self.dataset = format!("{:x}-{:x}-{:x}", clock.unix_ns, clock.monotonic_ns, std::process::id());
+        self.clock = clock;
         self.start = start.clone();
         self.metadata()
     }
@@ -133,6 +136,7 @@ impl Parts {
         Metadata {
             dataset: Some(self.dataset.clone()),
             part: Some(self.number.into()),
+            part_started: Some(rfc3339(self.clock.unix_ns + self.began_us * 1000)),
             drops_before: Some(self.lost_before),
             ..self.start.clone()
         }

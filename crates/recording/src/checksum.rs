@@ -5,8 +5,9 @@
 //! zeros. A tool that copies the rows into another file drops the key or has no [`SEALED_BY`], and nothing is checked.
 
 use crate::metadata::Key;
-use crate::thrift::is_within_itself;
+use crate::thrift::{is_within_itself, pairs_of_footer};
 use crc32fast::Hasher;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::FileExt;
@@ -99,6 +100,15 @@ pub fn verify(file: &File) -> io::Result<Verdict> {
     file.read_exact_at(&mut digits, place)?;
     let sum = sum(file, length, place)?;
     Ok(if format!("{sum:08x}").as_bytes() == digits { Verdict::Intact } else { Verdict::Damaged })
+}
+
+/// What a Parquet file says beside its rows, by a look at its end alone. `None` when the end is no footer.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn pairs(file: &File) -> io::Result<Option<BTreeMap<String, String>>> {
+    let footer = Footer::read(file, file.metadata()?.len())?;
+    Ok(footer.and_then(|footer| pairs_of_footer(&footer.bytes)))
 }
 
 /// CRC-32 of the file with the digits at `place` being zeros.

@@ -19,7 +19,7 @@ mod thrift;
 #[cfg(feature = "write")]
 pub mod write;
 
-pub use checksum::{CHECKSUM_KEY, SEALED_BY, SealedFile, UNSEALED, Verdict, verify};
+pub use checksum::{CHECKSUM_KEY, SEALED_BY, SealedFile, UNSEALED, Verdict, pairs, verify};
 pub use columns::{Column, columns_table};
 pub use frames::{Frame, Frames, Problem};
 pub use metadata::{DropReasons, Key, Metadata, keys_table};

@@ -124,6 +124,12 @@ metadata! {
     Version "version" in "all" => writer: String, text;
     /// `uname -r`
     Kernel "kernel" in "all" => kernel: String, text;
+    /// name of the host (`uname -n`)
+    Host "host" in "all" => host: String, text;
+    /// `/proc/sys/kernel/random/boot_id`. A flow is named by `host`, `boot_id`, `netns` and `flow_id` among all recordings
+    BootId "boot_id" in "all" => boot_id: String, text;
+    /// as given by `--label`: JSON object of texts
+    Labels "labels" in "with `--label`" => labels: BTreeMap<String, String>, json("a JSON object of texts");
     /// RFC 3339, UTC
     Started "started" in "all" => started: String, text;
     /// as asked: `ack`, `rtt` or a duration
@@ -156,6 +162,8 @@ metadata! {
     Dataset "dataset" in "parts of `--rotate`" => dataset: String, text;
     /// number from 0. `rows`, `rows_by_event`, `drops` and `duration_us` are those of the part
     Part "part" in "parts of `--rotate`" => part: u64, json("a number");
+    /// RFC 3339, UTC: when the part began; `started` is that of the recording
+    PartStarted "part_started" in "parts of `--rotate`" => part_started: String, text;
     /// rows lost before the part began
     DropsBefore "drops_before" in "streams of parts" => drops_before: u64, loose;
     /// how many there are; `drops_by_reason` of the whole recording stands beside it
