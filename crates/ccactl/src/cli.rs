@@ -12,13 +12,13 @@ use std::sync::LazyLock;
 /// Commands by what somebody has come for.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Operate", &["load", "swap", "rollback", "unload", "status", "run", "apply", "diff", "split"]),
-    ("Measure", &["record", "report", "export", "top", "serve", "exporter", "recover"]),
+    ("Measure", &["record", "report", "export", "top", "serve", "exporter", "recover", "send"]),
     ("Algorithms", &["list", "show", "probe", "new", "check", "dev", "sdk"]),
     ("Experiment", &["demo", "bench"]),
 ];
 
 /// Two for each command.
-const EXAMPLES: [(&str, [&str; 2]); 25] = [
+const EXAMPLES: [(&str, [&str; 2]); 26] = [
     ("load", ["ccactl load bbrv3 --cgroup /web", "ccactl load ./mine.bpf.c --cgroup /bench --create"]),
     ("swap", ["ccactl swap f-bbrv2 --cgroup /web", "ccactl swap cubic --cgroup /web --set beta=819"]),
     ("rollback", ["ccactl rollback --cgroup /web", "ccactl rollback --cgroup /web --json"]),
@@ -56,6 +56,7 @@ const EXAMPLES: [(&str, [&str; 2]); 25] = [
         "recover",
         ["ccactl recover web.parquet.partial.arrows", "ccactl recover web.parquet.partial.arrows -o web.parquet"],
     ),
+    ("send", ["ccactl send", "ccactl send --spool /srv/spool"]),
     ("list", ["ccactl list", "ccactl list --json"]),
     ("show", ["ccactl show bbrv3", "ccactl show f-bbrv2 --json"]),
     ("probe", ["ccactl probe", "ccactl probe ./mine.bpf.c"]),
@@ -176,6 +177,8 @@ pub enum Command {
     Record(commands::record::Args),
     /// Make a Parquet file of the stream that a killed recording left
     Recover(commands::recover::Args),
+    /// Send what recordings have left in the spool to their object store
+    Send(commands::send::Args),
     /// Metrics of live sockets for Prometheus
     Exporter(commands::exporter::Args),
     /// Show what the sockets do now, per cgroup, algorithm and flow

@@ -32,6 +32,9 @@ pub enum Error {
     Rollout(#[from] ccactl_observe::rollout::Error),
     #[error(transparent)]
     Split(#[from] ccactl_split::Error),
+    #[cfg(feature = "object-store")]
+    #[error(transparent)]
+    Store(#[from] ccactl_store::Error),
     #[error(transparent)]
     Testbed(#[from] ccactl_testbed::Error),
     #[error(transparent)]
@@ -74,6 +77,14 @@ impl Error {
             Self::Bounds(error) => error.exit_code(),
             Self::Rollout(error) => error.exit_code(),
             Self::Split(error) => error.exit_code(),
+            #[cfg(feature = "object-store")]
+            Self::Store(ccactl_store::Error::Interrupted) => exit::INTERRUPTED,
+            #[cfg(feature = "object-store")]
+            Self::Store(error) if error.is_usage() => exit::USAGE,
+            #[cfg(feature = "object-store")]
+            Self::Store(error) if error.is_denied() => exit::PERMISSION,
+            #[cfg(feature = "object-store")]
+            Self::Store(_) => exit::FAILURE,
             Self::Testbed(error) => error.exit_code(),
             Self::Suites(error) => error.exit_code(),
             Self::Lab(error) => error.exit_code(),

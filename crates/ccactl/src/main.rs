@@ -56,6 +56,7 @@ fn main() -> ExitCode {
         Command::Split(args) => commands::split::run(args),
         Command::Record(args) => commands::record::run(args),
         Command::Recover(args) => commands::recover::run(args),
+        Command::Send(args) => commands::send::run(args),
         Command::Exporter(args) => commands::exporter::run(args),
         Command::Serve(args) => commands::serve::run(args),
         Command::Top(args) => commands::top::run(args),

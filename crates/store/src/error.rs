@@ -86,6 +86,12 @@ impl Error {
         matches!(self, Error::Location { .. } | Error::Settings { .. } | Error::Nothing { .. } | Error::NoRoom { .. })
     }
 
+    /// Whether this user may not use the spool.
+    #[must_use]
+    pub fn is_denied(&self) -> bool {
+        matches!(self, Error::Spool { cause, .. } if cause.kind() == io::ErrorKind::PermissionDenied)
+    }
+
     pub(crate) fn spool(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
         let path = path.to_owned();
         move |cause| Error::Spool { doing, path, cause }

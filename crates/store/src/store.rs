@@ -170,8 +170,9 @@ impl Store {
     /// # Errors
     /// [`Fault`].
     pub async fn probe(&self) -> std::result::Result<(), Fault> {
-        if let Place::Folder(root) = &self.location.place {
-            return folder::mark(root);
+        if let Place::Folder(root) = self.location.place.clone() {
+            let mark = tokio::task::spawn_blocking(move || folder::mark(&root));
+            return mark.await.map_err(|error| Fault::new(Kind::Local, error.to_string()))?;
         }
         let marker = self.location.key(MARKER);
         let text = Bytes::from_static(MARKER_TEXT.as_bytes());
@@ -198,22 +199,14 @@ impl Store {
         fault
     }
 
-    /// The same from outside of a runtime, for a recording that is about to begin: whether the store answered. One that may
-    /// answer later is told of.
+    /// The same from outside of a runtime. What may pass by itself is no error, and is given back.
     ///
     /// # Errors
     /// [`Error::Store`] for what waiting does not mend, [`Error::Interrupted`], [`Error::Thread`].
-    pub fn probe_now(&self) -> Result<bool> {
+    pub fn probe_now(&self) -> Result<Option<Fault>> {
         match blocking(self.probe())? {
-            Ok(()) => Ok(true),
-            Err(fault) if fault.may_pass() => {
-                tracing::warn!(
-                    "{}: {fault}; the recording begins, and its parts wait; {}",
-                    self.location,
-                    fault.remedy()
-                );
-                Ok(false)
-            }
+            Ok(()) => Ok(None),
+            Err(fault) if fault.may_pass() => Ok(Some(fault)),
             Err(fault) => Err(self.error(fault)),
         }
     }
@@ -385,12 +378,14 @@ fn blocking<T>(work: impl Future<Output = T>) -> Result<T> {
             tokio::time::sleep(LOOK_FOR_SIGNALS).await;
         }
     };
-    runtime.block_on(async {
+    let done = runtime.block_on(async {
         tokio::select! {
             done = work => Ok(done),
             () = is_asked_to_end => Err(Error::Interrupted),
         }
-    })
+    });
+    runtime.shutdown_background();
+    done
 }
 
 fn late(within: Duration) -> impl FnOnce(Elapsed) -> Fault {

@@ -117,7 +117,10 @@ impl Uploader {
         };
         let work = move || {
             upload.claims[..left_over].iter().for_each(|claim| prepare(&claim.parts()));
-            runtime.block_on(upload.run())
+            let report = runtime.block_on(upload.run());
+            // A share that does not answer keeps its own thread waiting, and nobody else.
+            runtime.shutdown_background();
+            report
         };
         let thread = thread::Builder::new().name("ccactl-upload".to_owned()).spawn(work).map_err(Error::Thread)?;
         Ok(Uploader { shared, thread })

@@ -1,6 +1,7 @@
 //! `ccactl export`
 
 use super::report;
+use super::store;
 use crate::error::{Context, Error, Result};
 use ccactl_host::{errln, terminal};
 use ccactl_report::figure::paper::{Format, Width, drawn};
@@ -48,7 +49,9 @@ enum As {
     Png,
 }
 
-pub fn run(args: Args) -> Result<ExitCode> {
+pub fn run(mut args: Args) -> Result<ExitCode> {
+    // Kept to the end.
+    let _copies = store::fetch(std::slice::from_mut(&mut args.recording))?;
     let options = Options { from_s: args.from, to_s: args.to, ..Options::default() };
     let named = std::slice::from_ref(&args.recording);
     report::tell_left_out(named);

@@ -2,7 +2,10 @@
 
 use super::blackbox;
 use super::filters::Filters;
+use super::label::{self, Label};
+use super::store::{self, Sending, Upload};
 use crate::error::{Context, Result};
+use ccactl_abi::exit;
 use ccactl_collector::{
     Drops, Error, EventSet, Every, Output, Phase, Progress, RecordOptions, Recorder, Rotation, Summary, utc_compact,
 };
@@ -39,8 +42,8 @@ pub struct Args {
     /// End by itself after this time, such as 150s; otherwise Ctrl-C ends the recording
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
-    /// Parquet file, an Arrow IPC stream if it ends in .arrows, or - for such a stream on standard output
-    /// [default: ccactl-TIME.parquet]
+    /// Parquet file, an Arrow IPC stream if it ends in .arrows, - for such a stream on standard output, or with --rotate a store:
+    /// s3://BUCKET/PREFIX or file:///FOLDER [default: ccactl-TIME.parquet]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Record into the folder FILE, with a new part after each such time or size of its stream, such as 60s or 512MiB
@@ -52,6 +55,11 @@ pub struct Args {
     /// Replace FILE, and what a killed recording to it left behind
     #[arg(long)]
     force: bool,
+    /// Written into the recording, for who reads many; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    label: Vec<Label>,
+    #[command(flatten)]
+    store: store::Args,
     #[command(flatten)]
     blackbox: blackbox::Args,
     /// Print the result as JSON
@@ -62,26 +70,50 @@ pub struct Args {
 pub fn run(args: Args) -> Result<ExitCode> {
     let signals = Signals::register().context("cannot handle signals")?;
     if let Some(before) = args.blackbox.ring() {
+        if let Some(text) = args.output.as_deref().and_then(store::location_in) {
+            return Err(crate::error::Error::Argument(format!(
+                "-o {text}: --ring writes into a folder of this host, and --rotate into a store"
+            )));
+        }
         let folder = args.output.clone().expect("--ring requires --output");
         let mut options = options(&args, Output::Nowhere)?;
         options.every = args.every.unwrap_or(blackbox::EVERY);
         return blackbox::run(&args.blackbox, before, &folder, options, &signals.is_stopped, args.json);
     }
-    let output = output(&args)?;
-    let needed = needed_rights(&output);
-    let options = options(&args, output)?;
+    let location = store::location_of(args.output.as_deref(), args.rotate.is_some(), args.force, &args.store)?;
+    // What is wrong with the other arguments is told before a store is asked.
+    let mut options = options(&args, Output::Nowhere)?;
+    let upload = Upload::prepare(location, &args.store)?;
+    options.output = match (&upload, args.rotate) {
+        (Some(upload), Some(rotation)) => Output::Parts { folder: upload.folder(), rotation },
+        _ => output(&args)?,
+    };
+    let needed = needed_rights(&options.output);
     // Without root, the recorder's own complaint says what is missing.
     if let Err(error) = ccactl_loader::mount_bpffs_if_missing(&Paths::from_env()) {
         tracing::debug!("{error}");
     }
     let recorder = Recorder::start_keeping(options, needed)?;
-    let summary = follow(recorder, &signals)?;
-    print(&summary, args.json)?;
-    Ok(ExitCode::SUCCESS)
+    let sending = upload.map(Upload::start).transpose()?;
+    let summary = follow(recorder, &signals, sending.as_ref());
+    // What was recorded before an error is sent as well.
+    let Some(sent) = sending.map(|sending| sending.end(&signals)) else {
+        print(&summary?, None, args.json)?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    if summary.is_err() && !args.json {
+        sent.print();
+    }
+    let upload = args.json.then(|| serde_json::to_value(sent.json())).transpose()?;
+    print(&summary?, Some((sent.location(), upload)), args.json)?;
+    if !args.json {
+        sent.print();
+    }
+    Ok(if sent.is_complete() { ExitCode::SUCCESS } else { ExitCode::from(exit::FAILURE) })
 }
 
 /// The first signal ends the recording, a second one while the file is being made ends ccactl.
-struct Signals {
+pub struct Signals {
     is_stopped: Arc<AtomicBool>,
     /// By SIGTERM, whose sender waits: a service manager, or a host that is going down.
     is_terminated: Arc<AtomicBool>,
@@ -90,9 +122,19 @@ struct Signals {
 impl Signals {
     fn register() -> io::Result<Signals> {
         let is_terminated = Arc::new(AtomicBool::new(false));
-        let is_stopped = interrupt::on_first_signal(ccactl_abi::exit::INTERRUPTED)?;
+        let is_stopped = interrupt::on_first_signal(exit::INTERRUPTED)?;
         flag::register(SIGTERM, Arc::clone(&is_terminated))?;
         Ok(Signals { is_stopped, is_terminated })
+    }
+
+    /// By any of them.
+    pub fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::Relaxed)
+    }
+
+    /// By SIGTERM.
+    pub fn is_terminated(&self) -> bool {
+        self.is_terminated.load(Ordering::Relaxed)
     }
 }
 
@@ -136,6 +178,7 @@ fn options(args: &Args, output: Output) -> Result<RecordOptions> {
     options.every = args.every.unwrap_or_default();
     options.duration = args.duration;
     options.force = args.force;
+    options.metadata.labels = label::together(&args.label)?;
     // What does not fit is out of range as well, and the collector says so.
     let usual =
         if args.blackbox.ring().is_some() { blackbox::BUFFER_BYTES } else { RecordOptions::DEFAULT_BUFFER_BYTES };
@@ -144,22 +187,23 @@ fn options(args: &Args, output: Output) -> Result<RecordOptions> {
 }
 
 /// Shows the progress until the recording has ended by itself or by a signal.
-fn follow(recorder: Recorder, signals: &Signals) -> Result<Summary> {
+fn follow(recorder: Recorder, signals: &Signals, sending: Option<&Sending>) -> Result<Summary> {
     let style = ProgressStyle::with_template("{spinner} {msg}").expect("the template is valid");
     // On standard error, and silent when that is not a terminal.
     let line = ProgressBar::new_spinner().with_style(style);
     super::bench_view::hide_if_unwanted(&line);
     let mut has_asked = false;
     while !recorder.is_finished() {
-        if signals.is_stopped.load(Ordering::Relaxed) && !has_asked {
-            if signals.is_terminated.load(Ordering::Relaxed) {
+        if signals.is_stopped() && !has_asked {
+            if signals.is_terminated() {
                 recorder.request_stop_by(Instant::now() + TIME_FOR_THE_FILE);
             } else {
                 recorder.request_stop();
             }
             has_asked = true;
         }
-        line.set_message(progress_text(&recorder.progress()));
+        let sent = sending.map(Sending::progress).unwrap_or_default();
+        line.set_message(progress_text(&recorder.progress()) + &sent);
         line.tick();
         sleep(Duration::from_millis(50));
     }
@@ -189,28 +233,37 @@ struct Report<'a> {
     drops_by_reason: Drops,
     half_closed_samples: bool,
     duration_us: u64,
+    /// With a store in the place of a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    upload: Option<serde_json::Value>,
 }
 
-fn print(summary: &Summary, json: bool) -> Result<()> {
+/// `upload` is the address of a store, and what has become of the parts, for JSON.
+fn print(summary: &Summary, upload: Option<(&str, Option<serde_json::Value>)>, json: bool) -> Result<()> {
     let drops = summary.drops.total();
     if json {
         let result = Report {
-            path: summary.path.as_deref().map(name::of_path),
+            path: upload
+                .as_ref()
+                .map(|(location, _)| (*location).into())
+                .or(summary.path.as_deref().map(name::of_path)),
             rows: summary.rows,
             flows: summary.flows,
             drops,
             drops_by_reason: summary.drops,
             half_closed_samples: summary.has_half_closed_samples,
             duration_us: u64::try_from(summary.duration.as_micros()).unwrap_or(u64::MAX),
+            upload: upload.as_ref().and_then(|(_, upload)| upload.clone()),
         };
         return super::output::json_line(&result);
     }
     let seconds = summary.duration.as_secs_f64();
     let line = format!("{} rows · {} flows · {drops} drops · {seconds:.1} s", summary.rows, summary.flows);
-    match &summary.path {
-        Some(path) => outln!("{line} · {}", path.display()),
+    match (&summary.path, &upload) {
+        (_, Some((location, _))) => outln!("{line} · {location}"),
+        (Some(path), None) => outln!("{line} · {}", path.display()),
         // Standard output carries the stream.
-        None => errln!("{line}"),
+        (None, None) => errln!("{line}"),
     }
     let Drops { ring_full_samples, ring_full_events, no_storage } = summary.drops;
     if ring_full_samples + ring_full_events > 0 {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::output as printed;
-use super::summaries;
+use super::{store, summaries};
 use crate::error::{Context, Result};
 use ccactl_abi::exit;
 use ccactl_report::figure::{self, paper};
@@ -20,7 +20,7 @@ use signal_hook::consts::SIGINT;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Recordings (Parquet or Arrow stream), folders of recordings or of `bench`, or `-` for standard input
+    /// Recordings (Parquet or Arrow stream), folders of recordings or of `bench`, s3:// or file:// places, or `-` for standard input
     #[arg(required_unless_present = "compare", value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
     /// Compare B with A, each a recording or a folder of repeats: differences, their 95 % intervals and significance
@@ -104,7 +104,9 @@ enum FigureWidth {
     Double,
 }
 
-pub fn run(args: Args) -> Result<ExitCode> {
+pub fn run(mut args: Args) -> Result<ExitCode> {
+    // Kept to the end.
+    let _copies = (store::fetch(&mut args.paths)?, store::fetch(args.compare.as_deref_mut().unwrap_or_default())?);
     let printed = printed(&args);
     let options = Options { from_s: args.from, to_s: args.to, interval_s: args.interval };
     if let Some([a, b]) = args.compare.as_deref() {
