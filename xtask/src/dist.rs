@@ -40,7 +40,9 @@ pub fn run() -> Result {
     let (version, commit) = (version()?, commit()?);
     heading("build");
     let build = format!("commit {commit}");
-    shell::run(cargo().args(["build", "--release", "--package", "ccactl"]).env("CCACTL_BUILD", &build))?;
+    let mut ccactl = cargo();
+    ccactl.args(["build", "--release", "--package", "ccactl"]).args(shell::FEATURES);
+    shell::run(ccactl.env("CCACTL_BUILD", &build))?;
     heading("tree");
     let dist = target_dir().join("dist");
     let tree = dist.join("root");
@@ -142,7 +144,7 @@ fn tracked(path: &str) -> Result<Vec<PathBuf>> {
 fn bill_of_materials(dist: &Path, name: &str) -> Result {
     let arguments =
         ["cyclonedx", "--format", "json", "--manifest-path", "crates/ccactl/Cargo.toml", "--override-filename", "sbom"];
-    shell::run(cargo().args(arguments))?;
+    shell::run(cargo().args(arguments).args(["--features", "object-store"]))?;
     // It writes one beside each manifest of the workspace.
     let own = root().join("crates/ccactl/sbom.json");
     copy(&own, &dist.join(format!("{name}.cdx.json")))?;

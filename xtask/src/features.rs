@@ -16,7 +16,7 @@ const SERVERS_ONLY: [&str; 4] = ["hyper ", "hyper-util ", "sync_wrapper ", "towe
 
 /// Compares what `cargo xtask demo` and `measure/` build with what the tests build.
 pub fn check() -> Result {
-    let tests = tree(cargo().args(["tree", "--workspace", "--edges", "normal,build,dev"]))?;
+    let tests = tree(cargo().args(["tree", "--workspace", "--edges", "normal,build,dev"]).args(shell::FEATURES))?;
     let builds = [
         ("-p ccactl", tree(cargo().args(["tree", "-p", "ccactl", "--edges", "normal,build"]))?),
         ("measure/", tree(measure::with_manifest("tree").args(["--edges", "normal,build,dev"]))?),

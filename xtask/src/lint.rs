@@ -65,12 +65,16 @@ fn rustfmt() -> Result {
 }
 
 fn clippy() -> Result {
-    shell::run(cargo().args(["clippy", "--release", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    let mut clippy = cargo();
+    clippy.args(["clippy", "--release", "--workspace", "--all-targets"]).args(shell::FEATURES);
+    shell::run(clippy.args(["--", "-D", "warnings"]))?;
     shell::run(measure::with_manifest("clippy").args(["--release", "--all-targets", "--", "-D", "warnings"]))
 }
 
 fn rustdoc() -> Result {
-    shell::run(cargo().args(["doc", "--release", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
+    let mut doc = cargo();
+    doc.args(["doc", "--release", "--workspace", "--no-deps"]).args(shell::FEATURES);
+    shell::run(doc.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 /// What makes sense without ccactl, and what it builds on. Each is complete: nothing of it lies outside of its folder.

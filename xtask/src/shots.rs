@@ -9,6 +9,17 @@ pub fn run() -> Result {
     setup::run(Scope::Test)?;
     heading("pictures");
     let mut test = shell::cargo();
-    test.args(["test", "--release", "--workspace", "--test", "shots", "--", "--ignored", "--test-threads=1"]);
+    test.args([
+        "test",
+        "--release",
+        "--workspace",
+        "--features",
+        "ccactl/object-store",
+        "--test",
+        "shots",
+        "--",
+        "--ignored",
+        "--test-threads=1",
+    ]);
     shell::run(&mut test)
 }

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::measure;
 use crate::setup::privilege::{is_root, sudo_runner};
-use crate::setup::{self, Scope};
+use crate::setup::{self, Scope, s3};
 use crate::shell::{self, heading};
 use std::process::Command;
 
@@ -11,10 +11,12 @@ use std::process::Command;
 pub fn run(sudo: bool, args: &[&str]) -> Result {
     setup::run(Scope::Test)?;
 
+    let server = if needs_server(args) { Some(s3::server()?) } else { None };
+
     heading("tests");
     let through_sudo = sudo && !is_root();
     let run = |mut test: Command| {
-        test.arg("--release");
+        test.arg("--release").envs(server.iter().map(|server| (s3::VARIABLE, server)));
         if through_sudo {
             test.args(sudo_runner());
         }
@@ -24,6 +26,9 @@ pub fn run(sudo: bool, args: &[&str]) -> Result {
     test.arg("test");
     if !names_packages(args) {
         test.arg("--workspace");
+    }
+    if tests_ccactl(args) {
+        test.args(shell::FEATURES);
     }
     run(test)?;
     if reaches_measure(args) {
@@ -79,6 +84,23 @@ fn names_packages(args: &[&str]) -> bool {
         .any(|arg| *arg == "-p" || *arg == "--package" || arg.starts_with("--package="))
 }
 
+/// Whether ccactl itself is among what is tested: it has all features then, as the packages have.
+fn tests_ccactl(args: &[&str]) -> bool {
+    !names_packages(args) || names(args, "ccactl")
+}
+
+/// Whether tests of an object store are among them.
+fn needs_server(args: &[&str]) -> bool {
+    tests_ccactl(args) || names(args, "ccactl-store")
+}
+
+/// Whether the arguments of cargo test choose this package.
+fn names(args: &[&str], package: &str) -> bool {
+    args.iter()
+        .take_while(|arg| **arg != "--")
+        .any(|arg| *arg == package || arg.strip_prefix("--package=") == Some(package))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,6 +120,15 @@ mod tests {
         assert!(reaches_measure(&["short", "--", "--nocapture"]));
         assert!(!reaches_measure(&["-p", "ccactl-abi"]));
         assert!(!reaches_measure(&["--test", "layout"]));
+    }
+
+    #[test]
+    fn ccactl_is_tested_with_its_features_and_a_server() {
+        for args in [&[][..], &["some_test"], &["-p", "ccactl", "--test", "record"], &["--package=ccactl"]] {
+            assert!(tests_ccactl(args) && needs_server(args), "{args:?}");
+        }
+        assert!(!tests_ccactl(&["-p", "ccactl-store"]) && needs_server(&["-p", "ccactl-store"]));
+        assert!(!needs_server(&["-p", "ccactl-abi", "layout", "--", "ccactl"]));
     }
 
     #[test]

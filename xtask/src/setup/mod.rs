@@ -5,6 +5,7 @@ mod distro;
 pub mod host;
 pub mod privilege;
 mod requirement;
+pub mod s3;
 mod scope;
 
 use crate::error::{Error, FAILURE, Result};

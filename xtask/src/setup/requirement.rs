@@ -97,6 +97,13 @@ pub const REQUIREMENTS: &[Requirement] = &[
         works: || succeeds(Command::new("promtool").arg("--version")),
     },
     Requirement {
+        name: "Go, or pip",
+        purpose: "builds the S3 server of the tests, or brings Go for it",
+        scope: Scope::Test,
+        packages: Packages { debian: "python3-pip", fedora: "golang", suse: "go", arch: "go", alpine: "go" },
+        works: super::s3::can_be_built,
+    },
+    Requirement {
         name: "qemu-system-x86_64",
         purpose: "boots other kernels in the virtual lab",
         scope: Scope::Lab,
