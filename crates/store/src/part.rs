@@ -5,7 +5,7 @@ use ccactl_recording::Metadata;
 use ccactl_recording::names::part_path;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// All but what needs no quoting anywhere.
 const QUOTED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
@@ -43,7 +43,7 @@ impl Part {
     }
 
     /// The same of a path.
-    pub(crate) fn at(path: &PathBuf) -> Result<(Part, File), String> {
+    pub(crate) fn at(path: &Path) -> Result<(Part, File), String> {
         let file = input::open(path).map_err(|error| error.to_string())?;
         Ok((Part::of(&file)?, file))
     }

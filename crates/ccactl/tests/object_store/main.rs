@@ -25,6 +25,8 @@ use under_load::{Load, ccactl, kernel_counts, sum};
 
 /// A command that takes longer to end hangs.
 const PATIENCE: Duration = Duration::from_secs(90);
+/// CAP_DAC_OVERRIDE alone, which is 1.
+const DAC_OVERRIDE: u64 = 1 << 1;
 const PREFIX: &str = "s3://tcp/lab";
 
 /// State on the host, a spool, and what a client of the server has in its environment.
@@ -129,6 +131,17 @@ fn value(path: &Path, key: &str) -> String {
     pairs.into_iter().find(|pair| pair.key == key).and_then(|pair| pair.value).unwrap_or_default()
 }
 
+/// Effective rights of all threads of a process.
+fn rights(pid: u32) -> Vec<u64> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let statuses = tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("status")).ok());
+    let effective = |status: String| {
+        let bits = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?.trim().to_owned();
+        u64::from_str_radix(&bits, 16).ok()
+    };
+    statuses.filter_map(effective).collect()
+}
+
 fn json(output: &Output) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
 }
@@ -146,6 +159,8 @@ fn a_server_that_is_killed_in_the_middle_has_every_row_of_the_kernel_once() {
     let mut recording = host.record(&args);
     let counts = kernel_counts(recording.child());
     wait_for("the first parts", || server.objects(".parquet").len() >= 2);
+    let rights = rights(recording.child().id());
+    assert!(rights.len() >= 3 && rights.iter().all(|right| *right == DAC_OVERRIDE), "the sender too: {rights:x?}");
     server.down();
     let before = server.objects(".parquet").len();
     sleep(Duration::from_millis(3500));
