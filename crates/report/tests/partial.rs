@@ -284,6 +284,12 @@ fn parts_of_other_versions_clocks_and_intervals_do_not_add_up() {
     let part = |rows: Vec<Row>| Fixture::new(rows).meta("dataset", "d1").meta("part", "1");
     let old = part(rows.clone()).of_version(2).parquet(&temp.path().join("old.parquet"));
     assert!(error(&summary_of(&old)).contains("schema versions 3 and 2"));
+    let of_host = |host: &str, boot: &str| part(rows.clone()).meta("host", host).meta("boot_id", boot);
+    let [here, there] = [("a", "1"), ("a", "2")].map(|(host, boot)| of_host(host, boot));
+    let here = summary_of(&here.meta("part", "0").parquet(&temp.path().join("here.parquet")));
+    let there = summary_of(&there.parquet(&temp.path().join("there.parquet")));
+    let text = Partial::read(&[here, there]).err().unwrap().to_string();
+    assert!(text.contains("a (boot 1) and a (boot 2)"), "{text}");
     let early: Vec<Row> = rows.iter().map(|row| Row { t_us: row.t_us / 9, ..row.clone() }).collect();
     let text = error(&summary_of(&part(early).parquet(&temp.path().join("early.parquet"))));
     assert!(text.contains("another host's clock"), "{text}");

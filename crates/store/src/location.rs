@@ -63,8 +63,8 @@ impl Location {
     /// What stands at its end, as of a file: `part-00000.parquet`.
     pub(crate) fn is_one_file(&self) -> bool {
         match &self.place {
-            Place::Bucket(_) => self.prefix.extension() == Some("parquet"),
-            Place::Folder(path) => path.extension().is_some_and(|extension| extension == "parquet"),
+            Place::Bucket(_) => self.prefix.extension().is_some_and(is_readable),
+            Place::Folder(path) => path.extension().and_then(|extension| extension.to_str()).is_some_and(is_readable),
         }
     }
 
@@ -74,6 +74,11 @@ impl Location {
         // The prefix was parsed, and names are made of what is legal: see `part.rs`.
         Key::parse(whole).expect("both are legal")
     }
+}
+
+/// Whether a file with this end of its name is asked for by itself: a recording, or a summary of parts.
+fn is_readable(extension: &str) -> bool {
+    ["parquet", "summary"].contains(&extension)
 }
 
 impl fmt::Display for Location {

@@ -243,6 +243,14 @@ fn join(earlier: Segment, later: Segment, names: &mut Names) -> Result<Segment, 
         let reason = format!("parts of one recording have schema versions {} and {}", versions[0], versions[1]);
         return Err(not_mergeable(reason, "take the files that one recorder wrote"));
     }
+    let host = |segment: &Segment| segment.metadata.host.clone().zip(segment.metadata.boot_id.clone());
+    if let (Some(before), Some(after)) = (host(&earlier), host(&later))
+        && before != after
+    {
+        let named = |(host, boot_id): (String, String)| format!("{host} (boot {boot_id})");
+        let reason = format!("parts of one recording are of {} and {}", named(before), named(after));
+        return Err(not_mergeable(reason, "take the files that one recorder wrote"));
+    }
     let widths = [earlier.intervals.width_us(), later.intervals.width_us()];
     if widths[0] != widths[1] {
         let reason = format!("their intervals have {} and {} µs", widths[0], widths[1]);

@@ -223,9 +223,18 @@ pub fn fetch(paths: &mut [PathBuf]) -> Result<Copies> {
         fs::create_dir(&to).context(failed)?;
         let fetched = Store::from(&location, &Settings::from_env())?.fetch_now(&to)?;
         tracing::info!("{location}: {} files of {} bytes", fetched.files, fetched.bytes);
-        *path = to;
+        // A summary is no recording of a folder: it is named itself.
+        *path = if text.ends_with(".summary") { only_file(to) } else { to };
     }
     Ok(Copies(Some(folder)))
+}
+
+/// The file below a folder that has nothing else.
+fn only_file(mut path: PathBuf) -> PathBuf {
+    while let Some(entry) = fs::read_dir(&path).ok().and_then(|mut entries| entries.next()?.ok()) {
+        path = entry.path();
+    }
+    path
 }
 
 impl Drop for Copies {
