@@ -4,7 +4,7 @@ use crate::host::host;
 use crate::recording::Recording;
 use crate::traffic::{Plan, Traffic};
 use ccactl_collector::{Error, Recorder};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
 const BULK: Plan = Plan::Bulk { bytes: 1_000_000 };
@@ -102,14 +102,21 @@ fn sockets_that_a_process_had_before_are_recorded() {
     let Some(host) = host("pid-before") else { return };
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let receiver = listener.accept().unwrap().0;
+    let mut receiver = listener.accept().unwrap().0;
     let mut options = host.options("x.parquet");
     (options.cgroup, options.pid) = (None, Some(std::process::id()));
     // Other tests of this process have sockets too.
     let port = listener.local_addr().unwrap().port();
     options.port = Some(port);
     let recorder = Recorder::start(options).unwrap();
-    sender.write_all(&[0; 1000]).unwrap();
+    // More than once, as a busy kernel may pass over a program.
+    for _ in 0..10 {
+        let mut data = [0; 1000];
+        sender.write_all(&data).unwrap();
+        receiver.read_exact(&mut data).unwrap();
+        receiver.write_all(&data).unwrap();
+        sender.read_exact(&mut data).unwrap();
+    }
     drop((sender, receiver));
     let summary = recorder.stop().unwrap();
     assert_eq!(summary.flows, 2);
