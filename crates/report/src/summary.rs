@@ -72,6 +72,9 @@ pub struct RecordingSummary {
     pub fairness: Option<Fairness>,
     /// One entry per flow that sent data, in the order of their first rows.
     pub flows: Vec<FlowSummary>,
+    /// Flows that have ended and are not listed: they count per algorithm, in fairness and for the link.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pooled_flows: u64,
     /// One entry per algorithm.
     pub algorithms: Vec<AlgorithmSummary>,
     /// One entry per flow whose socket has a receiving algorithm, in the order of their first rows.
@@ -79,6 +82,11 @@ pub struct RecordingSummary {
     pub receivers: Vec<ReceiverSummary>,
     /// The resolved scenario, TOML.
     pub scenario: Option<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl RecordingSummary {

@@ -18,6 +18,7 @@ use super::read;
 use super::segment::Segment;
 use super::write;
 use crate::measure::drops::Drops;
+use crate::summarize::pools;
 use crate::tables::Intervals;
 use crate::walk::Names;
 use crate::{Error, output};
@@ -74,7 +75,7 @@ pub fn write(path: &Path, segments: Vec<Segment>, names: &Names) -> Result<(), E
     for (segment, number) in segments.into_iter().zip(0..) {
         let mut of_segment = of_segment(&segment);
         let tables = write::tables(segment, names).map_err(Error::table(path))?;
-        for (name, table) in TABLES.into_iter().zip(tables) {
+        for (name, table) in tables {
             let columns = table.get_column_names().iter().map(ToString::to_string).collect();
             of_segment.tables.push(TableHeader { rows: table.height(), columns });
             all.push((name, number, table));
@@ -158,7 +159,7 @@ pub fn read(path: &Path, names: &mut Names) -> Result<(Header, Vec<Segment>), Er
     let mut segment = |of: &SegmentHeader| {
         let tables = of.tables.iter().map(&mut table).collect::<PolarsResult<Vec<_>>>();
         let tables = tables.map_err(Error::table(path))?;
-        let read::Read { flows, heads, drops } = read::segment(tables, names).map_err(Error::table(path))?;
+        let read::Read { flows, heads, drops, pools } = read::segment(tables, names).map_err(Error::table(path))?;
         let metadata = Metadata::from_pairs(&of.metadata)
             .map_err(|error| not_a_summary(path, &format!("metadata that do not parse: {error:?}")))?;
         let extent =
@@ -174,6 +175,7 @@ pub fn read(path: &Path, names: &mut Names) -> Result<(Header, Vec<Segment>), Er
             drops: Drops::of(of.drops, drops),
             flows,
             heads,
+            pools,
         })
     };
     let segments = header.segments.iter().map(&mut segment).collect::<Result<_, Error>>()?;
@@ -206,7 +208,8 @@ fn open(path: &Path) -> Result<(Header, ParquetReader<File>, File), Error> {
         return Err(not_a_summary(path, &found));
     }
     let header: Header = serde_json::from_str(&header).map_err(|_| damaged())?;
-    let is_whole = |of: &SegmentHeader| !of.inputs.is_empty() && of.tables.len() == TABLES.len();
+    let counts = [TABLES.len(), TABLES.len() + pools::TABLES.len()];
+    let is_whole = |of: &SegmentHeader| !of.inputs.is_empty() && counts.contains(&of.tables.len());
     if !header.segments.iter().all(is_whole) || header.interval_us == 0 {
         return Err(damaged());
     }

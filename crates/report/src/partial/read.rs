@@ -12,6 +12,7 @@ use crate::measure::drops::Span;
 use crate::measure::inner::{self, Held};
 use crate::measure::offers;
 use crate::measure::swaps::{Side, State, Swap};
+use crate::summarize::pools::Pools;
 use crate::tables::columns::{self as c, around, grown, inner as inner_names, wide};
 use crate::tables::{FlowFold, Part, Phase};
 use crate::walk::{Closing, Columns, Counter, Identity, Names};
@@ -24,10 +25,12 @@ pub struct Read {
     pub flows: Vec<SegmentFlow>,
     pub heads: DataFrame,
     pub drops: Vec<Span>,
+    pub pools: Option<Pools>,
 }
 
 /// Reads the tables of a segment, which are in the order of [`TABLES`](p::TABLES).
-pub fn segment(tables: Vec<DataFrame>, names: &mut Names) -> PolarsResult<Read> {
+pub fn segment(mut tables: Vec<DataFrame>, names: &mut Names) -> PolarsResult<Read> {
+    let pools = Pools::of_tables(tables.split_off(p::TABLES.len()).into_iter().map(frames::in_one_piece).collect());
     let tables: Vec<Table> = tables.into_iter().map(|table| Table(frames::in_one_piece(table))).collect();
     let [head, edge, stretch, rtt, phase, interval, swap, drop] =
         tables.try_into().unwrap_or_else(|_| unreachable!("as many as there are names"));
@@ -38,7 +41,7 @@ pub fn segment(tables: Vec<DataFrame>, names: &mut Names) -> PolarsResult<Read> 
     add_phases(&phase, &stretches, &mut flows, names)?;
     add_intervals(&interval, &mut flows)?;
     add_swaps(&swap, &mut flows, names)?;
-    Ok(Read { flows, heads, drops: spans(&drop)? })
+    Ok(Read { flows, heads, drops: spans(&drop)?, pools })
 }
 
 impl Table {

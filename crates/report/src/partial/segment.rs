@@ -9,8 +9,9 @@ use super::frames;
 use super::input::Input;
 use crate::measure::drops::Drops;
 use crate::measure::swaps::Swap;
-use crate::tables::{Extents, FlowFold, Folded, Intervals, add_drops, find_swaps, fold_columns};
-use crate::walk::{Columns, FlowKey, Names, Run, Walked, walk_on};
+use crate::summarize::pools::Pools;
+use crate::tables::{Extents, FlowFold, Folded, Intervals, Tables, add_drops, find_swaps, fold_columns};
+use crate::walk::{Columns, Counter, Endpoints, FlowKey, Names, Run, Walked, walk_on};
 use crate::{Error, Options};
 
 /// What is known of the rows of some neighbouring parts.
@@ -34,7 +35,14 @@ pub struct Segment {
     pub flows: Vec<SegmentFlow>,
     /// The first row of each, in the same order, with the columns that a fold needs.
     pub heads: DataFrame,
+    /// Flows that have ended and are kept no more.
+    pub pools: Option<Pools>,
 }
+
+/// Of more flows than this, those that have ended are pooled …
+const MOST_FLOWS: usize = 20_000;
+/// … but those that moved most data.
+const LISTED_FLOWS: usize = 1_000;
 
 /// One flow in a segment.
 #[derive(Debug, Clone)]
@@ -101,7 +109,7 @@ impl Segment {
         };
         let flows = flows.into_iter().zip(keys).zip(swaps).map(flow).collect();
         let heads = heads.into_iter().collect::<PolarsResult<Vec<_>>>().and_then(frames::union);
-        Ok(Segment {
+        let segment = Segment {
             inputs: vec![Input::of(file)?],
             metadata: recording.metadata().clone(),
             extent,
@@ -110,13 +118,15 @@ impl Segment {
             drops,
             flows,
             heads: heads.map_err(Error::table(recording.path()))?,
-        })
+            pools: None,
+        };
+        segment.pooled(MOST_FLOWS, names).map_err(Error::table(recording.path()))
     }
 
     /// Both together, of which `later` is the one that follows.
     pub fn then(mut self, later: Segment, names: &mut Names) -> PolarsResult<Segment> {
         let width_us = self.intervals.width_us();
-        let Segment { inputs, metadata, extent, truncated, intervals, drops, flows, heads } = later;
+        let Segment { inputs, metadata, extent, truncated, intervals, drops, flows, heads, pools } = later;
         let numbers: PlHashMap<FlowKey, usize> = self.flows.iter().map(|flow| flow.key).zip(0..).collect();
         let heads = frames::in_one_piece(heads);
         let columns = Columns::of(&heads, names)?;
@@ -147,31 +157,73 @@ impl Segment {
         self.truncated |= truncated;
         self.intervals.append(&intervals);
         self.drops.append(drops, width_us);
+        self.pools = match (self.pools, pools) {
+            (Some(one), Some(other)) => Some(one.and(&other)?),
+            (one, other) => one.or(other),
+        };
+        self.pooled(MOST_FLOWS, names)
+    }
+
+    /// Puts flows that have ended into pools, when there are more flows than `most`: all but the [`LISTED_FLOWS`] that moved most data.
+    /// Flows that changed their algorithm, and those that receive, have figures of their own and stay.
+    fn pooled(mut self, most: usize, names: &Names) -> PolarsResult<Segment> {
+        if self.flows.len() <= most {
+            return Ok(self);
+        }
+        let is_start = self.inputs[0].part.is_none_or(|part| part == 0);
+        let is_whole = |flow: &SegmentFlow| (is_start || flow.edges.begins) && flow.fold.closing.is_some();
+        let is_plain = |flow: &SegmentFlow| flow.swaps.is_empty() && flow.fold.offers.rows == 0;
+        let ended = self.flows.iter().enumerate().filter(|(_, flow)| is_whole(flow) && is_plain(flow));
+        let mut ended: Vec<(u64, FlowKey, usize)> =
+            ended.map(|(row, flow)| (flow.acked_bytes(), flow.key, row)).collect();
+        // The largest last.
+        ended.sort_unstable();
+        ended.truncate(ended.len().saturating_sub(LISTED_FLOWS));
+        if ended.is_empty() {
+            return Ok(self);
+        }
+        let mut is_ended = vec![false; self.flows.len()];
+        ended.iter().for_each(|&(.., row)| is_ended[row] = true);
+        let rows = |wanted: bool| {
+            let rows = is_ended.iter().zip(0..).filter(|(is_ended, _)| **is_ended == wanted);
+            IdxCa::from_vec(PlSmallStr::EMPTY, rows.map(|(_, row): (_, IdxSize)| row).collect())
+        };
+        let [heads, heads_of_ended] = [self.heads.take(&rows(false))?, self.heads.take(&rows(true))?];
+        let (ended, kept): (Vec<_>, Vec<_>) =
+            self.flows.into_iter().zip(&is_ended).partition(|(_, is_ended)| **is_ended);
+        (self.flows, self.heads) = (kept.into_iter().map(|(flow, _)| flow).collect(), heads);
+        let width_us = self.intervals.width_us();
+        let ended = Flows { flows: ended.into_iter().map(|(flow, _)| flow).collect(), heads: heads_of_ended };
+        let (flows, names) = ended.finish(&mut self.intervals, names.clone())?;
+        let extents = Extents { extent: self.extent, truncated: self.truncated };
+        let folded = Folded::of(&self.metadata, flows.into_iter(), names, extents, Vec::new());
+        if folded.flows.is_empty() {
+            return Ok(self);
+        }
+        let pools = Pools::of(&Tables::of_fold(&folded)?, &self.metadata, width_us)?;
+        self.pools = Some(match self.pools {
+            Some(others) => others.and(&pools)?,
+            None => pools,
+        });
         Ok(self)
     }
 
     /// What a report is made of, when nothing comes before.
-    pub fn finish(self, mut names: Names) -> Result<Folded, Error> {
+    pub fn finish(self, names: Names) -> Result<Folded, Error> {
         let path = self.path();
-        let mut intervals = self.intervals;
+        let table = Error::table(&path);
+        // Which flows are listed must not depend on the order in which parts came together.
+        let most = if self.pools.is_some() { 0 } else { usize::MAX };
+        let segment = self.pooled(most, &names).map_err(&table)?;
+        let mut intervals = segment.intervals;
         let width_us = intervals.width_us();
-        let heads = frames::in_one_piece(self.heads);
-        let columns = Columns::of(&heads, &mut names).map_err(Error::table(&path))?;
-        let flows = self.flows.into_iter().enumerate();
-        let flows: Vec<_> = flows
-            .map(|(row, flow)| {
-                let first = Run::of_row(&columns, row, (row, flow.key), None);
-                // Where there is no room, the intervals know it.
-                let _ = intervals.have_room(&first);
-                let mut fold = FlowFold::default();
-                fold.add_steps(&first, width_us);
-                fold.append(flow.fold);
-                (flow.key, first.endpoints(), fold, flow.swaps)
-            })
-            .collect();
+        let flows = Flows { flows: segment.flows, heads: segment.heads };
+        let (flows, names) = flows.finish(&mut intervals, names).map_err(&table)?;
         intervals.check(&path)?;
-        let extents = Extents { extent: self.extent, truncated: self.truncated };
-        Ok(Folded::of(&self.metadata, flows.into_iter(), names, extents, self.drops.finish(width_us)))
+        let extents = Extents { extent: segment.extent, truncated: segment.truncated };
+        let drops = segment.drops.finish(width_us);
+        let folded = Folded::of(&segment.metadata, flows.into_iter(), names, extents, drops);
+        Ok(Folded { pools: segment.pools, ..folded })
     }
 
     /// As a report names the recording.
@@ -198,7 +250,38 @@ impl Segment {
     }
 }
 
+/// Some flows with their first rows, before which nothing comes.
+struct Flows {
+    flows: Vec<SegmentFlow>,
+    heads: DataFrame,
+}
+
+/// A flow that is folded from its first row on.
+type Finished = (FlowKey, Endpoints, FlowFold, Vec<Swap>);
+
+impl Flows {
+    fn finish(self, intervals: &mut Intervals, mut names: Names) -> PolarsResult<(Vec<Finished>, Names)> {
+        let width_us = intervals.width_us();
+        let heads = frames::in_one_piece(self.heads);
+        let columns = Columns::of(&heads, &mut names)?;
+        let finished = |(row, flow): (usize, SegmentFlow)| {
+            let first = Run::of_row(&columns, row, (row, flow.key), None);
+            // Where there is no room, the intervals know it.
+            let _ = intervals.have_room(&first);
+            let mut fold = FlowFold::default();
+            fold.add_steps(&first, width_us);
+            fold.append(flow.fold);
+            (flow.key, first.endpoints(), fold, flow.swaps)
+        };
+        Ok((self.flows.into_iter().enumerate().map(finished).collect(), names))
+    }
+}
+
 impl SegmentFlow {
+    fn acked_bytes(&self) -> u64 {
+        self.fold.parts.iter().map(|part| part.totals.grown(Counter::BytesAcked)).fold(0, u64::saturating_add)
+    }
+
     /// `step` leads from its last row to the first one of `later`.
     fn append(&mut self, step: &Run<'_>, later: SegmentFlow, width_us: u64) {
         let mut over = FlowFold::default();

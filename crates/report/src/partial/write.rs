@@ -6,13 +6,14 @@ use super::columns as p;
 use super::frames;
 use super::segment::{Segment, SegmentFlow};
 use crate::measure::{inner, offers};
+use crate::summarize::pools;
 use crate::tables::columns::{self as c, inner as inner_names};
 use crate::tables::{Flow, Folded, Tables, column, wide_columns};
 use crate::walk::{COUNTERS, Columns, Name, Names, Row, Run};
 use ccactl_recording::Column as Recorded;
 
-/// The tables of a segment, in the order of [`TABLES`](super::columns::TABLES).
-pub fn tables(segment: Segment, names: &Names) -> PolarsResult<[DataFrame; p::TABLES.len()]> {
+/// The tables of a segment, in the order of [`TABLES`](super::columns::TABLES), and behind them those of its pools.
+pub fn tables(segment: Segment, names: &Names) -> PolarsResult<Vec<(&'static str, DataFrame)>> {
     let heads = frames::in_one_piece(segment.heads);
     let mut known = names.clone();
     let columns = Columns::of(&heads, &mut known)?;
@@ -30,9 +31,12 @@ pub fn tables(segment: Segment, names: &Names) -> PolarsResult<[DataFrame; p::TA
         receivers: Vec::new(),
         names: known,
         drop_spans: segment.drops.spans().to_vec(),
+        pools: None,
     };
     let Tables { flows, rtts, phases, intervals, swaps, drops } = Tables::of_fold(&folded)?;
-    Ok([head_table, edge_table, flows, rtts, phases, intervals, swaps, drops])
+    let tables = [head_table, edge_table, flows, rtts, phases, intervals, swaps, drops];
+    let pools = segment.pools.iter().flat_map(|pools| pools::TABLES.into_iter().zip(pools.tables()));
+    Ok(p::TABLES.into_iter().zip(tables).chain(pools.map(|(name, table)| (name, table.clone()))).collect())
 }
 
 /// A line per flow: its first row, and what is known of it as a whole.

@@ -35,6 +35,13 @@ fn recording(recording: &RecordingSummary) -> Vec<Block> {
             recording.flows.len()
         )));
     }
+    if recording.pooled_flows > 0 {
+        blocks.push(Block::Note(format!(
+            "{} more flows have ended and are kept in pools: they count per algorithm, in fairness and for the link, and no \
+             output has them one by one",
+            recording.pooled_flows
+        )));
+    }
     blocks.extend(connections(recording).map(Block::Table));
     blocks.extend(receiving(recording));
     for algorithm in recording.algorithms.iter().filter(|a| !a.measures.phases.is_empty()) {

@@ -5,7 +5,8 @@ use polars::prelude::*;
 use super::cells::lines;
 use super::connections;
 use super::measures;
-use super::quantiles::GROUP;
+use super::pools::Pools;
+use super::quantiles::{GROUP, TIMES, VALUE};
 use super::stretches::{self, rtts, with};
 use crate::labels::Algorithms;
 use crate::scale::{BITS_PER_BYTE, US_PER_S};
@@ -16,17 +17,19 @@ use ccactl_recording::read::Metadata;
 /// One summary per algorithm, in the order in which they appear in the flows. The run lasted `run_us`.
 pub fn summaries(
     tables: &Tables,
-    stretches: &DataFrame,
+    (stretches, pools): (&DataFrame, Option<&Pools>),
     metadata: &Metadata,
     algorithms: &Algorithms,
     run_us: u64,
 ) -> PolarsResult<Vec<AlgorithmSummary>> {
-    let (kernel_names, grouped) = stretches::by_algorithm(stretches)?;
+    let (kernel_names, grouped) = stretches::by_algorithm(stretches, pools)?;
     let names: Vec<String> = lines(&kernel_names).map(|line| line.text(c::ALGORITHM)).collect();
     let groups = measures::groups(tables, metadata, &grouped, |i| names[i].clone())?;
     let of_group = grouped.stretches.select([col(c::STRETCH), col(GROUP)]);
-    let rtts = connections::quantiles(with(rtts(tables), of_group, c::STRETCH), names.len())?;
-    let connections = connections::of_algorithms(tables, &kernel_names)?;
+    let rtts = with(rtts(tables), of_group, c::STRETCH).select([GROUP, VALUE, TIMES].map(col));
+    let rtts = measures::below(rtts, grouped.pooled.map(|pooled| pooled.rtts))?;
+    let rtts = connections::quantiles(rtts, names.len())?;
+    let connections = connections::of_algorithms(tables, pools, &kernel_names)?;
     let all = names.into_iter().zip(groups).zip(rtts).zip(connections);
     let summary =
         |(((kernel_name, group), rtt_quantiles_us), of): (((String, measures::Group), Vec<u64>), connections::Of)| {

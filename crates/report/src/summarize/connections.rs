@@ -3,6 +3,7 @@
 use polars::prelude::*;
 
 use super::cells::lines;
+use super::pools::{self, Pools};
 use super::quantiles::{self, GROUP, MEAN, SAMPLES, TIMES, VALUE, percentile};
 use super::stretches::with;
 use crate::summary::{Connections, Distribution};
@@ -23,21 +24,40 @@ pub struct Of {
 }
 
 /// The connections of each algorithm of `kernel_names`: those that ended with it.
-pub fn of_algorithms(tables: &Tables, kernel_names: &DataFrame) -> PolarsResult<Vec<Of>> {
+pub fn of_algorithms(tables: &Tables, pools: Option<&Pools>, kernel_names: &DataFrame) -> PolarsResult<Vec<Of>> {
     let groups = kernel_names.height();
-    let kernel_names = kernel_names.clone().lazy().rename([c::ALGORITHM], [c::LAST_ALGORITHM], true);
-    let flows = with(tables.flows.clone().lazy().filter(col(c::IS_FIRST)), kernel_names, c::LAST_ALGORITHM)
+    let grouped = |of: &DataFrame| {
+        let of = with(of.clone().lazy(), kernel_names.clone().lazy(), c::ALGORITHM);
+        of.filter(col(GROUP).is_not_null())
+    };
+    let by_last = kernel_names.clone().lazy().rename([c::ALGORITHM], [c::LAST_ALGORITHM], true);
+    let flows = with(tables.flows.clone().lazy().filter(col(c::IS_FIRST)), by_last, c::LAST_ALGORITHM)
         .filter(col(GROUP).is_not_null());
     let mut all = vec![Of::default(); groups];
-    let counts = [col(c::OPENED).sum(), col(c::CLOSED).sum()];
-    for line in lines(&flows.clone().group_by([col(GROUP)]).agg(counts).collect()?) {
+    let counts = [c::OPENED, c::CLOSED].map(|of| col(of).cast(DataType::UInt64).sum());
+    let mut counted = flows.clone().group_by([col(GROUP)]).agg(counts.clone());
+    if let Some(pools) = pools {
+        let pooled = grouped(&pools.connections).select([
+            col(GROUP),
+            col(pools::OPENED).alias(c::OPENED),
+            col(pools::CLOSED).alias(c::CLOSED),
+        ]);
+        counted = concat([counted, pooled], UnionArgs::default())?.group_by([col(GROUP)]).agg(counts);
+    }
+    let times = |of: &str| {
+        let of_flows = times(&flows, of);
+        let Some(pools) = pools else { return Ok(of_flows) };
+        let pooled = grouped(&pools.closings).filter(col(pools::CLOSING).eq(lit(of)));
+        concat([of_flows, pooled.select([GROUP, VALUE, TIMES].map(col))], UnionArgs::default())
+    };
+    for line in lines(&counted.collect()?) {
         let of = &mut all[line.count(GROUP) as usize].connections;
         (of.opened, of.closed) = (line.count(c::OPENED), line.count(c::CLOSED));
     }
     let fields: [fn(&mut Connections) -> &mut Option<Distribution>; 4] =
         [|c| &mut c.duration, |c| &mut c.completion, |c| &mut c.rtt_mean, |c| &mut c.rtt_min];
     for (of, field) in c::CLOSING.into_iter().zip(fields) {
-        for line in lines(&quantiles::of(times(&flows, of), &PERCENTS).collect()?) {
+        for line in lines(&quantiles::of(times(of)?, &PERCENTS).collect()?) {
             let [min_us, p50_us, p90_us, p95_us, p99_us, max_us] = PERCENTS.map(|p| line.count(&percentile(p)));
             let (n, mean_us) = (line.count(SAMPLES), line.real(MEAN).unwrap_or(0.0));
             let distribution = Distribution { n, mean_us, min_us, p50_us, p90_us, p95_us, p99_us, max_us };
@@ -45,7 +65,7 @@ pub fn of_algorithms(tables: &Tables, kernel_names: &DataFrame) -> PolarsResult<
         }
     }
     let [_, completion, ..] = c::CLOSING;
-    for (of, quantiles_us) in all.iter_mut().zip(quantiles(times(&flows, completion), groups)?) {
+    for (of, quantiles_us) in all.iter_mut().zip(quantiles(times(completion)?, groups)?) {
         of.completion_quantiles_us = quantiles_us;
     }
     Ok(all)

@@ -1,7 +1,7 @@
 //! How long the flows took until they shared evenly, and kept to it.
 
 use crate::scale::US_PER_S;
-use crate::summary::{Convergence, FlowSummary, JainPoint};
+use crate::summary::{Convergence, JainPoint};
 
 /// The index that counts as even.
 const EVEN: f64 = 0.9;
@@ -10,9 +10,7 @@ const HOLD_US: u64 = 5_000_000;
 
 /// Looks at the intervals from the start of the last flow on in which every flow was active from edge to edge. `None`
 /// when these are fewer than 5 s in one piece, which is too short to tell.
-pub fn find(flows: &[FlowSummary], series: &[JainPoint], interval_us: u64) -> Option<Convergence> {
-    let last_start_s = flows.iter().map(|flow| flow.start_s).max_by(f64::total_cmp)?;
-    let all = flows.len() as u64;
+pub fn find(all: u64, last_start_s: f64, series: &[JainPoint], interval_us: u64) -> Option<Convergence> {
     // All flows are active in one piece: from the last start to the first end.
     let together: Vec<&JainPoint> = series.iter().filter(|point| point.flows == all).collect();
     of_points(&together, last_start_s, interval_us)

@@ -3,8 +3,9 @@
 use polars::prelude::*;
 
 use super::cells::{Line, lines};
-use super::quantiles::{self, GROUP, MEAN, SAMPLES, percentile};
-use super::stretches::{DESCRIBES, EXCESS_SAMPLES, EXCESS_US, Grouped, OPEN_US, Rates, SENDING_US, rtts, with};
+use super::quantiles::{self, GROUP, MEAN, SAMPLES, TIMES, VALUE, percentile};
+use super::stretches::{EXCESS_SAMPLES, EXCESS_US, Grouped, Rates, rtts, with};
+use super::sums::{self, Rate, STRETCHES};
 use crate::labels;
 use crate::measure::inner;
 use crate::scale::{BITS_PER_BYTE, US_PER_S};
@@ -20,18 +21,15 @@ const PERCENTS: [f64; 4] = [0.0, 50.0, 95.0, 99.0];
 /// What one of the high half of a wide sum is.
 const HIGH: f64 = 4_294_967_296.0;
 
-const THROUGHPUT_BPS: &str = "throughput_bps";
-const GOODPUT_BPS: &str = "goodput_bps";
-const SENDING_GOODPUT_BPS: &str = "sending_goodput_bps";
 const RETRANS_RATIO: &str = "retrans_ratio";
 const LOSS_RATIO: &str = "loss_ratio";
 const CE_RATIO: &str = "ce_ratio";
 const CWND_MEAN_PKTS: &str = "cwnd_mean_pkts";
 const QUEUEING_DELAY_US: &str = "queueing_delay_us";
-const STRETCHES: &str = "stretches";
 const KNOWN_US: &str = "known_us";
 
-fn real(value: Expr) -> Expr {
+/// As a number with a fraction.
+pub fn real(value: Expr) -> Expr {
     value.cast(DataType::Float64)
 }
 
@@ -59,17 +57,21 @@ fn mean_over_time(of: &str, time_us: &str) -> Expr {
 }
 
 /// One line per group, in their order: everything but phases.
-fn table(tables: &Tables, grouped: &Grouped) -> LazyFrame {
+fn table(tables: &Tables, grouped: &Grouped) -> PolarsResult<LazyFrame> {
     let rtts = if grouped.is_each_alone {
         quantiles::of_distinct(rtts(tables).rename([c::STRETCH], [GROUP], true), &PERCENTS)
     } else {
         let groups = grouped.stretches.clone().select([col(c::STRETCH), col(GROUP)]);
-        quantiles::of(with(rtts(tables), groups, c::STRETCH), &PERCENTS)
+        let of_stretches = with(rtts(tables), groups, c::STRETCH).select([GROUP, VALUE, TIMES].map(col));
+        let all = grouped.pooled.as_ref().map(|pooled| pooled.rtts.clone());
+        quantiles::of(below(of_stretches, all)?, &PERCENTS)
     };
-    let sums = grouped.stretches.clone().group_by([col(GROUP)]).agg(sums(grouped.rates));
-    let sums = sums.sort([GROUP], SortMultipleOptions::default());
+    let lines = sums::of_stretches(grouped.stretches.clone());
+    let lines = below(lines, grouped.pooled.as_ref().map(|pooled| pooled.lines.clone()))?;
+    let sums = lines.group_by([col(GROUP)]).agg(sums::added()).sort([GROUP], SortMultipleOptions::default());
     let ended = real(grown(Counter::LostPkts)) + real(grown(Counter::DeliveredPkts));
-    with(sums, rtts, GROUP)
+    let table = with(sums, rtts, GROUP)
+        .with_columns(rates(grouped.rates))
         .with_columns([
             per(grown(Counter::BytesRetrans), grown(Counter::BytesSent)).alias(RETRANS_RATIO),
             per(grown(Counter::LostPkts), ended).alias(LOSS_RATIO),
@@ -80,61 +82,38 @@ fn table(tables: &Tables, grouped: &Grouped) -> LazyFrame {
         .with_columns(inner::COLUMNS.map(|of| {
             let named = c::inner(of.name());
             mean_over_time(&named.value_us, &named.time_us).alias(of.name())
-        }))
+        }));
+    Ok(table)
 }
 
-/// The rates of a group.
+/// The lines of both, with the columns of the first.
+pub fn below(first: LazyFrame, second: Option<LazyFrame>) -> PolarsResult<LazyFrame> {
+    let Some(second) = second else { return Ok(first) };
+    let mut first = first;
+    let names: Vec<Expr> = second.clone().collect_schema()?.iter_names().map(|name| col(name.clone())).collect();
+    first = first.select(names);
+    concat([first, second], UnionArgs::default())
+}
+
+/// The rates of a group, from its sums.
 fn rates(rates: Rates) -> [Expr; 3] {
-    let open = (OPEN_US, c::OPEN_FROM_US, c::OPEN_TO_US);
-    let sending = (SENDING_US, c::FIRST_US, c::PROGRESS_US);
-    [
-        (THROUGHPUT_BPS, Counter::BytesSent, open),
-        (GOODPUT_BPS, Counter::BytesAcked, open),
-        (SENDING_GOODPUT_BPS, Counter::BytesAcked, sending),
-    ]
-    .map(|(name, counter, (of_stretch, from, to))| {
-        // One row alone does not show how many bytes there were.
-        let known = |steps_us: Expr, rate: Expr| when(steps_us.gt(lit(0))).then(rate).otherwise(lit(NULL));
-        let steps_us = col(c::TIME_US);
-        let rate = match rates {
-            Rates::OfOneFlow => {
-                known(steps_us.sum(), rate_bps(real(grown(counter)).sum(), col(to).max() - col(from).min()))
-            }
-            Rates::MeanOfFlows => known(steps_us, rate_bps(grown(counter), col(of_stretch))).mean(),
-        };
-        rate.alias(name)
-    })
-}
-
-fn sums(of: Rates) -> Vec<Expr> {
-    // A sum of whole numbers begins anew beyond 2⁶⁴, where a damaged counter may lead. It stays there instead.
-    let sum = |of: &str| {
-        let is_beyond = real(col(of)).sum().gt_eq(lit(u64::MAX as f64));
-        when(is_beyond).then(lit(Scalar::from(u64::MAX))).otherwise(col(of).sum()).alias(of)
-    };
-    let [cwnd_high, cwnd_low] = c::wide(c::CWND_PKTS_US);
-    let mut sums = vec![
-        len().alias(STRETCHES),
-        col(c::FIRST_US).min(),
-        col(c::PROGRESS_US).max(),
-        sum(c::ROWS),
-        col(cwnd_high).sum(),
-        sum(&cwnd_low),
-        sum(c::CWND_TIME_US),
-        col(c::CWND_MAX_PKTS).max(),
-        col(EXCESS_US).sum(),
-        sum(EXCESS_SAMPLES),
+    let open = (c::OPEN_FROM_US, c::OPEN_TO_US);
+    let sending = (c::FIRST_US, c::PROGRESS_US);
+    let of = [
+        (Rate::Throughput, Counter::BytesSent, open),
+        (Rate::Goodput, Counter::BytesAcked, open),
+        (Rate::SendingGoodput, Counter::BytesAcked, sending),
     ];
-    sums.extend(rates(of));
-    sums.extend(Counter::ALL.map(|counter| sum(c::grown(counter))));
-    let described = |of: &str| col(of).filter(col(DESCRIBES));
-    for of in inner::COLUMNS {
-        let named = c::inner(of.name());
-        let [high, low] = c::wide(&named.value_us);
-        sums.extend([described(&high).sum(), described(&low).sum(), described(&named.time_us).sum()]);
-        sums.extend([described(&named.least).min(), described(&named.most).max()]);
-    }
-    sums
+    of.map(|(rate, counter, (from, to))| {
+        let value = match rates {
+            // One row alone does not show how many bytes there were.
+            Rates::OfOneFlow => when(col(c::TIME_US).gt(lit(0)))
+                .then(rate_bps(grown(counter), col(to) - col(from)))
+                .otherwise(lit(NULL)),
+            Rates::MeanOfFlows => per(col(rate.sum()), col(rate.known())),
+        };
+        value.alias(rate.name())
+    })
 }
 
 /// A group, its figures, and the sums that they are made of.
@@ -158,7 +137,7 @@ pub fn groups(
     grouped: &Grouped,
     kernel_name: impl Fn(usize) -> String,
 ) -> PolarsResult<Vec<Group>> {
-    let table = table(tables, grouped).collect()?;
+    let table = table(tables, grouped)?.collect()?;
     let mut phases = phases(tables, grouped, table.height())?;
     let group = |(i, line): (usize, Line<'_>)| {
         let kernel_name = kernel_name(i);
@@ -182,9 +161,9 @@ fn measures(metadata: &Metadata, line: Line<'_>) -> Measures {
     let grown = |counter: Counter| line.count(c::grown(counter));
     let [least, p50, p95, p99] = PERCENTS.map(|percent| line.whole(&percentile(percent)));
     Measures {
-        throughput_bps: line.real(THROUGHPUT_BPS),
-        goodput_bps: line.real(GOODPUT_BPS),
-        sending_goodput_bps: line.real(SENDING_GOODPUT_BPS),
+        throughput_bps: line.real(Rate::Throughput.name()),
+        goodput_bps: line.real(Rate::Goodput.name()),
+        sending_goodput_bps: line.real(Rate::SendingGoodput.name()),
         sent_bytes: grown(Counter::BytesSent),
         acked_bytes: grown(Counter::BytesAcked),
         retrans_pkts: grown(Counter::RetransPkts),
@@ -214,7 +193,7 @@ fn measures(metadata: &Metadata, line: Line<'_>) -> Measures {
 /// same in the last digit.
 fn power_bps_per_s(line: Line<'_>) -> Option<f64> {
     let rtt_s = line.real(MEAN).filter(|&us| us > 0.0)? / US_PER_S;
-    Some(line.real(GOODPUT_BPS)? / rtt_s)
+    Some(line.real(Rate::Goodput.name())? / rtt_s)
 }
 
 /// The inner state under the names of the registry.
@@ -232,7 +211,9 @@ fn inner_values(metadata: &Metadata, kernel_name: &str, line: Line<'_>) -> Vec<I
 /// The phases of each group.
 fn phases(tables: &Tables, grouped: &Grouped, groups: usize) -> PolarsResult<Vec<Vec<PhaseShare>>> {
     let of_group = grouped.stretches.clone().select([col(c::STRETCH), col(GROUP)]);
-    let stays = with(tables.phases.clone().lazy(), of_group, c::STRETCH)
+    let stays = with(tables.phases.clone().lazy(), of_group, c::STRETCH);
+    let pooled = grouped.pooled.as_ref().map(|pooled| pooled.phases.clone());
+    let stays = below(stays, pooled)?
         .group_by([col(GROUP), col(c::MODE)])
         .agg([col(c::TIME_US).sum(), col(c::VISITS).sum()])
         .with_columns([col(c::TIME_US).sum().over([col(GROUP)])?.alias(KNOWN_US)])

@@ -9,15 +9,18 @@ mod connections;
 mod convergence;
 mod flows;
 mod measures;
+pub mod pools;
 mod quantiles;
 mod receivers;
 mod sharing;
 mod stretches;
+mod sums;
 mod swaps;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use self::pools::Pools;
 use crate::labels::Algorithms;
 use crate::summary::{AlgorithmSummary, DropSpan, Fairness, FlowSummary, LinkSummary};
 use crate::summary::{RecordingSummary, Summary, Trigger};
@@ -101,6 +104,7 @@ pub fn summarize_folded(
         fairness: figures.fairness,
         algorithms: figures.algorithms,
         flows: figures.flows,
+        pooled_flows: figures.pooled_flows,
         receivers,
         scenario: metadata.scenario.clone(),
     })
@@ -125,48 +129,56 @@ struct Figures {
     fairness: Option<Fairness>,
     algorithms: Vec<AlgorithmSummary>,
     flows: Vec<FlowSummary>,
+    pooled_flows: u64,
 }
 
 impl Figures {
-    fn of_fold(folded: Folded, metadata: &Metadata, options: &Options) -> PolarsResult<Figures> {
+    fn of_fold(mut folded: Folded, metadata: &Metadata, options: &Options) -> PolarsResult<Figures> {
         let tables = Tables::of_fold(&folded)?;
         let flows = folded.flows.len();
+        let pools = folded.pools.take();
+        let pools = pools.as_ref();
         // The tables have it all, and the histograms are large.
         drop(folded);
-        let labels = Algorithms::new(metadata, &kernel_names(&tables)?);
+        let labels = Algorithms::new(metadata, &kernel_names(&tables, pools)?);
         let changes = swaps::changes(&tables, metadata, &labels, flows)?;
         let stretches = stretches::stretches(&tables, metadata)?;
         let mut flows = flows::summaries(&tables, &stretches, metadata, &labels, changes)?;
-        let run_us = run_us(&tables)?;
-        let fairness = sharing::fairness(&tables, &flows, options.interval_us())?;
+        let run_us = run_us(&tables, pools)?;
+        let fairness = sharing::fairness(&tables, pools, &flows, options.interval_us())?;
         // The groups of a roll-out, one after the other; nothing refers to a flow by its number from here on.
         flows.sort_by_key(|flow| flow.side.map_or(2, |side| side as usize));
         Ok(Figures {
             run_us,
             drop_spans: cells::lines(&tables.drops).map(drop_span).collect(),
-            link: sharing::link_summary(&tables, metadata, run_us)?,
+            link: sharing::link_summary(&tables, pools, metadata, run_us)?,
             fairness,
-            algorithms: algorithms::summaries(&tables, &stretches, metadata, &labels, run_us)?,
+            algorithms: algorithms::summaries(&tables, (&stretches, pools), metadata, &labels, run_us)?,
             flows,
+            pooled_flows: pools.map_or(0, Pools::flows),
         })
     }
 }
 
 /// Of all algorithms that ran, or that a change names.
-fn kernel_names(tables: &Tables) -> PolarsResult<BTreeSet<String>> {
+fn kernel_names(tables: &Tables, pools: Option<&Pools>) -> PolarsResult<BTreeSet<String>> {
     let columns = [(&tables.flows, c::ALGORITHM), (&tables.swaps, c::FROM), (&tables.swaps, c::TO)];
+    let pooled = pools.map(|pools| (&pools.lines, c::ALGORITHM));
     let mut names = BTreeSet::new();
-    for (table, column) in columns {
+    for (table, column) in columns.into_iter().chain(pooled) {
         names.extend(table.column(column)?.str()?.unique()?.iter().flatten().map(str::to_owned));
     }
     Ok(names)
 }
 
 /// From the first row of any flow to the last progress of any.
-fn run_us(tables: &Tables) -> PolarsResult<u64> {
-    let first_us = tables.flows.column(c::FIRST_US)?.u64()?.min().unwrap_or(0);
-    let last_us = tables.flows.column(c::PROGRESS_US)?.u64()?.max().unwrap_or(0);
-    Ok(last_us.saturating_sub(first_us))
+fn run_us(tables: &Tables, pools: Option<&Pools>) -> PolarsResult<u64> {
+    let lines = || [&tables.flows].into_iter().chain(pools.map(|pools| &pools.lines));
+    let ends = |of: &'static str| lines().map(move |lines| Ok(lines.column(of)?.u64()?.clone()));
+    let first_us = ends(c::FIRST_US).map(|all| all.map(|all| all.min())).collect::<PolarsResult<Vec<_>>>()?;
+    let last_us = ends(c::PROGRESS_US).map(|all| all.map(|all| all.max())).collect::<PolarsResult<Vec<_>>>()?;
+    let first_us = first_us.into_iter().flatten().min().unwrap_or(0);
+    Ok(last_us.into_iter().flatten().max().unwrap_or(0).saturating_sub(first_us))
 }
 
 fn drop_span(line: cells::Line<'_>) -> DropSpan {
@@ -180,7 +192,7 @@ fn check_not_empty(
     folded: &Folded,
     (from_us, to_us): (u64, u64),
 ) -> Result<(), Error> {
-    if !folded.flows.is_empty() || !folded.receivers.is_empty() {
+    if !folded.flows.is_empty() || !folded.receivers.is_empty() || folded.pools.is_some() {
         return Ok(());
     }
     let path = path.to_owned();

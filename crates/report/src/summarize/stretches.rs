@@ -2,6 +2,7 @@
 
 use polars::prelude::*;
 
+use super::pools::Pools;
 use super::quantiles::{self, GROUP, MEAN, SAMPLES, VALUE};
 use crate::tables::{Tables, columns as c};
 use ccactl_recording::read::Metadata;
@@ -29,6 +30,18 @@ pub struct Grouped {
     pub rates: Rates,
     /// Whether the groups are the stretches, by their numbers.
     pub is_each_alone: bool,
+    /// What belongs to the groups beside the stretches.
+    pub pooled: Option<Pooled>,
+}
+
+/// What pools have, with the number of the group.
+pub struct Pooled {
+    /// As [`super::sums::added`] makes them.
+    pub lines: LazyFrame,
+    /// As [`quantiles::of`] takes them.
+    pub rtts: LazyFrame,
+    /// Time and visits by phase.
+    pub phases: LazyFrame,
 }
 
 /// How rates are put together.
@@ -103,14 +116,29 @@ pub fn by_flow(stretches: &DataFrame) -> Grouped {
     });
     let stretches =
         stretches.clone().lazy().with_columns([col(c::FLOW).alias(GROUP), col(c::IS_FIRST).alias(DESCRIBES)]);
-    Grouped { stretches, rates: Rates::OfOneFlow, is_each_alone }
+    Grouped { stretches, rates: Rates::OfOneFlow, is_each_alone, pooled: None }
 }
 
-/// The algorithms in the order in which they appear, and each with all its flows.
-pub fn by_algorithm(stretches: &DataFrame) -> PolarsResult<(DataFrame, Grouped)> {
-    let kernel_names = stretches.select([c::ALGORITHM])?.unique_stable(None, UniqueKeepStrategy::First, None)?;
+/// The algorithms in the order in which they appear, those of pools behind, and each with all its flows.
+pub fn by_algorithm(stretches: &DataFrame, pools: Option<&Pools>) -> PolarsResult<(DataFrame, Grouped)> {
+    let mut kernel_names = stretches.select([c::ALGORITHM])?;
+    if let Some(pools) = pools {
+        kernel_names.vstack_mut(&pools.lines.select([c::ALGORITHM])?)?;
+    }
+    let kernel_names = kernel_names.unique_stable(None, UniqueKeepStrategy::First, None)?;
     let kernel_names = kernel_names.with_row_index(GROUP.into(), None)?;
     let stretches = with(stretches.clone().lazy(), kernel_names.clone().lazy(), c::ALGORITHM)
         .with_column(lit(true).alias(DESCRIBES));
-    Ok((kernel_names, Grouped { stretches, rates: Rates::MeanOfFlows, is_each_alone: false }))
+    let grouped = |of: &DataFrame| with(of.clone().lazy(), kernel_names.clone().lazy(), c::ALGORITHM);
+    let without_key = |of: &DataFrame, keys: &[&str]| grouped(of).drop(cols(keys.iter().copied()));
+    let pooled = pools.map(|pools| Pooled {
+        lines: without_key(&pools.lines, &[c::ALGORITHM, c::CGROUP_ID, c::IPV6]),
+        rtts: grouped(&pools.rtts).select([
+            col(GROUP),
+            col(c::RTT_US).alias(VALUE),
+            col(c::TIMES).alias(quantiles::TIMES),
+        ]),
+        phases: without_key(&pools.phases, &[c::ALGORITHM]),
+    });
+    Ok((kernel_names, Grouped { stretches, rates: Rates::MeanOfFlows, is_each_alone: false, pooled }))
 }

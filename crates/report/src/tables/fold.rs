@@ -6,6 +6,7 @@ use crate::measure::inner;
 use crate::measure::offers::{self, Offers};
 use crate::measure::swaps::{self, Swap, Swaps};
 use crate::measure::totals::Totals;
+use crate::summarize::pools::Pools;
 use crate::walk::{Batch, COUNTERS, Closing, Counter, Endpoints, FlowKey, Name, Names, Walked, walk};
 use crate::{Error, Options};
 use ccactl_recording::Column;
@@ -53,6 +54,8 @@ pub struct Folded {
     pub names: Names,
     /// When the recorder lost rows.
     pub drop_spans: Vec<Span>,
+    /// Flows that have ended and are not among these.
+    pub pools: Option<Pools>,
 }
 
 impl Folded {
@@ -202,7 +205,7 @@ impl Folded {
         senders.sort_by_cached_key(|flow| (place(flow).unwrap_or(usize::MAX), flow.first_us(), flow.key));
         receivers.sort_by_key(|&(first_us, key, ..)| (first_us, key));
         let receivers = receivers.into_iter().map(|(_, key, endpoints, offers)| (key, endpoints, offers)).collect();
-        Folded { truncated, extent, all_flows, flows: senders, receivers, names, drop_spans }
+        Folded { truncated, extent, all_flows, flows: senders, receivers, names, drop_spans, pools: None }
     }
 }
 
