@@ -39,6 +39,7 @@ pub struct Flow {
     lost_pkts: u64,
     ce_pkts: u64,
     timeouts: u64,
+    opened_us: u64,
 }
 
 /// What one ACK shows.
@@ -57,15 +58,41 @@ pub struct Ack {
     pub ce_pkts: u32,
     pub timeouts: u32,
     pub in_recovery: bool,
+    /// Of the last row of a connection that ends: how long it lasted.
+    pub duration_us: Option<u64>,
 }
 
 impl Flow {
     pub fn new(id: u64) -> Flow {
-        Flow { id, acks: 0, cwnd_pkts: 10.0, sent_pkts: 0, delivered_pkts: 0, lost_pkts: 0, ce_pkts: 0, timeouts: 0 }
+        Flow {
+            id,
+            acks: 0,
+            cwnd_pkts: 10.0,
+            sent_pkts: 0,
+            delivered_pkts: 0,
+            lost_pkts: 0,
+            ce_pkts: 0,
+            timeouts: 0,
+            opened_us: 0,
+        }
+    }
+
+    /// How many rows it has.
+    pub fn rows(&self) -> u64 {
+        self.acks
+    }
+
+    /// The row of its end.
+    pub fn close(&mut self, t_us: u64, noise: &mut Noise) -> Ack {
+        let duration_us = Some(t_us - self.opened_us);
+        Ack { event: "close", duration_us, ..self.ack(t_us, noise) }
     }
 
     pub fn ack(&mut self, t_us: u64, noise: &mut Noise) -> Ack {
         let opens = self.acks == 0;
+        if opens {
+            self.opened_us = t_us;
+        }
         self.acks += 1;
         let duplicate = self.acks.is_multiple_of(DUPLICATE_EVERY);
         if !opens && !duplicate {
@@ -103,6 +130,7 @@ impl Flow {
             ce_pkts: self.ce_pkts as u32,
             timeouts: self.timeouts as u32,
             in_recovery,
+            duration_us: None,
         }
     }
 }

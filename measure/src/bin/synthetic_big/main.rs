@@ -3,6 +3,7 @@
 //!
 //! `cargo xtask bench report` runs it; by hand
 //! `cargo run --release --manifest-path measure/Cargo.toml --bin synthetic_big -- OUT.parquet ROWS [FLOWS]`.
+//! With `--connections` each flow ends after five rows, and another one comes in its place.
 //! With `--parts N` the recording is N parts of a dataset in the folder OUT. The path of each is printed when it is finished, and the
 //! next is begun when a line comes in: so a recording may be longer than the disk.
 
@@ -25,17 +26,22 @@ use parquet::arrow::ArrowWriter;
 const FLOWS: usize = 50;
 /// All flows together.
 const ROWS_PER_S: f64 = 400_000.0;
-const USAGE: &str = "usage: synthetic_big OUT ROWS [FLOWS] [--parts N]";
+const USAGE: &str = "usage: synthetic_big OUT ROWS [FLOWS] [--connections] [--parts N]";
+/// Of a connection that ends.
+const ROWS_OF_CONNECTION: u64 = 5;
 
 fn main() {
     let mut args: Vec<String> = std::env::args().skip(1).collect();
     let option = args.iter().position(|arg| arg == "--parts");
     let parts = option.map(|at| args.drain(at..).nth(1).and_then(|text| text.parse().ok()).expect(USAGE));
+    let are_connections = args.iter().any(|arg| arg == "--connections");
+    args.retain(|arg| arg != "--connections");
     let mut args = args.into_iter();
     let path = PathBuf::from(args.next().expect(USAGE));
     let rows: usize = args.next().expect(USAGE).parse().expect("ROWS is a number");
     let count: usize = args.next().map_or(FLOWS, |text| text.parse().expect("FLOWS is a number"));
-    let mut model = Model { flows: (0..count).map(|id| Flow::new(id as u64)).collect(), noise: Noise::new() };
+    let flows = (0..count as u64).map(Flow::new).collect();
+    let mut model = Model { flows, noise: Noise::new(), next: are_connections.then_some(count as u64) };
     let Some(parts) = parts else {
         model.write(&path, 0..rows, &metadata(rows));
         let bytes = std::fs::metadata(&path).expect("the file").len();
@@ -64,6 +70,8 @@ fn main() {
 struct Model {
     flows: Vec<Flow>,
     noise: Noise,
+    /// The number of the next connection, if they end.
+    next: Option<u64>,
 }
 
 impl Model {
@@ -82,7 +90,15 @@ impl Model {
                 // Flows have their opening one after the other, and then ACKs in no order.
                 let count = self.flows.len();
                 let index = if row < count { row } else { self.noise.below(count as u64) as usize };
-                columns.push(self.flows[index].ack(t_us, &mut self.noise));
+                let flow = &mut self.flows[index];
+                match &mut self.next {
+                    Some(next) if flow.rows() + 1 == ROWS_OF_CONNECTION => {
+                        columns.push(flow.close(t_us, &mut self.noise));
+                        *flow = Flow::new(*next);
+                        *next += 1;
+                    }
+                    _ => columns.push(flow.ack(t_us, &mut self.noise)),
+                }
             }
             writer.write(&columns.batch()).expect("rows are written");
         }
