@@ -4,7 +4,8 @@
     fleet_speed.py CCACTL SYNTHETIC_BIG FOLDER [ROWS]
 
 First a recording of ROWS (100 million) in 60 parts is summed up on 1, 2 and 3 nodes. A node is a cgroup that may use six tenths of
-a CPU, so that three have room on two. Then ten times as many rows are made, folded and removed, part by part.
+a CPU, so that three have room on two. Then ten times as many rows are made, folded and removed, part by part. At last there is a
+tenth as many connections of five rows each.
 """
 
 import json
@@ -97,15 +98,14 @@ def over_nodes(ccactl, synthetic, folder, rows):
         part.unlink()
 
 
-def longer_than_the_disk(ccactl, synthetic, folder, rows):
-    recording = folder / "long"
+def part_by_part(ccactl, synthetic, recording, rows, options, parts):
+    """Makes a recording, folds each part while the next one is made, and merges. Two parts are on the disk at a time."""
     recording.mkdir()
-    parts = PARTS * 2
-    maker = subprocess.Popen([synthetic, recording, str(rows), str(FLOWS), "--parts", str(parts)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    command = [synthetic, recording, str(rows), *options, "--parts", str(parts)]
+    maker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     begun, peak, summaries, folding = time.monotonic(), 0, [], None
     for line in maker.stdout:
         part = pathlib.Path(line.strip())
-        # The next part is made while this one is folded.
         maker.stdin.write("\n")
         maker.stdin.flush()
         if folding:
@@ -122,9 +122,11 @@ def longer_than_the_disk(ccactl, synthetic, folder, rows):
     begun = time.monotonic()
     merge_peak, merged = ended(started([ccactl, "report", "--merge", *summaries, "--json"]))
     found = json.loads(merged)["recordings"][0]
-    print(f"\n{found['rows']} rows in {parts} parts, of which two were on the disk at a time: made and folded in {made_s:.0f} s, "
-          f"a summary takes at most {peak:.0f} MiB; {size / 1e6:.0f} MB of summaries merged in {time.monotonic() - begun:.1f} s "
-          f"within {merge_peak:.0f} MiB; {len(found['flows'])} flows")
+    connections = len(found["flows"]) + found.get("pooled_flows", 0)
+    print(f"| {found['rows']} | {connections} | {parts} | {made_s:.0f} | {peak:.0f} | {size / 1e6:.0f} | "
+          f"{time.monotonic() - begun:.1f} | {merge_peak:.0f} |", flush=True)
+    for summary in summaries:
+        summary.unlink()
 
 
 def main():
@@ -132,7 +134,10 @@ def main():
     rows = int(sys.argv[4]) if len(sys.argv) > 4 else 100_000_000
     folder.mkdir()
     over_nodes(ccactl, synthetic, folder, rows)
-    longer_than_the_disk(ccactl, synthetic, folder, 10 * rows)
+    print("\n| rows | flows | parts | making and folding [s] | largest summary process [MiB] | all summaries [MB] | merge [s] | merge [MiB] |")
+    print("|---|---|---|---|---|---|---|---|")
+    part_by_part(ccactl, synthetic, folder / "long", 10 * rows, [str(FLOWS)], 2 * PARTS)
+    part_by_part(ccactl, synthetic, folder / "short", rows // 2, [str(FLOWS), "--connections"], 2 * PARTS)
 
 
 main()
