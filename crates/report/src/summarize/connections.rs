@@ -74,7 +74,7 @@ pub fn of_algorithms(tables: &Tables, pools: Option<&Pools>, kernel_names: &Data
 /// The known values of a column.
 fn times(flows: &LazyFrame, of: &str) -> LazyFrame {
     let known = flows.clone().filter(col(of).is_not_null());
-    known.select([col(GROUP), col(of).alias(VALUE), lit(1u64).alias(TIMES)])
+    known.select([col(GROUP), col(of).alias(VALUE), lit(Scalar::from(1u64)).alias(TIMES)])
 }
 
 /// Quantiles at 0, 0.5, 1 … 100 % of each group; empty without values.

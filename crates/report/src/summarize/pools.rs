@@ -82,14 +82,19 @@ impl Pools {
         let connections = firsts.clone().select([last.clone(), count(c::OPENED, OPENED), count(c::CLOSED, CLOSED)]);
         let closing = |of: &str| {
             let known = firsts.clone().filter(col(of).is_not_null());
-            known.select([last.clone(), lit(of).alias(CLOSING), col(of).alias(VALUE), lit(1u64).alias(c::TIMES)])
+            known.select([
+                last.clone(),
+                lit(of).alias(CLOSING),
+                col(of).alias(VALUE),
+                lit(Scalar::from(1u64)).alias(c::TIMES),
+            ])
         };
         let closings = concat(c::CLOSING.map(closing), UnionArgs::default())?;
         let acked = || real(grown(Counter::BytesAcked).sum());
         let whole = flows
             .group_by_stable([col(c::FLOW)])
             .agg([acked().alias(SUM), (acked() * acked()).alias(SQUARES), col(c::FIRST_US).min().alias(LAST_START_US)])
-            .select([lit(1i64).alias(FLOWS), col(SUM), col(SQUARES), col(LAST_START_US)]);
+            .select([lit(Scalar::from(1i64)).alias(FLOWS), col(SUM), col(SQUARES), col(LAST_START_US)]);
         let active = sharing::active(tables, interval_us)?;
         let tables = [
             sums::of_stretches(stretches),

@@ -131,8 +131,9 @@ pub fn shares(tables: &Tables, active: &DataFrame) -> LazyFrame {
 
 /// How many flows become active with an interval, less those that cease to be.
 pub fn edges(active: &DataFrame) -> PolarsResult<LazyFrame> {
-    let edge =
-        |at: &str, change: i64| active.clone().lazy().select([col(at).alias(c::INTERVAL), lit(change).alias(FLOWS)]);
+    let edge = |at: &str, change: i64| {
+        active.clone().lazy().select([col(at).alias(c::INTERVAL), lit(Scalar::from(change)).alias(FLOWS)])
+    };
     let edges = concat([edge(FROM, 1), edge(TO, -1)], UnionArgs::default())?;
     Ok(edges.group_by([col(c::INTERVAL)]).agg([col(FLOWS).sum()]))
 }

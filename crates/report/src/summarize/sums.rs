@@ -62,7 +62,7 @@ impl Rate {
 
 /// The stretches with what [`added`] adds up.
 pub fn of_stretches(stretches: LazyFrame) -> LazyFrame {
-    let mut columns = vec![lit(1u64).alias(STRETCHES)];
+    let mut columns = vec![lit(Scalar::from(1u64)).alias(STRETCHES)];
     for rate in Rate::ALL {
         columns.push(rate.of_stretch().alias(rate.sum()));
         columns.push(rate.of_stretch().is_not_null().cast(DataType::UInt64).alias(rate.known()));
