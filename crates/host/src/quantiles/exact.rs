@@ -7,12 +7,16 @@ const PAGE: u64 = 256;
 /// Values below this (4.2 s in µs) are counted in pages, which is one addition per value. The list of pages is then at most
 /// 128 KiB long. Larger values are rare and go into a tree.
 const PAGED: u64 = 1 << 22;
+/// Up to so many distinct values there are no pages: a connection of a second has a few, and there are very many of them.
+const FEW: usize = 32;
 
 /// Values with how often each occurs. Memory grows with the number of distinct values, not with the number of values.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Histogram {
+    /// None while there are few values.
     pages: Vec<Option<Box<[u64; PAGE as usize]>>>,
-    large: BTreeMap<u64, u64>,
+    /// Large values, and few.
+    tree: BTreeMap<u64, u64>,
     total: u64,
     sum: u128,
 }
@@ -25,10 +29,20 @@ impl Histogram {
         }
         self.total += times;
         self.sum += u128::from(value) * u128::from(times);
-        if value >= PAGED {
-            *self.large.entry(value).or_default() += times;
+        let are_few = || self.tree.len() < FEW || self.tree.contains_key(&value);
+        if value >= PAGED || (self.pages.is_empty() && are_few()) {
+            *self.tree.entry(value).or_default() += times;
             return;
         }
+        if self.pages.is_empty() {
+            let large = self.tree.split_off(&PAGED);
+            let few = std::mem::replace(&mut self.tree, large);
+            few.into_iter().for_each(|(value, times)| self.count(value, times));
+        }
+        self.count(value, times);
+    }
+
+    fn count(&mut self, value: u64, times: u64) {
         let page = (value / PAGE) as usize;
         if self.pages.len() <= page {
             self.pages.resize(page + 1, None);
@@ -48,8 +62,8 @@ impl Histogram {
     pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let pages = self.pages.iter().zip(0u64..).filter_map(|(page, number)| Some((page.as_deref()?, number * PAGE)));
         let paged = pages.flat_map(|(page, first)| page.iter().zip(first..).map(|(&times, value)| (value, times)));
-        let large = self.large.iter().map(|(&value, &times)| (value, times));
-        paged.filter(|&(_, times)| times > 0).chain(large)
+        let in_tree = self.tree.iter().map(|(&value, &times)| (value, times));
+        paged.filter(|&(_, times)| times > 0).chain(in_tree)
     }
 
     /// Number of values.
@@ -99,6 +113,15 @@ impl Histogram {
     }
 }
 
+impl PartialEq for Histogram {
+    /// By what was counted: the order in which it came decides where it is kept.
+    fn eq(&self, other: &Histogram) -> bool {
+        self.counts().eq(other.counts())
+    }
+}
+
+impl Eq for Histogram {}
+
 impl FromIterator<u64> for Histogram {
     fn from_iter<I: IntoIterator<Item = u64>>(values: I) -> Histogram {
         let mut histogram = Histogram::default();
@@ -137,6 +160,24 @@ mod tests {
         assert_eq!((histogram.percentile(75.0), histogram.percentile(76.0)), (Some(10), Some(20)));
         assert_eq!(Histogram::default().percentile(50.0), None);
         assert_eq!(Histogram::default().mean(), None);
+    }
+
+    #[test]
+    fn few_values_and_many_are_counted_alike_whatever_their_order() {
+        for distinct in [1, FEW as u64 - 1, FEW as u64, FEW as u64 + 1, 3 * FEW as u64] {
+            let values: Vec<u64> =
+                (0..distinct).flat_map(|n| vec![n * 37 + 5; n as usize % 3 + 1]).chain([PAGED, PAGED + 7]).collect();
+            let [upwards, downwards]: [Histogram; 2] =
+                [values.iter().copied().collect(), values.iter().rev().copied().collect()];
+            assert_eq!(upwards, downwards);
+            let mut sorted = values.clone();
+            sorted.sort_unstable();
+            let counted: Vec<u64> = upwards.counts().flat_map(|(value, times)| vec![value; times as usize]).collect();
+            assert_eq!((counted, upwards.total()), (sorted, values.len() as u64));
+            let mut merged = upwards.clone();
+            merged.merge(&downwards);
+            assert!(merged != upwards && merged.percentile(50.0) == upwards.percentile(50.0));
+        }
     }
 
     #[test]
