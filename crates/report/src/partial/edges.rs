@@ -20,10 +20,10 @@ pub struct Edges {
 impl Edges {
     /// Takes in rows that follow.
     pub fn add(&mut self, run: &Run<'_>) {
-        let missing = run.rows().take(if is_full_at_start(&self.first) { 0 } else { run.len() });
+        let missing = run.rows().take(if self.is_full_at_start() { 0 } else { run.len() });
         for row in missing {
             self.first.push(row);
-            if is_full_at_start(&self.first) {
+            if self.is_full_at_start() {
                 break;
             }
         }
@@ -41,10 +41,10 @@ impl Edges {
 
     /// Takes in the rows of the segment that follows.
     pub fn append(&mut self, later: Edges) {
-        if !self.begins && !is_full_at_start(&self.first) {
+        if !self.is_full_at_start() {
             for row in later.first {
                 self.first.push(row);
-                if is_full_at_start(&self.first) {
+                if self.is_full_at_start() {
                     break;
                 }
             }
@@ -64,6 +64,11 @@ impl Edges {
         }
     }
 
+    fn is_full_at_start(&self) -> bool {
+        let ends = self.first.first().zip(self.first.last());
+        ends.is_some_and(|(first, last)| self.begins || last.t_us > first.t_us.saturating_add(EDGE_US))
+    }
+
     fn extend_last(&mut self, rows: Vec<Row>) {
         let Some(end) = rows.last() else { return };
         let from_us = end.t_us.saturating_sub(EDGE_US);
@@ -75,10 +80,6 @@ impl Edges {
         let unneeded = self.last.iter().rposition(|row| row.t_us <= from_us).unwrap_or(0);
         self.last.drain(..unneeded);
     }
-}
-
-fn is_full_at_start(rows: &[Row]) -> bool {
-    rows.first().zip(rows.last()).is_some_and(|(first, last)| last.t_us > first.t_us.saturating_add(EDGE_US))
 }
 
 /// The changes of a flow over a cut: what was known before it, what is known after it, and what only both sides together know. A

@@ -43,6 +43,8 @@ pub struct Segment {
 const MOST_FLOWS: usize = 20_000;
 /// … but those that moved most data.
 const LISTED_FLOWS: usize = 1_000;
+/// Flows whose tables are made together.
+const POOLED_AT_ONCE: usize = 10_000;
 
 /// One flow in a segment.
 #[derive(Debug, Clone)]
@@ -75,12 +77,12 @@ impl Segment {
                     flows.push(<(FlowFold, Edges)>::default());
                 }
                 let (fold, edges) = &mut flows[run.flow];
-                edges.add(&run);
                 let rest = if is_new {
                     let (first, row, rest) = run.split_first();
                     rows_of_heads.push(row as IdxSize);
                     fold.add_row(&first);
                     edges.begins = first.has_opened();
+                    edges.add(&first);
                     rest
                 } else {
                     Some(run)
@@ -90,7 +92,10 @@ impl Segment {
                         return;
                     }
                     fold.add(&rest, width_us);
+                    edges.add(&rest);
                 }
+                // Of very many short flows this is most of the memory.
+                edges.forget(fold.closing.is_some());
             }
             add_drops(&mut drops, batch, width_us);
             if !rows_of_heads.is_empty() {
@@ -192,20 +197,30 @@ impl Segment {
         let (ended, kept): (Vec<_>, Vec<_>) =
             self.flows.into_iter().zip(&is_ended).partition(|(_, is_ended)| **is_ended);
         (self.flows, self.heads) = (kept.into_iter().map(|(flow, _)| flow).collect(), heads);
+        let mut ended = ended.into_iter().map(|(flow, _)| flow);
+        // A few at a time: their tables are larger than they are.
+        for from in (0..heads_of_ended.height()).step_by(POOLED_AT_ONCE) {
+            let flows: Vec<SegmentFlow> = ended.by_ref().take(POOLED_AT_ONCE).collect();
+            let heads = heads_of_ended.slice(from as i64, flows.len());
+            self.pool(Flows { flows, heads }, names)?;
+        }
+        Ok(self)
+    }
+
+    fn pool(&mut self, ended: Flows, names: &Names) -> PolarsResult<()> {
         let width_us = self.intervals.width_us();
-        let ended = Flows { flows: ended.into_iter().map(|(flow, _)| flow).collect(), heads: heads_of_ended };
         let (flows, names) = ended.finish(&mut self.intervals, names.clone())?;
         let extents = Extents { extent: self.extent, truncated: self.truncated };
         let folded = Folded::of(&self.metadata, flows.into_iter(), names, extents, Vec::new());
         if folded.flows.is_empty() {
-            return Ok(self);
+            return Ok(());
         }
         let pools = Pools::of(&Tables::of_fold(&folded)?, &self.metadata, width_us)?;
-        self.pools = Some(match self.pools {
+        self.pools = Some(match self.pools.take() {
             Some(others) => others.and(&pools)?,
             None => pools,
         });
-        Ok(self)
+        Ok(())
     }
 
     /// What a report is made of, when nothing comes before.

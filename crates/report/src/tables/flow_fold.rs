@@ -116,6 +116,8 @@ impl FlowFold {
             let known = self.parts.iter().position(|part| part.algorithm == algorithm);
             self.current = known.unwrap_or(self.parts.len());
             if known.is_none() {
+                // Most flows have one.
+                self.parts.reserve_exact(1);
                 self.parts.push(Part::of(algorithm));
             }
         }
