@@ -16,6 +16,7 @@ const COPIED: [(&str, &str); 15] = [
     ("packaging/grafana/ccactl.json", "usr/share/doc/ccactl/examples/grafana.json"),
     ("packaging/slurm/ccactl-bench.sbatch", "usr/share/doc/ccactl/examples/ccactl-bench.sbatch"),
     ("packaging/slurm/ccactl-report.sbatch", "usr/share/doc/ccactl/examples/ccactl-report.sbatch"),
+    ("packaging/kubernetes/ccactl.yaml", "usr/share/doc/ccactl/examples/kubernetes.yaml"),
     ("packaging/ansible", "usr/share/doc/ccactl/examples/ansible"),
     ("packaging/prometheus/ccactl.rules.yml", "usr/share/doc/ccactl/examples/prometheus.rules.yml"),
     ("packaging/nginx/ccactl-exporter.conf", "usr/share/doc/ccactl/examples/nginx.conf"),
