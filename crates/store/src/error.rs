@@ -58,6 +58,14 @@ pub enum Error {
         /// Where the copies would be.
         folder: PathBuf,
     },
+    /// A copy of what a store has.
+    #[error("cannot write {}: {cause}; TMPDIR names another folder", path.display())]
+    Copy {
+        /// File.
+        path: PathBuf,
+        /// What the system said.
+        cause: io::Error,
+    },
     /// The spool, or the folder for copies.
     #[error("cannot {doing} {}: {cause}; --spool names another folder", path.display())]
     Spool {

@@ -13,6 +13,7 @@ mod error;
 mod fault;
 mod folder;
 mod location;
+mod objects;
 mod part;
 mod queue;
 mod spool;

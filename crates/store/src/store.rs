@@ -95,7 +95,7 @@ impl Settings {
 #[derive(Debug, Clone)]
 pub struct Store {
     location: Location,
-    objects: Arc<dyn ObjectStore>,
+    pub(crate) objects: Arc<dyn ObjectStore>,
     has_credentials: bool,
     answer_within: Duration,
 }
@@ -188,7 +188,7 @@ impl Store {
     }
 
     /// Without credentials in the settings, the library asks the machine's metadata service.
-    fn hinted(&self, mut fault: Fault) -> Fault {
+    pub(crate) fn hinted(&self, mut fault: Fault) -> Fault {
         if !self.has_credentials && fault.kind == Kind::Unreachable {
             fault.kind = Kind::Denied;
             fault.found = format!(
@@ -304,7 +304,7 @@ impl Store {
         for (number, object) in objects.iter().enumerate() {
             let to = place_for(folder, object, number)?;
             if is_bucket {
-                self.copy(object, &to).await?;
+                self.copy(&object.location, &to).await?;
             } else {
                 let from = PathBuf::from(format!("/{}", object.location));
                 symlink(from, &to).map_err(Error::spool("link", &to))?;
@@ -315,13 +315,8 @@ impl Store {
 
     async fn recordings(&self) -> Result<Vec<ObjectMeta>> {
         let failed = |error: object_store::Error| self.error(self.hinted(Fault::of(&error)));
-        let below = match &self.location.place {
-            Place::Bucket(_) => self.location.prefix.clone(),
-            Place::Folder(root) if !root.exists() => {
-                return Err(self.error(Fault::new(Kind::Missing, "it does not exist")));
-            }
-            Place::Folder(root) => Key::from_absolute_path(root).map_err(|error| failed(error.into()))?,
-        };
+        let missing = || self.error(Fault::new(Kind::Missing, "it does not exist"));
+        let below = self.below()?.ok_or_else(missing)?;
         if self.location.is_one_file() {
             return Ok(vec![self.objects.head(&below).await.map_err(failed)?]);
         }
@@ -337,16 +332,29 @@ impl Store {
         Ok(found)
     }
 
-    async fn copy(&self, object: &ObjectMeta, to: &Path) -> Result<()> {
+    /// What the keys of all objects here begin with; `None` for a folder that does not exist.
+    pub(crate) fn below(&self) -> Result<Option<Key>> {
+        match &self.location.place {
+            Place::Bucket(_) => Ok(Some(self.location.prefix.clone())),
+            Place::Folder(root) if !root.exists() => Ok(None),
+            Place::Folder(root) => {
+                let key = Key::from_absolute_path(root).map_err(|error| self.error(Fault::of(&error.into())))?;
+                Ok(Some(key))
+            }
+        }
+    }
+
+    /// Brings an object into a new file.
+    pub(crate) async fn copy(&self, key: &Key, to: &Path) -> Result<()> {
         let failed = |error: object_store::Error| self.error(Fault::of(&error));
         let silent = |_| {
-            let found = format!("no byte of {} within {} s", object.location, SILENCE.as_secs());
+            let found = format!("no byte of {key} within {} s", SILENCE.as_secs());
             self.error(Fault::new(Kind::Slow, found))
         };
-        let local = |cause| Error::spool("write", to)(cause);
+        let local = |cause| Error::Copy { path: to.to_owned(), cause };
         // In a folder of our own, which nobody else may enter.
         let mut file = File::create_new(to).map_err(local)?;
-        let found = timeout(SILENCE, self.objects.get(&object.location)).await.map_err(silent)?.map_err(failed)?;
+        let found = timeout(SILENCE, self.objects.get(key)).await.map_err(silent)?.map_err(failed)?;
         let mut chunks = found.into_stream();
         while let Some(chunk) = timeout(SILENCE, chunks.try_next()).await.map_err(silent)?.map_err(failed)? {
             file.write_all(&chunk).map_err(local)?;
@@ -371,7 +379,7 @@ fn place_for(folder: &Path, object: &ObjectMeta, number: usize) -> Result<PathBu
 }
 
 /// Waits for an answer, but no longer than the user does.
-fn blocking<T>(work: impl Future<Output = T>) -> Result<T> {
+pub(crate) fn blocking<T>(work: impl Future<Output = T>) -> Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
     let is_asked_to_end = async {
         while !interrupt::is_requested() {

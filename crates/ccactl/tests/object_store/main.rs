@@ -4,6 +4,10 @@
 //! Root and versitygw are needed: without them the tests say so and pass, unless CI=true, where they fail.
 #![cfg(feature = "object-store")]
 
+#[allow(dead_code, reason = "shared with the tests of the lab")]
+#[path = "../../../lab/tests/needs/mod.rs"]
+mod needs;
+mod results;
 #[path = "../../../store/tests/common/server.rs"]
 mod server;
 #[path = "../under_load/mod.rs"]

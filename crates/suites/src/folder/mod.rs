@@ -23,7 +23,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-const PLAN: &str = "plan.json";
+/// What a folder is for.
+pub const PLAN: &str = "plan.json";
 const LOCK: &str = ".lock";
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 

@@ -3,6 +3,7 @@
 use super::{Args, location_in};
 use crate::commands::record::Signals;
 use crate::error::{Error, Result};
+use ccactl_suites::folder::{Experiment, SuiteFolder};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -54,6 +55,31 @@ impl Sending {
     }
 
     pub fn json(&self) -> Option<serde_json::Value> {
+        match *self {}
+    }
+}
+
+/// There is none.
+pub enum Cells {}
+
+impl Cells {
+    pub fn open(location: &str) -> Result<Cells> {
+        Err(lacking(&format!("--store {location}")))
+    }
+
+    pub fn experiment(&self) -> Result<Option<Experiment>> {
+        match *self {}
+    }
+
+    pub fn check(&self, _: &Experiment) -> Result<()> {
+        match *self {}
+    }
+
+    pub fn bring(&self, _: &SuiteFolder, _: &[&str]) -> Result<()> {
+        match *self {}
+    }
+
+    pub fn send(&self, _: &SuiteFolder, _: &[&str]) -> Result<()> {
         match *self {}
     }
 }

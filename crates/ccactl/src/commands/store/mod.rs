@@ -1,16 +1,20 @@
-//! Recordings in an object store: what `record`, `send` and `report` have to do with it.
+//! Object stores: what `record`, `send` and `report` have to do with them for recordings, and `bench` for results.
 //!
 //! Without the feature `object-store` the same names are there, and every use of them is one error.
 
 #[cfg(not(feature = "object-store"))]
 mod absent;
 #[cfg(feature = "object-store")]
+mod cells;
+#[cfg(feature = "object-store")]
 mod here;
 #[cfg(feature = "object-store")]
 mod summary;
 
 #[cfg(not(feature = "object-store"))]
-pub use absent::{Sending, Upload, fetch, send};
+pub use absent::{Cells, Sending, Upload, fetch, send};
+#[cfg(feature = "object-store")]
+pub use cells::Cells;
 #[cfg(feature = "object-store")]
 pub use here::{Sending, Upload, fetch, send};
 

@@ -9,6 +9,7 @@ pub mod submit;
 
 use super::carry_out::{How, interrupt_flag};
 use super::guests::{self, Guests};
+use super::store::Cells;
 use crate::error::{Context, Result};
 use ccactl_host::{errln, outln, terminal};
 use ccactl_loader::Loader;
@@ -38,12 +39,16 @@ pub struct Args {
     /// Make cells in this folder, and copy them to the results when they are whole: for results on a disk that is far
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
+    /// Where several machines put their results (s3://BUCKET/PREFIX or file:///FOLDER): a cell that is finished there is brought
+    /// here, and not run; one that is finished here is sent
+    #[arg(long, value_name = "LOCATION")]
+    store: Option<String>,
     #[command(flatten)]
     shown: report::Shown,
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    let Args { selection, jobs, attempts, scratch, shown } = args;
+    let Args { selection, jobs, attempts, scratch, store, shown } = args;
     let kernel = selection.guests()?;
     let plan = selection.plan(kernel.as_ref())?;
     plan.experiment.changed.iter().for_each(|change| errln!("not as the scenario is written: {change}"));
@@ -55,14 +60,28 @@ pub fn run(args: Args) -> Result<ExitCode> {
             selection.link.check(&cell.scenario).with_context(|| format!("cell {}", cell.id))?;
         }
     }
+    let ids: Vec<&str> = plan.cells.iter().map(|cell| cell.id.as_str()).collect();
+    let store = store.as_deref().map(Cells::open).transpose()?;
+    if let Some(store) = &store {
+        store.check(&plan.experiment)?;
+    }
     let patience = if selection.is_a_part() { PATIENCE } else { Duration::ZERO };
     let folder = SuiteFolder::open(&plan.folder, plan.experiment.clone())?;
     let folder = folder.with_scratch(scratch).with_patience(patience);
+    if let Some(store) = &store {
+        store.bring(&folder, &ids)?;
+    }
     let guests = kernel.as_ref().map(|kernel| Guests { lab: &selection.lab, kernel, how });
     let Ended { failures, elsewhere } = carry_out(&plan, &folder, jobs.map(Into::into), guests, how, &interrupt)?;
 
+    if selection.is_a_part() || store.is_some() {
+        page::prepare(&folder, &|id| ids.contains(&id), &interrupt)?;
+    }
+    if let Some(store) = &store {
+        store.send(&folder, &ids)?;
+    }
     if selection.is_a_part() {
-        return end_of_a_part(&plan, &folder, failures, elsewhere, &interrupt);
+        return end_of_a_part(&plan, &folder, failures, elsewhere);
     }
     let code = report::write(&folder, &failures, &shown, &interrupt)?;
     not_elsewhere(&folder, elsewhere)?;
@@ -75,9 +94,7 @@ fn end_of_a_part(
     folder: &SuiteFolder,
     failures: Vec<runner::Failure>,
     elsewhere: Vec<String>,
-    interrupt: &AtomicBool,
 ) -> Result<ExitCode> {
-    page::prepare(folder, &|id| plan.cells.iter().any(|cell| cell.id == id), interrupt)?;
     if let Some(runner::Failure { cell, error }) = failures.into_iter().next() {
         return Err(error).with_context(|| format!("cell {cell}"));
     }

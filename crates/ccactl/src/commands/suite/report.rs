@@ -2,14 +2,15 @@
 
 use crate::commands::carry_out::interrupt_flag;
 use crate::commands::output;
-use crate::error::Result;
+use crate::commands::store::Cells;
+use crate::error::{Error, Result};
 use ccactl_abi::exit;
 use ccactl_host::{out, outln};
 use ccactl_suites::folder::SuiteFolder;
 use ccactl_suites::page::{Report, terminal};
 use ccactl_suites::results;
 use ccactl_suites::runner::Failure;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
@@ -17,6 +18,9 @@ use std::sync::atomic::AtomicBool;
 pub struct Args {
     /// Folder of `ccactl bench run`
     folder: PathBuf,
+    /// Bring the cells first that are finished in this store, as `bench run --store` put them there
+    #[arg(long, value_name = "LOCATION")]
+    store: Option<String>,
     #[command(flatten)]
     shown: Shown,
 }
@@ -34,7 +38,24 @@ pub struct Shown {
 
 pub fn run(args: &Args) -> Result<ExitCode> {
     let interrupt = interrupt_flag()?;
-    write(&SuiteFolder::read(&args.folder)?, &[], &args.shown, &interrupt)
+    let folder = match &args.store {
+        Some(location) => brought(&args.folder, location)?,
+        None => SuiteFolder::read(&args.folder)?,
+    };
+    write(&folder, &[], &args.shown, &interrupt)
+}
+
+/// The folder with all that is finished in a store.
+fn brought(path: &Path, location: &str) -> Result<SuiteFolder> {
+    let store = Cells::open(location)?;
+    let Some(experiment) = store.experiment()? else {
+        let found = format!("{location}: expected results of `ccactl bench run --store`, found none");
+        return Err(Error::Argument(found));
+    };
+    let folder = SuiteFolder::open(path, experiment)?;
+    let ids: Vec<&str> = folder.experiment().cells.iter().map(|cell| cell.id.as_str()).collect();
+    store.bring(&folder, &ids)?;
+    Ok(folder)
 }
 
 /// Writes the report of what is finished, and shows it.
