@@ -10,6 +10,10 @@ pub const TABLES: [&str; 8] = ["heads", "edges", "stretches", "rtts", "phases", 
 
 /// Whether the first row is that of the flow's opening.
 pub const BEGINS: &str = "begins";
+/// Values that occurred, such as RTTs of a stretch …
+pub const VALUES: &str = "values";
+/// … and how often each did.
+pub const VALUE_TIMES: &str = "value_times";
 /// When it was closed.
 pub const CLOSED_US: &str = "closed_us";
 /// Algorithm and phase of its first and of its last step.

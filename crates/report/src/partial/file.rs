@@ -26,7 +26,7 @@ use crate::{Error, output};
 /// Metadata key of [`Header`].
 const KEY: &str = "ccactl.parts_summary";
 /// Version of the header and of the tables; others are refused.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Rows of a row group at most. A table begins one of its own.
 const ROW_GROUP_ROWS: usize = 1 << 16;
 

@@ -9,6 +9,7 @@ mod edges;
 mod file;
 mod frames;
 mod input;
+mod lists;
 mod read;
 mod segment;
 mod write;

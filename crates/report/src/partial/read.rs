@@ -5,6 +5,7 @@ use polars::prelude::*;
 use super::columns as p;
 use super::edges::Edges;
 use super::frames;
+use super::lists;
 use super::segment::SegmentFlow;
 use crate::measure::amounts::Amounts;
 use crate::measure::changes::Change;
@@ -12,7 +13,7 @@ use crate::measure::drops::Span;
 use crate::measure::inner::{self, Held};
 use crate::measure::offers;
 use crate::measure::swaps::{Side, State, Swap};
-use crate::summarize::pools::Pools;
+use crate::summarize::pools::{self, Pools};
 use crate::tables::columns::{self as c, around, grown, inner as inner_names, wide};
 use crate::tables::{FlowFold, Part, Phase};
 use crate::walk::{Closing, Columns, Counter, Identity, Names};
@@ -29,9 +30,12 @@ pub struct Read {
 }
 
 /// Reads the tables of a segment, which are in the order of [`TABLES`](p::TABLES).
-pub fn segment(mut tables: Vec<DataFrame>, names: &mut Names) -> PolarsResult<Read> {
-    let pools = Pools::of_tables(tables.split_off(p::TABLES.len()).into_iter().map(frames::in_one_piece).collect());
-    let tables: Vec<Table> = tables.into_iter().map(|table| Table(frames::in_one_piece(table))).collect();
+pub fn segment(tables: Vec<DataFrame>, names: &mut Names) -> PolarsResult<Read> {
+    let named = tables.into_iter().zip(p::TABLES.into_iter().chain(pools::TABLES));
+    let whole = |(table, name)| Ok(frames::in_one_piece(lists::unrolled(name, table)?));
+    let mut tables: Vec<DataFrame> = named.map(whole).collect::<PolarsResult<_>>()?;
+    let pools = Pools::of_tables(tables.split_off(p::TABLES.len()));
+    let tables: Vec<Table> = tables.into_iter().map(Table).collect();
     let [head, edge, stretch, rtt, phase, interval, swap, drop] =
         tables.try_into().unwrap_or_else(|_| unreachable!("as many as there are names"));
     let (mut flows, heads) = of_heads(&head, names)?;

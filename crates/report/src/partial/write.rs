@@ -4,6 +4,7 @@ use polars::prelude::*;
 
 use super::columns as p;
 use super::frames;
+use super::lists;
 use super::segment::{Segment, SegmentFlow};
 use crate::measure::{inner, offers};
 use crate::summarize::pools;
@@ -36,7 +37,8 @@ pub fn tables(segment: Segment, names: &Names) -> PolarsResult<Vec<(&'static str
     let Tables { flows, rtts, phases, intervals, swaps, drops } = Tables::of_fold(&folded)?;
     let tables = [head_table, edge_table, flows, rtts, phases, intervals, swaps, drops];
     let pools = segment.pools.iter().flat_map(|pools| pools::TABLES.into_iter().zip(pools.tables()));
-    Ok(p::TABLES.into_iter().zip(tables).chain(pools.map(|(name, table)| (name, table.clone()))).collect())
+    let all = p::TABLES.into_iter().zip(tables).chain(pools.map(|(name, table)| (name, table.clone())));
+    all.map(|(name, table)| Ok((name, lists::rolled(name, table)?))).collect()
 }
 
 /// A line per flow: its first row, and what is known of it as a whole.

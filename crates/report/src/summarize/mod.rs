@@ -10,7 +10,7 @@ mod convergence;
 mod flows;
 mod measures;
 pub mod pools;
-mod quantiles;
+pub mod quantiles;
 mod receivers;
 mod sharing;
 mod stretches;
