@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Cargo's tools for it, by what `cargo NAME` is called.
 const TOOLS: [&str; 3] = ["deb", "generate-rpm", "cyclonedx"];
 /// Files of the repository, and where the tree has them; folders with all that is tracked in them.
-const COPIED: [(&str, &str); 15] = [
+const COPIED: [(&str, &str); 16] = [
     ("packaging/systemd/ccactl.service", "usr/lib/systemd/system/ccactl.service"),
     ("packaging/systemd/ccactl-exporter.service", "usr/lib/systemd/system/ccactl-exporter.service"),
     ("packaging/policy.toml", "usr/share/doc/ccactl/examples/policy.toml"),
