@@ -12,28 +12,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 
-const SCENARIO: &str = r#"
-name = "tiny"
-description = "Two flows for two seconds"
-duration = "2s"
-[link]
-rate = "20Mbit/s"
-base_rtt = "20ms"
-buffer = { bdp = 2 }
-[[flow]]
-name = "one"
-algorithm = "native:reno"
-[[flow]]
-name = "two"
-algorithm = "native:cubic"
-[[matrix]]
-name = "buffer"
-field = "link.buffer"
-values = ["1bdp", "2bdp"]
-[quick]
-set = { duration = "1s" }
-keep = { buffer = ["1bdp"] }
-"#;
+const SCENARIO: &str = include_str!("../tiny.toml");
 /// The oldest kernel that is supported.
 const GUEST: &str = "6.1";
 const CELLS: [&str; 2] = ["buffer=1bdp", "buffer=2bdp"];

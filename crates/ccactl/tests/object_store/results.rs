@@ -11,22 +11,7 @@ use std::process::Output;
 const GUEST: &str = "6.1";
 const STORE: &str = "s3://tcp/results";
 const CELLS: [&str; 2] = ["buffer=1bdp", "buffer=2bdp"];
-const SCENARIO: &str = r#"
-name = "tiny"
-description = "A flow for a second"
-duration = "1s"
-[link]
-rate = "20Mbit/s"
-base_rtt = "20ms"
-buffer = { bdp = 2 }
-[[flow]]
-name = "one"
-algorithm = "native:reno"
-[[matrix]]
-name = "buffer"
-field = "link.buffer"
-values = ["1bdp", "2bdp"]
-"#;
+const SCENARIO: &str = include_str!("../tiny.toml");
 
 /// Runs a command on a "machine", which is a folder with nothing but the scenario.
 fn run(host: &Host, machine: &str, args: &[&str]) -> Output {
@@ -94,10 +79,10 @@ fn machines_without_a_folder_in_common_make_one_report() {
     );
 
     // Another experiment is not mixed with it.
-    let other = cell(&host, "d", CELLS[0], &["--set", "duration=2s"]);
+    let other = cell(&host, "d", CELLS[0], &["--set", "duration=1s"]);
     let told = said(&other);
     assert_eq!(other.status.code(), Some(2), "{told}");
-    assert!(told.contains("s3://tcp/results") && told.contains("duration=2s"), "{told}");
+    assert!(told.contains("s3://tcp/results") && told.contains("duration=1s"), "{told}");
     assert!(!host.files.path().join("d/out").exists(), "nothing is made");
     assert_eq!(kept(&server), there);
 

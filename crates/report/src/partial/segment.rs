@@ -94,7 +94,7 @@ impl Segment {
                     fold.add(&rest, width_us);
                     edges.add(&rest);
                 }
-                // Of very many short flows this is most of the memory.
+                // There may be very many that are short: not only when all are read.
                 edges.forget(fold.closing.is_some());
             }
             add_drops(&mut drops, batch, width_us);

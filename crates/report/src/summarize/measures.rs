@@ -86,7 +86,7 @@ fn table(tables: &Tables, grouped: &Grouped) -> PolarsResult<LazyFrame> {
     Ok(table)
 }
 
-/// The lines of both, with the columns of the first.
+/// The lines of both, with the columns that the second has.
 pub fn below(first: LazyFrame, second: Option<LazyFrame>) -> PolarsResult<LazyFrame> {
     let Some(second) = second else { return Ok(first) };
     let mut first = first;
