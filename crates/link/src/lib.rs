@@ -31,7 +31,7 @@ pub use buffer::Capacity;
 pub use config::{LinkConfig, RatePlan};
 pub use delay_line::DelayLine;
 pub use link::Link;
-pub use packet::{Departure, DropReason, Item, LossReason, Output};
+pub use packet::{Departure, DropReason, Ecn, Item, LossReason, Output};
 pub use queue::Discipline;
 pub use trace::{OPPORTUNITY_BYTES, Trace, TraceError};
 pub use wire::{Distribution, GilbertElliott, Jitter, Loss, WireConfig, Wireless};

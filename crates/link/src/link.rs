@@ -108,7 +108,7 @@ impl<P> Link<P> {
         debug_assert!(self.next_event().is_none_or(|at| at > now), "pop what has happened first");
         debug_assert!(item.size_bytes > 0, "a packet has a size");
         let above = self.mark_above.is_some_and(|threshold| self.buffer.is_above(threshold));
-        let marked = above && item.ecn_capable;
+        let marked = above && item.ecn.is_capable();
         self.buffer.rate_bps = self.schedule.rate_bps(now);
         self.queue.enqueue(now, Waiting { item, since: now, marked, finish: 0 }, &mut self.buffer);
         if !matches!(self.transmitter, Transmitter::Sending(_)) {

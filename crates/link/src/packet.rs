@@ -15,8 +15,48 @@ pub struct Item<P> {
     pub class: u8,
     /// A TCP segment that acknowledges and carries no data.
     pub is_ack: bool,
-    /// The sender understands a mark (ECT(0), ECT(1) or CE, RFC 3168 section 5).
-    pub ecn_capable: bool,
+    /// What its sender makes of marks.
+    pub ecn: Ecn,
+}
+
+/// The ECN field of an IP header: RFC 3168 section 5, RFC 9331 section 4.1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Ecn {
+    /// The sender understands no mark: 00.
+    #[default]
+    NotCapable,
+    /// A scalable sender, which is to have little delay: 01.
+    Ect1,
+    /// A classic sender, to which a mark is a loss: 10.
+    Ect0,
+    /// Marked already: 11.
+    Ce,
+}
+
+impl Ecn {
+    /// Of the two lowest bits of IPv4's type of service or of IPv6's traffic class; the others do not matter.
+    #[must_use]
+    pub fn of_bits(bits: u8) -> Ecn {
+        [Ecn::NotCapable, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][usize::from(bits & 0b11)]
+    }
+
+    /// The two bits.
+    #[must_use]
+    pub fn bits(self) -> u8 {
+        self as u8
+    }
+
+    /// The sender understands a mark.
+    #[must_use]
+    pub fn is_capable(self) -> bool {
+        self != Ecn::NotCapable
+    }
+
+    /// Belongs to the queue with little delay: ECT(1), and CE, of which nobody knows what it was (RFC 9331 section 5.1).
+    #[must_use]
+    pub fn is_l4s(self) -> bool {
+        matches!(self, Ecn::Ect1 | Ecn::Ce)
+    }
 }
 
 /// What [`Link::pop`](crate::Link::pop) gives.
@@ -88,7 +128,8 @@ pub(crate) struct Waiting<P> {
 impl<P> Waiting<P> {
     /// Marks it if its sender allows that; false when the signal has to be a drop.
     pub fn mark(&mut self) -> bool {
-        self.marked |= self.item.ecn_capable;
-        self.item.ecn_capable
+        let is_capable = self.item.ecn.is_capable();
+        self.marked |= is_capable;
+        is_capable
     }
 }

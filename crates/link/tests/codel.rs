@@ -3,7 +3,7 @@
 mod common;
 
 use ccactl_link::queue::CoDel;
-use ccactl_link::{Discipline, DropReason, Item, LinkConfig, Nanos};
+use ccactl_link::{Discipline, DropReason, Ecn, Item, LinkConfig, Nanos};
 use common::{Arrival, ENDLESS, MS, Outcome, S, drive, item};
 
 const INTERVAL: Nanos = 100 * MS;
@@ -18,8 +18,8 @@ fn flood(from: Nanos, until: Nanos, gap: Nanos) -> impl Iterator<Item = Nanos> {
     (from..until).step_by(gap as usize)
 }
 
-fn packets(times: impl Iterator<Item = Nanos>, ecn_capable: bool) -> Vec<Arrival> {
-    times.enumerate().map(|(id, at)| (at, Item { ecn_capable, ..item(id, 1000) })).collect()
+fn packets(times: impl Iterator<Item = Nanos>, ecn: Ecn) -> Vec<Arrival> {
+    times.enumerate().map(|(id, at)| (at, Item { ecn, ..item(id, 1000) })).collect()
 }
 
 /// When packets were given a signal: dropped or, where marks are on, begun to leave with a mark.
@@ -35,7 +35,7 @@ fn mark_times(out: &Outcome) -> Vec<Nanos> {
 
 /// One and a half times the rate for 3 s.
 fn overload() -> Vec<Arrival> {
-    packets(flood(0, 3 * S, 666_667), false)
+    packets(flood(0, 3 * S, 666_667), Ecn::NotCapable)
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn drops_follow_the_control_law() {
 #[test]
 fn a_delay_below_the_target_or_one_packet_is_never_a_reason() {
     // Bursts of five: the last one waits 4 ms.
-    let bursts = packets((0..300).flat_map(|burst| vec![burst * 6 * MS; 5]), false);
+    let bursts = packets((0..300).flat_map(|burst| vec![burst * 6 * MS; 5]), Ecn::NotCapable);
     let out = run(CoDel::default(), &bursts);
     assert!(out.dropped.is_empty());
     assert_eq!(out.departures.iter().map(|d| d.sojourn).max(), Some(4 * MS));
@@ -85,7 +85,7 @@ fn a_delay_below_the_target_or_one_packet_is_never_a_reason() {
 fn a_delay_that_falls_below_the_target_within_the_interval_starts_anew() {
     // 90 ms of overload, twice, with time to drain between them.
     let times = flood(0, 90 * MS, 500_000).chain(flood(250 * MS, 340 * MS, 500_000));
-    let out = run(CoDel::default(), &packets(times, false));
+    let out = run(CoDel::default(), &packets(times, Ecn::NotCapable));
     let longest_above = out.departures.iter().filter(|d| d.sojourn >= TARGET).count();
     assert!(longest_above > 100, "above the target for more than an interval in all");
     // Each busy time is 180 ms: above the target from 10 ms or so, so its last 70 ms are in dropping state.
@@ -93,14 +93,17 @@ fn a_delay_that_falls_below_the_target_within_the_interval_starts_anew() {
     let gap = drops.windows(2).map(|w| w[1] - w[0]).max().unwrap();
     assert!(gap > INTERVAL, "no drop between the two");
     let short = flood(0, 50 * MS, 500_000).chain(flood(120 * MS, 170 * MS, 500_000));
-    assert!(run(CoDel::default(), &packets(short, false)).dropped.is_empty(), "100 ms busy, below the target between");
+    assert!(
+        run(CoDel::default(), &packets(short, Ecn::NotCapable)).dropped.is_empty(),
+        "100 ms busy, below the target between"
+    );
 }
 
 /// Two overloads with `pause` between them; drops of each.
 fn two_overloads(pause: Nanos) -> (Vec<Nanos>, Vec<Nanos>) {
     let second = 600 * MS + pause;
     let times = flood(0, 600 * MS, 666_667).chain(flood(second, second + 400 * MS, 666_667));
-    let drops = drop_times(&run(CoDel::default(), &packets(times, false)));
+    let drops = drop_times(&run(CoDel::default(), &packets(times, Ecn::NotCapable)));
     drops.into_iter().partition(|at| *at < second)
 }
 
@@ -120,7 +123,7 @@ fn dropping_resumes_at_its_last_rate_unless_that_was_long_ago() {
 
 #[test]
 fn marks_take_the_place_of_drops() {
-    let capable = packets(flood(0, S, 666_667), true);
+    let capable = packets(flood(0, S, 666_667), Ecn::Ect0);
     let marks = mark_times(&run(CoDel { ecn: true, ..CoDel::default() }, &capable));
     let mut next = marks[0] as f64;
     for (count, at) in (1..).zip(&marks[1..]) {

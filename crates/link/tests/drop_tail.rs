@@ -2,7 +2,7 @@
 
 mod common;
 
-use ccactl_link::{Capacity, DropReason, Link, LinkConfig, Loss, Nanos, Output, WireConfig};
+use ccactl_link::{Capacity, DropReason, Ecn, Link, LinkConfig, Loss, Nanos, Output, WireConfig};
 use common::{Arrival, Outcome, drive, item};
 use proptest::prelude::*;
 
@@ -112,9 +112,9 @@ fn back_to_back_marks_a_busy_wire() {
 #[test]
 fn packets_that_find_more_than_the_threshold_are_marked_and_no_others() {
     // 8 Mbit/s: 1000 bytes take 1 ms. All ten arrive at once: they find 0, 1, ... 9 packets. Then two more at 7 ms.
-    let marks = |mark_above, ecn_capable| {
+    let marks = |mark_above, ecn| {
         let config = LinkConfig { mark_above, ..LinkConfig::drop_tail(8_000_000, Capacity::Packets(10)) };
-        let packet = |id| ccactl_link::Item { ecn_capable, ..item(id, 1000) };
+        let packet = |id| ccactl_link::Item { ecn, ..item(id, 1000) };
         let arrivals: Vec<Arrival> = (0..12).map(|id| (if id < 10 { 0 } else { 7_000_000 }, packet(id))).collect();
         let out = drive(config, &arrivals);
         assert!(out.dropped.is_empty());
@@ -122,12 +122,12 @@ fn packets_that_find_more_than_the_threshold_are_marked_and_no_others() {
     };
     // More than 3 packets are found by the 5th and all later ones. In bytes the same. After 7 ms three are left, the threshold
     // itself: the first new one is not marked, the second is.
-    assert_eq!(marks(Some(Capacity::Packets(3)), true), [4, 5, 6, 7, 8, 9, 11]);
-    assert_eq!(marks(Some(Capacity::Bytes(3000)), true), [4, 5, 6, 7, 8, 9, 11]);
-    assert_eq!(marks(Some(Capacity::Bytes(2999)), true), [3, 4, 5, 6, 7, 8, 9, 10, 11]);
-    assert_eq!(marks(Some(Capacity::Packets(0)), true), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
-    assert_eq!(marks(None, true), []);
-    assert_eq!(marks(Some(Capacity::Packets(0)), false), [], "their sender would not understand");
+    assert_eq!(marks(Some(Capacity::Packets(3)), Ecn::Ect0), [4, 5, 6, 7, 8, 9, 11]);
+    assert_eq!(marks(Some(Capacity::Bytes(3000)), Ecn::Ect0), [4, 5, 6, 7, 8, 9, 11]);
+    assert_eq!(marks(Some(Capacity::Bytes(2999)), Ecn::Ect0), [3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    assert_eq!(marks(Some(Capacity::Packets(0)), Ecn::Ect0), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    assert_eq!(marks(None, Ecn::Ect0), []);
+    assert_eq!(marks(Some(Capacity::Packets(0)), Ecn::NotCapable), [], "their sender would not understand");
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod common;
 
 use ccactl_link::queue::Classes;
 use ccactl_link::{
-    Capacity, Discipline, Distribution, DropReason, GilbertElliott, Item, Jitter, Link, LinkConfig, Loss, Nanos,
+    Capacity, Discipline, Distribution, DropReason, Ecn, GilbertElliott, Item, Jitter, Link, LinkConfig, Loss, Nanos,
     RatePlan, Trace, WireConfig, Wireless,
 };
 use common::{Arrival, MS, Outcome, disciplines, drive, drive_link, drive_punctually};
@@ -24,9 +24,12 @@ fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     let packet = (gap, 40..1600u32, 0..4u32, any::<bool>());
     prop::collection::vec(packet, 1..300).prop_map(|packets| {
         let mut now = 0;
-        let arrival = |(id, (gap, size_bytes, flow, ecn_capable)): (usize, (Nanos, u32, u32, bool))| {
+        let arrival = |(id, (gap, size_bytes, flow, capable)): (usize, (Nanos, u32, u32, bool))| {
             now += gap;
-            (now, Item { packet: id, size_bytes, flow, class: (flow % 2) as u8, is_ack: flow == 3, ecn_capable })
+            let class = (flow % 2) as u8;
+            // Of a flow that is scalable or classic as a whole.
+            let ecn = Ecn::of_bits(class | u8::from(capable) << 1);
+            (now, Item { packet: id, size_bytes, flow, class, is_ack: flow == 3, ecn })
         };
         packets.into_iter().enumerate().map(arrival).collect()
     })
@@ -165,7 +168,7 @@ proptest! {
     #[test]
     fn only_what_understands_a_mark_is_marked(config in config(), arrivals in arrivals()) {
         let out = drive(config, &arrivals);
-        prop_assert!(out.departures.iter().all(|d| !d.marked || arrivals[d.packet].1.ecn_capable));
+        prop_assert!(out.departures.iter().all(|d| !d.marked || arrivals[d.packet].1.ecn.is_capable()));
     }
 
     #[test]

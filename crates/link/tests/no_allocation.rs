@@ -4,7 +4,7 @@ mod common;
 
 use ccactl_link::snoop::{Action, Sack, Segment, Snoop};
 use ccactl_link::{
-    Capacity, DelayLine, Discipline, Distribution, GilbertElliott, Item, Jitter, Link, LinkConfig, Loss, Output,
+    Capacity, DelayLine, Discipline, Distribution, Ecn, GilbertElliott, Item, Jitter, Link, LinkConfig, Loss, Output,
     RatePlan, WireConfig, Wireless,
 };
 use common::MS;
@@ -73,7 +73,8 @@ fn nothing_allocates_after_reserve() {
             arrived += std::iter::from_fn(|| on_the_wire.pop(now)).count();
             let (flow, class) = (id % 4, (id % 2) as u8);
             let size_bytes = 500 + id % 1000;
-            let item = Item { packet: id, size_bytes, flow, class, is_ack: id % 4 == 3, ecn_capable: id % 3 == 0 };
+            let item =
+                Item { packet: id, size_bytes, flow, class, is_ack: id % 4 == 3, ecn: Ecn::of_bits((id % 3) as u8) };
             link.enqueue(now, item);
         }
         let allocations = ALLOCATIONS.get() - before;

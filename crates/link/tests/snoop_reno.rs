@@ -8,7 +8,7 @@
 mod snoop_common;
 
 use ccactl_link::snoop::{Action, Sack, Segment, Snoop, SnoopCounters};
-use ccactl_link::{Capacity, DelayLine, Item, Link, LinkConfig, Loss, Nanos, Output};
+use ccactl_link::{Capacity, DelayLine, Ecn, Item, Link, LinkConfig, Loss, Nanos, Output};
 use snoop_common::{FULL, MS, ONE, PACKET};
 use std::collections::BTreeSet;
 
@@ -281,7 +281,7 @@ fn data(number: u32) -> Segment {
 }
 
 fn item(number: u32) -> Item<u32> {
-    Item { packet: number, size_bytes: PACKET, flow: 0, class: 0, is_ack: false, ecn_capable: false }
+    Item { packet: number, size_bytes: PACKET, flow: 0, class: 0, is_ack: false, ecn: Ecn::NotCapable }
 }
 
 /// Room for the whole window.

@@ -34,6 +34,8 @@ fn a_discipline_by_name_has_the_values_of_its_source() {
         ("rem", Discipline::Rem(Rem::default())),
         ("codel", Discipline::CoDel(CoDel::default())),
         ("pie", Discipline::Pie(Default::default())),
+        ("policer", Discipline::Policer(Default::default())),
+        ("dual-pi2", Discipline::DualPi2(Default::default())),
         ("fq-codel", Discipline::FqCoDel(FqCoDel::default())),
         ("sfq", Discipline::Sfq(Sfq::default())),
         ("drr", Discipline::Drr(Drr::default())),
@@ -152,7 +154,7 @@ const BAD: &[(&str, &str, &str)] = &[
     (
         "\"fifo\"",
         "link.queue",
-        "expected a queue discipline (drop-tail, drop-head, red, exponential-red, rem, codel, pie, fq-codel, sfq, drr, wfq, classes, cbq, ack-first, cba), found \"fifo\"",
+        "expected a queue discipline (drop-tail, drop-head, red, exponential-red, rem, codel, pie, policer, dual-pi2, fq-codel, sfq, drr, wfq, classes, cbq, ack-first, cba), found \"fifo\"",
     ),
     ("{ target = \"5ms\" }", "link.queue.discipline", "missing field"),
     (

@@ -1,6 +1,6 @@
 //! The network in virtual time: routes, delays, counters and the series. No clock, no device, no root.
 
-use ccactl_link::{Capacity, LinkConfig, Loss, Nanos, RatePlan};
+use ccactl_link::{Capacity, Ecn, LinkConfig, Loss, Nanos, RatePlan};
 use ccactl_scenario::Scenario;
 use ccactl_testbed::emulator::network::{Event, Network, Path, Transit, Transmitter};
 use ccactl_testbed::emulator::route::{Delay, Route, Stage};
@@ -25,7 +25,7 @@ fn delay(ns: Nanos) -> Stage {
 }
 
 fn packet(number: u32, path: u32, way: Way, bytes: u32) -> Transit<u32> {
-    Transit { packet: number, path, way, bytes, flow: path, is_ack: false, ecn_capable: false, tcp: None }
+    Transit { packet: number, path, way, bytes, flow: path, is_ack: false, ecn: Ecn::NotCapable, tcp: None }
 }
 
 /// Everything that happens by `until`: packet and the time at which it was due; none for one that is gone.

@@ -1,7 +1,7 @@
 //! Snoop agents in the network, in virtual time: where they stand, what they hold, and what sender and receiver see of losses.
 
 use ccactl_link::snoop::{Sack, Segment};
-use ccactl_link::{Capacity, LinkConfig, Loss, Nanos};
+use ccactl_link::{Capacity, Ecn, LinkConfig, Loss, Nanos};
 use ccactl_scenario::Scenario;
 use ccactl_testbed::emulator::network::{Event, Network, Path, Tcp, Transit, Transmitter};
 use ccactl_testbed::emulator::route::{Delay, Route, Stage};
@@ -99,7 +99,7 @@ impl Download {
         let tcp = Some(Tcp { host_port: 4000, server_port: 5201, segment });
         let (bytes, is_ack) = (segment.payload_bytes + 40, segment.payload_bytes == 0);
         self.holders.insert(packet, 1);
-        self.network.inject(now, Transit { packet, path: 0, way, bytes, flow: 0, is_ack, ecn_capable: false, tcp });
+        self.network.inject(now, Transit { packet, path: 0, way, bytes, flow: 0, is_ack, ecn: Ecn::NotCapable, tcp });
     }
 
     fn advance(&mut self, until: Nanos) {

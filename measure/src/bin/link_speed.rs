@@ -2,8 +2,10 @@
 //!
 //! `cargo run --release --manifest-path measure/Cargo.toml --bin link_speed`
 
-use ccactl_link::queue::{Cba, Cbq, Classes, CoDel, Drr, ExponentialRed, FqCoDel, Pie, Red, Rem, Sfq, Wfq};
-use ccactl_link::{Capacity, DelayLine, Discipline, Item, Link, LinkConfig, Output, WireConfig};
+use ccactl_link::queue::{
+    Cba, Cbq, Classes, CoDel, Drr, DualPi2, ExponentialRed, FqCoDel, Pie, Policer, Red, Rem, Sfq, Wfq,
+};
+use ccactl_link::{Capacity, DelayLine, Discipline, Ecn, Item, Link, LinkConfig, Output, WireConfig};
 use std::time::Instant;
 
 const PACKETS: u32 = 2_000_000;
@@ -23,6 +25,8 @@ fn main() {
         ("REM", Discipline::Rem(Rem::default())),
         ("CoDel", Discipline::CoDel(CoDel::default())),
         ("PIE", Discipline::Pie(Pie::default())),
+        ("policer", Discipline::Policer(Policer::default())),
+        ("DualPI2", Discipline::DualPi2(DualPi2::default())),
         ("FQ-CoDel", Discipline::FqCoDel(FqCoDel::default())),
         ("SFQ", Discipline::Sfq(Sfq::default())),
         ("DRR", Discipline::Drr(Drr::default())),
@@ -60,7 +64,7 @@ fn overload(queue: Discipline) -> u64 {
             arrived += 1;
         }
         let (flow, class) = (packet % FLOWS, (packet % 2) as u8);
-        link.enqueue(now, Item { packet, size_bytes: SIZE_BYTES, flow, class, is_ack: false, ecn_capable: false });
+        link.enqueue(now, Item { packet, size_bytes: SIZE_BYTES, flow, class, is_ack: false, ecn: Ecn::NotCapable });
     }
     arrived
 }

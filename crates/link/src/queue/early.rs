@@ -1,4 +1,4 @@
-//! What RED, exponential RED, REM and PIE have in common: one first-in-first-out queue, and a decision on arrival.
+//! What RED, exponential RED, REM, PIE and a policer have in common: one first-in-first-out queue, and a decision on arrival.
 
 use super::{Next, Queue};
 use crate::Nanos;
@@ -82,7 +82,7 @@ impl<P, J: Judge> Queue<P> for Judged<J> {
             queued_bytes: buffer.occupied_bytes(),
             queued_packets: buffer.occupied_packets(),
             fits,
-            ecn_capable: packet.item.ecn_capable,
+            ecn_capable: packet.item.ecn.is_capable(),
             rate_bps: buffer.rate_bps,
         };
         match self.judge.judge(&arrival, &mut buffer.rng) {

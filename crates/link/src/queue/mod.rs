@@ -7,11 +7,13 @@ mod classes;
 mod codel;
 mod drop_tail;
 mod drr;
+mod dual_pi2;
 mod early;
 mod exponential_red;
 mod fattest;
 mod fq_codel;
 mod pie;
+mod policer;
 mod red;
 mod rem;
 mod sfq;
@@ -24,9 +26,11 @@ pub use cbq::{Cbq, CbqClass, CbqGroup, PRIORITIES};
 pub use classes::{Class, Classes};
 pub use codel::CoDel;
 pub use drr::Drr;
+pub use dual_pi2::DualPi2;
 pub use exponential_red::ExponentialRed;
 pub use fq_codel::FqCoDel;
 pub use pie::Pie;
+pub use policer::Policer;
 pub use red::Red;
 pub use rem::Rem;
 pub use sfq::Sfq;
@@ -54,6 +58,10 @@ pub enum Discipline {
     CoDel(CoDel),
     /// Proportional integral controller enhanced.
     Pie(Pie),
+    /// Drops at once what comes faster than a contract allows.
+    Policer(Policer),
+    /// Two coupled queues, for scalable and for classic senders.
+    DualPi2(DualPi2),
     /// Fair queueing by flow with CoDel on each.
     FqCoDel(FqCoDel),
     /// Stochastic fairness queueing.
@@ -82,6 +90,8 @@ impl Discipline {
             Discipline::Rem(config) => Box::new(Judged::by(rem::Price::new(config))),
             Discipline::CoDel(config) => Box::new(codel::CoDelQueue::new(config)),
             Discipline::Pie(config) => Box::new(Judged::by(pie::Controller::new(config))),
+            Discipline::Policer(config) => Box::new(Judged::by(policer::Bucket::new(config))),
+            Discipline::DualPi2(config) => Box::new(dual_pi2::DualPi2Queue::new(config)),
             Discipline::FqCoDel(config) => Box::new(fq_codel::FqCoDelQueue::new(config, rng)),
             Discipline::Sfq(config) => Box::new(sfq::SfqQueue::new(config, rng)),
             Discipline::Drr(config) => Box::new(drr::DrrQueue::new(config)),

@@ -3,9 +3,10 @@
 #![allow(dead_code, reason = "every test file uses its part")]
 
 use ccactl_link::queue::{
-    Cba, Cbq, CbqClass, CbqGroup, Class, Classes, CoDel, Drr, ExponentialRed, FqCoDel, Pie, Red, Rem, Sfq, Wfq,
+    Cba, Cbq, CbqClass, CbqGroup, Class, Classes, CoDel, Drr, DualPi2, ExponentialRed, FqCoDel, Pie, Policer, Red, Rem,
+    Sfq, Wfq,
 };
-use ccactl_link::{Capacity, Departure, Discipline, DropReason, Item, Link, LinkConfig, Nanos, Output};
+use ccactl_link::{Capacity, Departure, Discipline, DropReason, Ecn, Item, Link, LinkConfig, Nanos, Output};
 
 /// Nanoseconds of a millisecond.
 pub const MS: Nanos = 1_000_000;
@@ -16,7 +17,7 @@ pub const ENDLESS: Capacity = Capacity::Bytes(u64::MAX / 2);
 
 /// A packet with number `id` of flow 0.
 pub fn item(id: usize, size_bytes: u32) -> Item<usize> {
-    Item { packet: id, size_bytes, flow: 0, class: 0, is_ack: false, ecn_capable: false }
+    Item { packet: id, size_bytes, flow: 0, class: 0, is_ack: false, ecn: Ecn::NotCapable }
 }
 
 /// A packet and when it arrives.
@@ -155,6 +156,15 @@ pub fn disciplines() -> Vec<Discipline> {
         Discipline::CoDel(CoDel { ecn: false, ..codel }),
         Discipline::Pie(Pie { update_interval: MS, target: MS, max_burst: 2 * MS, ecn: true, ..Pie::default() }),
         Discipline::Pie(Pie { max_burst: 0, target: MS, derandomise: true, alpha: 10.0, ..Pie::default() }),
+        Discipline::Policer(Policer { rate_bps: 20_000_000, burst_bytes: 10_000 }),
+        Discipline::DualPi2(DualPi2 {
+            target: MS,
+            update_interval: MS,
+            alpha: 10.0,
+            threshold: MS / 2,
+            ..DualPi2::default()
+        }),
+        Discipline::DualPi2(DualPi2 { beta: 100.0, range: MS, classic_share_permille: 500, ..DualPi2::default() }),
         Discipline::FqCoDel(FqCoDel { codel, queues: 3, quantum_bytes: 300 }),
         Discipline::Sfq(Sfq { queues: 3, perturbation: Some(3 * MS) }),
         Discipline::Drr(Drr { queues: 4, quantum_bytes: 300, weights: vec![1, 5] }),

@@ -16,6 +16,7 @@ pub(crate) fn check_queue(path: &str, discipline: &Discipline) -> Check {
         | Discipline::DropHead
         | Discipline::Sfq(_)
         | Discipline::AckFirst
+        | Discipline::Policer(_)
         | Discipline::Cba(_) => Ok(()),
         Discipline::Red(red) => {
             let ascend = match (red.min_threshold, red.max_threshold) {
@@ -53,6 +54,7 @@ pub(crate) fn check_queue(path: &str, discipline: &Discipline) -> Check {
         }
         Discipline::CoDel(codel) => span("target", codel.target).and_then(|()| span("interval", codel.interval)),
         Discipline::FqCoDel(fq) => span("target", fq.codel.target).and_then(|()| span("interval", fq.codel.interval)),
+        Discipline::DualPi2(dual) => span("update_interval", dual.update_interval),
         Discipline::Pie(pie) => span("update_interval", pie.update_interval),
         Discipline::Drr(Drr { weights, .. }) | Discipline::Wfq(Wfq { weights, .. }) => {
             ensure(!weights.contains(&0), at("weights"), || format!("expected weights from 1, found {weights:?}"))

@@ -10,7 +10,8 @@ pub(crate) use parameter::{Sizes, queue, serialize};
 
 use crate::fields::{ANY, Field, Kind, Table, optional, required};
 use ccactl_link::queue::{
-    Cba, Cbq, Classes, CoDel, Discipline, Drr, ExponentialRed, FqCoDel, PRIORITIES, Pie, Red, Rem, Sfq, Wfq,
+    Cba, Cbq, Classes, CoDel, Discipline, Drr, DualPi2, ExponentialRed, FqCoDel, PRIORITIES, Pie, Policer, Red, Rem,
+    Sfq, Wfq,
 };
 use parameter::Parameter;
 
@@ -161,6 +162,30 @@ pub(crate) const DISCIPLINES: &[Row] = &[
             ecn: ECN,
             max_mark_probability:
                 of(PROBABILITY, "0.1", "MAX_ECNTH: beyond it ECN-capable packets are dropped too"),
+        }
+    ),
+    row!(
+        "policer", "Token bucket: what comes faster is dropped at once, and a queue is behind it (Flach et al. 2016).",
+        |_| Discipline::Policer(Policer::default()),
+        Discipline::Policer(policer), policer => {
+            rate_bps: of(Kind::Count(1, ANY), "10000000", "rate of the contract on the wire, in bit/s"),
+            burst_bytes: of(WHOLE, "125000", "what may come at once; nothing passes that is larger than this"),
+        }
+    ),
+    row!(
+        "dual-pi2", "Two coupled queues, for scalable senders (ECT(1)) and for classic ones (RFC 9332).",
+        |frame_bytes| Discipline::DualPi2(DualPi2 { mtu_bytes: frame_bytes, ..DualPi2::default() }),
+        Discipline::DualPi2(dual), dual => {
+            target: of(Kind::Span, "15ms", "delay to be reached in the classic queue"),
+            update_interval: of(Kind::Span, "16ms", "Tupdate"),
+            alpha: of(POSITIVE, "0.16", "weight of the distance to the target, per second"),
+            beta: of(POSITIVE, "3.2", "weight of the change of the delay, per second"),
+            coupling: of(Kind::Number(1.0, 100.0), "2", "k: scalable senders get k√p where classic ones get p"),
+            threshold: of(Kind::Span, "1ms", "delay from which the L queue marks by itself"),
+            range: of(Kind::Span, "0s", "how much longer it is when every packet is marked; `\"0s\"` is a step"),
+            classic_share_permille:
+                of(Kind::Count(0, 1000), "100", "thousandths of the link's rate that the classic queue has at least"),
+            mtu_bytes: of(PACKET, FULL_PACKET, "below two of them in both queues there is no coupled signal"),
         }
     ),
     row!(

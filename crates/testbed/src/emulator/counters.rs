@@ -1,8 +1,9 @@
 //! What the emulator counts.
 
 use super::histogram::{Histogram, QueueingDelay};
+use super::series::Sent;
 use ccactl_link::snoop::SnoopCounters;
-use ccactl_link::{DropReason, LossReason, Nanos};
+use ccactl_link::{DropReason, Ecn, LossReason};
 use serde::{Deserialize, Serialize};
 use std::ops::Add;
 
@@ -154,6 +155,19 @@ pub struct QueueFigures {
     pub queueing: QueueingDelay,
 }
 
+/// What became of the packets of one codepoint of the ECN field at a transmitter: the field is as they came to it.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct EcnFigures {
+    /// Packets that arrived at its queue.
+    pub offered_packets: u64,
+    /// Given the mark "congestion experienced" here.
+    pub marked_packets: u64,
+    /// Dropped, for whatever reason.
+    pub dropped_packets: u64,
+    /// Time that they waited.
+    pub queueing: QueueingDelay,
+}
+
 /// What a Snoop agent has done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SnoopFigures {
@@ -184,9 +198,19 @@ impl From<SnoopCounters> for SnoopFigures {
     }
 }
 
+/// As [`EcnFigures`].
+struct EcnTally {
+    offered_packets: u64,
+    marked_packets: u64,
+    dropped_packets: u64,
+    sojourn: Histogram,
+}
+
 /// What a transmitter has done, with the delays of its queue.
 pub(super) struct LinkTally {
     pub counters: LinkCounters,
+    /// By the bits of the codepoint.
+    by_ecn: [EcnTally; 4],
     queue_max_bytes: u64,
     /// Sum over arriving packets of the bytes in the queue.
     queue_sum_bytes: u128,
@@ -197,6 +221,12 @@ impl LinkTally {
     pub fn new() -> Self {
         LinkTally {
             counters: LinkCounters::default(),
+            by_ecn: std::array::from_fn(|_| EcnTally {
+                offered_packets: 0,
+                marked_packets: 0,
+                dropped_packets: 0,
+                sojourn: Histogram::new(),
+            }),
             queue_max_bytes: 0,
             queue_sum_bytes: 0,
             sojourn: Histogram::new(),
@@ -204,14 +234,19 @@ impl LinkTally {
     }
 
     /// A packet has arrived and found room, or not; `queued_bytes` are those of the queue then.
-    pub fn arrived(&mut self, queued_bytes: u64) {
+    pub fn arrived(&mut self, ecn: Ecn, queued_bytes: u64) {
         self.counters.offered_packets += 1;
+        self.of(ecn).offered_packets += 1;
         self.queue_max_bytes = self.queue_max_bytes.max(queued_bytes);
         self.queue_sum_bytes += u128::from(queued_bytes);
     }
 
     /// A packet was transmitted.
-    pub fn sent(&mut self, wire_bytes: u32, sojourn: Nanos, marked: bool, lost: Option<LossReason>) {
+    pub fn sent(&mut self, ecn: Ecn, sent: Sent, lost: Option<LossReason>) {
+        let Sent { wire_bytes, sojourn, marked, lost: _ } = sent;
+        let of_codepoint = self.of(ecn);
+        of_codepoint.marked_packets += u64::from(marked);
+        of_codepoint.sojourn.add(sojourn);
         self.counters.sent_wire_bytes += u64::from(wire_bytes);
         self.counters.marked_packets += u64::from(marked);
         self.sojourn.add(sojourn);
@@ -223,11 +258,26 @@ impl LinkTally {
     }
 
     /// A packet was dropped.
-    pub fn dropped(&mut self, reason: DropReason) {
+    pub fn dropped(&mut self, ecn: Ecn, reason: DropReason) {
+        self.of(ecn).dropped_packets += 1;
         match reason {
             DropReason::Full => self.counters.dropped_full_packets += 1,
             DropReason::Early => self.counters.dropped_early_packets += 1,
         }
+    }
+
+    /// What became of each codepoint, by its bits.
+    pub fn by_ecn(&self) -> [EcnFigures; 4] {
+        self.by_ecn.each_ref().map(|of| EcnFigures {
+            offered_packets: of.offered_packets,
+            marked_packets: of.marked_packets,
+            dropped_packets: of.dropped_packets,
+            queueing: of.sojourn.queueing(),
+        })
+    }
+
+    fn of(&mut self, ecn: Ecn) -> &mut EcnTally {
+        &mut self.by_ecn[usize::from(ecn.bits())]
     }
 
     /// What the queue was like so far; times are from arrival to the start of transmission.

@@ -5,15 +5,6 @@ const FIELD: u8 = 0b11;
 const NOT_CAPABLE: u8 = 0b00;
 const MARK: u8 = 0b11;
 
-/// The packet's sender understands a mark; one that is marked already counts too.
-pub fn is_capable(packet: &[u8]) -> bool {
-    match packet.first().map(|byte| byte >> 4) {
-        Some(4) if packet.len() >= 20 => packet[1] & FIELD != NOT_CAPABLE,
-        Some(6) if packet.len() >= 40 => packet[1] >> 4 & FIELD != NOT_CAPABLE,
-        _ => false,
-    }
-}
-
 /// Sets the mark if the packet's sender allows it; true when the packet was changed. What is marked already stays, and a
 /// packet that is not ECN-capable is left alone: the queue drops it only when it is full, as RFC 8257's switch does.
 pub fn mark(packet: &mut [u8]) -> bool {
@@ -101,17 +92,6 @@ mod tests {
             assert!(mark(&mut packet));
             assert_eq!(packet[..4], [0x62, 0xf5, 0x43, 0x21]);
         }
-    }
-
-    #[test]
-    fn a_packet_is_capable_by_its_field_alone() {
-        for (field, capable) in [(0b00, false), (0b01, true), (0b10, true), (0b11, true)] {
-            assert_eq!(is_capable(&v4(0xb8 | field, 7)), capable);
-            let mut v6 = vec![0_u8; 40];
-            v6[..2].copy_from_slice(&[0x62, 0xc5 & 0xcf | field << 4]);
-            assert_eq!(is_capable(&v6), capable);
-        }
-        assert!(!is_capable(&[]) && !is_capable(&[0x45, 2]) && !is_capable(&[0x22; 60]));
     }
 
     #[test]

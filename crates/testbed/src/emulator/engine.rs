@@ -213,7 +213,7 @@ impl Engine {
             bytes: packet.bytes,
             flow: header.flow,
             is_ack: header.is_pure_ack,
-            ecn_capable: header.ecn_capable,
+            ecn: header.ecn,
             tcp: self.network.reads_tcp().then(|| tcp::read(self.pool.bytes(packet), way)).flatten(),
         })
     }

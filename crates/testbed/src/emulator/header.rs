@@ -1,6 +1,6 @@
 //! What queue disciplines want to know of an IPv4 packet, and the hosts that it names.
 
-use super::ecn;
+use ccactl_link::Ecn;
 use std::net::Ipv4Addr;
 
 const IPV4_HEADER_BYTES: usize = 20;
@@ -23,8 +23,8 @@ pub struct Header {
     pub flow: u32,
     /// A TCP segment that acknowledges and carries nothing: no data, no beginning and no end of a connection.
     pub is_pure_ack: bool,
-    /// The sender understands a mark: ECT(0), ECT(1) or CE (RFC 3168 section 5).
-    pub ecn_capable: bool,
+    /// What its sender makes of marks.
+    pub ecn: Ecn,
 }
 
 impl Header {
@@ -42,7 +42,7 @@ impl Header {
             destination: address(16),
             flow: flow(&packet[12..IPV4_HEADER_BYTES], protocol, transport),
             is_pure_ack: protocol == TCP && is_pure_ack(transport),
-            ecn_capable: ecn::is_capable(packet),
+            ecn: Ecn::of_bits(packet[1]),
         })
     }
 }
@@ -128,10 +128,17 @@ mod tests {
 
     #[test]
     fn the_ecn_field_is_that_of_rfc_3168() {
-        for (tos, capable) in [(0b00, false), (0b01, true), (0b10, true), (0b11, true), (0xb8, false), (0xba, true)] {
+        for (tos, ecn) in [
+            (0b00, Ecn::NotCapable),
+            (0b01, Ecn::Ect1),
+            (0b10, Ecn::Ect0),
+            (0b11, Ecn::Ce),
+            (0xb8, Ecn::NotCapable),
+            (0xba, Ecn::Ect0),
+        ] {
             let mut packet = segment(4000, ACK, 0);
             packet[1] = tos;
-            assert_eq!(Header::read(&packet).unwrap().ecn_capable, capable, "{tos:#b}");
+            assert_eq!(Header::read(&packet).unwrap().ecn, ecn, "{tos:#b}");
         }
     }
 

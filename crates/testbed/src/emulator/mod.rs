@@ -20,7 +20,7 @@ mod series;
 mod tcp;
 mod topology;
 
-pub use counters::{FlowCounters, LinkCounters, QueueFigures, SnoopFigures, Troubles};
+pub use counters::{EcnFigures, FlowCounters, LinkCounters, QueueFigures, SnoopFigures, Troubles};
 pub use engine::Devices;
 pub use histogram::{Lateness, QueueingDelay};
 pub use network::{FlowTally, LinkReport};

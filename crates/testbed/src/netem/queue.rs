@@ -36,6 +36,8 @@ pub(crate) fn queue(link: &LinkSpec, lacks: &mut Lacks) -> Need {
         Discipline::CoDel(config) => ("codel", codel(link, config, lacks)),
         Discipline::FqCoDel(config) => ("fq_codel", fq_codel(link, config, lacks)),
         Discipline::Pie(config) => ("pie", pie(link, config, lacks)),
+        Discipline::Policer(_) => without(lacks, "policer, which is no queue discipline of Linux"),
+        Discipline::DualPi2(_) => without(lacks, "dual-pi2, which the tc of the guests does not know"),
         Discipline::Red(_) => {
             without(lacks, "red: that of Linux is not gentle and counts bytes with weights of powers of two")
         }

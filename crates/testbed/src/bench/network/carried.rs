@@ -1,7 +1,11 @@
 //! What the network of a run did.
 
-use crate::emulator::{EmulatorReport, LinkCounters, LinkReport, QueueFigures, SnoopFigures, Way};
+use crate::emulator::{EcnFigures, EmulatorReport, LinkCounters, LinkReport, QueueFigures, SnoopFigures, Way};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// By their bits.
+const CODEPOINTS: [&str; 4] = ["not-ect", "ect1", "ect0", "ce"];
 
 /// One transmitter of the scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,6 +20,9 @@ pub struct TransmitterResult {
     /// Its queue as the link model saw it; absent where nobody saw it.
     #[serde(flatten)]
     pub queue: Option<QueueFigures>,
+    /// The same by codepoint of the ECN field (`not-ect`, `ect1`, `ect0`, `ce`) as packets came; those that none had are absent.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ecn: BTreeMap<String, EcnFigures>,
     /// Rate on the wire that its plan gave while something waited, in bit/s; none when nothing ever waited, or nobody saw it.
     pub planned_rate_bps: Option<f64>,
     /// The Snoop agent ahead of it; absent where there is none.
@@ -47,10 +54,16 @@ impl Carried {
             way,
             counters: of_it.counters,
             queue: Some(of_it.queue),
+            ecn: by_codepoint(&of_it.ecn),
             planned_rate_bps: of_it.planned_rate_bps,
             snoop: of_it.snoop,
         };
         let transmitters = names.into_iter().zip(&report.links).map(transmitter).collect();
         Carried { transmitters, device_drops, carried_bps, emulator: Some(report) }
     }
+}
+
+fn by_codepoint(figures: &[EcnFigures; 4]) -> BTreeMap<String, EcnFigures> {
+    let seen = CODEPOINTS.into_iter().zip(figures).filter(|(_, figures)| figures.offered_packets > 0);
+    seen.map(|(name, figures)| (name.to_owned(), *figures)).collect()
 }

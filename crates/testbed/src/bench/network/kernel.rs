@@ -91,7 +91,15 @@ impl Kernel {
             lost_wireless_packets: 0,
             queued_packets: counted.queued_packets,
         };
-        Ok(TransmitterResult { link: LINK.to_owned(), way, counters, queue: None, planned_rate_bps: None, snoop: None })
+        Ok(TransmitterResult {
+            link: LINK.to_owned(),
+            way,
+            counters,
+            queue: None,
+            ecn: Default::default(),
+            planned_rate_bps: None,
+            snoop: None,
+        })
     }
 
     fn counted(&self, watched: &Watched) -> Result<Counted> {

@@ -123,6 +123,7 @@ mod tests {
             way: Way::Up,
             counters: LinkCounters::default(),
             queue,
+            ecn: Default::default(),
             planned_rate_bps: None,
             snoop: None,
         };

@@ -23,7 +23,7 @@ use super::rate_meter::{BusySince, PlannedRate};
 use super::route::{Route, Stage, Way};
 use super::series::{Sent, Series};
 use ccactl_link::snoop::Snoop;
-use ccactl_link::{DelayLine, Departure, DropReason, Item, Link, Nanos, Output};
+use ccactl_link::{DelayLine, Departure, DropReason, Ecn, Item, Link, Nanos, Output};
 use parts::{least_way, transmitters_of};
 use std::collections::VecDeque;
 
@@ -42,8 +42,8 @@ pub struct Transit<P> {
     pub flow: u32,
     /// See [`Item::is_ack`].
     pub is_ack: bool,
-    /// See [`Item::ecn_capable`].
-    pub ecn_capable: bool,
+    /// See [`Item::ecn`].
+    pub ecn: Ecn,
     /// What Snoop agents see of it; none where it is no TCP, or [`Network::reads_tcp`] says that nobody looks.
     pub tcp: Option<Tcp>,
 }
@@ -80,6 +80,13 @@ struct Moving<P> {
     /// In queues so far.
     sojourn: Nanos,
     back_to_back: Option<bool>,
+}
+
+impl<P> Moving<P> {
+    /// The field as it is by now: an earlier link may have marked the packet.
+    fn ecn(&self) -> Ecn {
+        if self.marked { Ecn::Ce } else { self.transit.ecn }
+    }
 }
 
 struct Node<P> {
@@ -294,7 +301,7 @@ impl<P: Copy> Network<P> {
         let item = self.item(index, moving);
         let node = &mut self.nodes[index];
         node.link.enqueue(now, item);
-        node.tally.arrived(node.link.queued_bytes());
+        node.tally.arrived(item.ecn, node.link.queued_bytes());
     }
 
     /// The same ahead of all that waits.
@@ -302,7 +309,7 @@ impl<P: Copy> Network<P> {
         let item = self.item(index, moving);
         let node = &mut self.nodes[index];
         node.link.enqueue_first(now, item);
-        node.tally.arrived(node.link.queued_bytes());
+        node.tally.arrived(item.ecn, node.link.queued_bytes());
     }
 
     /// A packet as a transmitter takes it.
@@ -315,7 +322,7 @@ impl<P: Copy> Network<P> {
             flow: transit.flow,
             class: self.lanes[lane_index(&transit)].class,
             is_ack: transit.is_ack,
-            ecn_capable: transit.ecn_capable,
+            ecn: moving.ecn(),
         }
     }
 
@@ -334,8 +341,9 @@ impl<P: Copy> Network<P> {
         let Departure { packet: mut moving, at, due, sojourn, back_to_back, marked, lost, .. } = departure;
         let node = &mut self.nodes[index];
         let wire_bytes = moving.transit.bytes + node.overhead_bytes;
-        node.tally.sent(wire_bytes, sojourn, marked, lost);
-        self.series.sent(index, Sent { wire_bytes, sojourn, marked, lost: lost.is_some() });
+        let sent = Sent { wire_bytes, sojourn, marked, lost: lost.is_some() };
+        node.tally.sent(moving.ecn(), sent, lost);
+        self.series.sent(index, sent);
         let counters = &mut self.lanes[lane_index(&moving.transit)].counters;
         counters.marked_packets += u64::from(marked && !moving.marked);
         counters.lost(lost);
@@ -357,7 +365,7 @@ impl<P: Copy> Network<P> {
     }
 
     fn dropped(&mut self, index: usize, moving: Moving<P>, reason: DropReason) -> Event<P> {
-        self.nodes[index].tally.dropped(reason);
+        self.nodes[index].tally.dropped(moving.ecn(), reason);
         self.series.dropped(index, reason);
         self.lane(&moving.transit).counters.dropped(reason);
         self.lost_behind_bottleneck(&moving);

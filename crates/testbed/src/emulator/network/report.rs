@@ -1,7 +1,7 @@
 //! What a network tells at the end.
 
 use super::{Lane, Network, Node};
-use crate::emulator::counters::{FlowCounters, LinkCounters, QueueFigures, SnoopFigures};
+use crate::emulator::counters::{EcnFigures, FlowCounters, LinkCounters, QueueFigures, SnoopFigures};
 use crate::emulator::histogram::QueueingDelay;
 use crate::emulator::route::Way;
 use crate::emulator::series::Interval;
@@ -22,6 +22,8 @@ pub struct LinkReport {
     pub counters: LinkCounters,
     /// Its queue.
     pub queue: QueueFigures,
+    /// What became of each codepoint of the ECN field, by its bits.
+    pub ecn: [EcnFigures; 4],
     /// Rate on the wire that its plan gave while something waited, in bit/s; none when nothing ever waited.
     pub planned_rate_bps: Option<f64>,
     /// The Snoop agent ahead of it, if there is one.
@@ -55,6 +57,7 @@ impl<P: Copy> Network<P> {
         let report = |node: &Node<P>| LinkReport {
             counters: LinkCounters { queued_packets: node.link.queued_packets() as u64, ..node.tally.counters },
             queue: node.tally.queue(),
+            ecn: node.tally.by_ecn(),
             planned_rate_bps: node.planned.bps(),
             snoop: node.snoop.as_ref().map(|snoop| snoop.counters().into()),
         };
