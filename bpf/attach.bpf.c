@@ -3,15 +3,19 @@
  * Gives the new sockets of one cgroup the algorithm of its policy. Every cgroup with a policy has an instance of this
  * program; all instances share the maps.
  *
+ *   connecting  at TCP_CONNECT, only for what needs Accurate ECN; see below.
  *   active      at ACTIVE_ESTABLISHED: the kernel calls init right there for its own algorithms too, so init sees the
  *               RTT of the handshake.
  *   listening   at TCP_LISTEN: accepted children inherit algorithm and mark.
  *   passive     at PASSIVE_ESTABLISHED: for a listener that is older than the policy or has another one.
  *
- * For an algorithm that negotiates ECN the SYN asks because this program says so at NEEDS_ECN. Setting the algorithm
- * itself before the SYN would call its init in SYN_SENT, where the kernel's dctcp finds no ECN yet and turns into reno.
- * It serves no connection without ECN: such a one gets the kernel's reno here rather than by the algorithm itself at
- * its first ACK, so that the mark tells the truth.
+ * For an algorithm that negotiates classic ECN the SYN asks because this program says so at NEEDS_ECN. Setting the
+ * algorithm itself before the SYN would call its init in SYN_SENT, where the kernel's dctcp finds no ECN yet and turns
+ * into reno. Accurate ECN and ECT(1) on the SYN the kernel knows only as a wish of the algorithm itself, so one that
+ * needs them is set before the SYN, at CONNECT.
+ *
+ * Neither serves a connection without the ECN that it needs: such a one gets the kernel's reno here rather than by the
+ * algorithm itself at its first ACK, so that the mark tells the truth.
  *
  * The kernel runs the programs of a socket's cgroup and of all its ancestors; only the one of the nearest policy acts.
  * While a policy is being taken back, its instance gives children of a listener that still had it what was there
@@ -29,6 +33,7 @@ char LICENSE[] SEC("license") = "GPL";
 
 /* include/uapi/linux/bpf.h: stable ABI. */
 enum {
+	BPF_SOCK_OPS_TCP_CONNECT_CB = 3,
 	BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB = 4,
 	BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB = 5,
 	BPF_SOCK_OPS_NEEDS_ECN = 6,
@@ -74,8 +79,10 @@ static __always_inline void apply_policy(struct bpf_sock_ops *ctx, u32 op)
 	struct cca_nearest nearest;
 	struct cca_policy *policy;
 	struct cca_mark *mark;
+	int is_before_syn = op == BPF_SOCK_OPS_NEEDS_ECN || op == BPF_SOCK_OPS_TCP_CONNECT_CB;
 	struct tcp_sock *tp;
 	int in_canary;
+	u32 ecn;
 
 	if (!sk)
 		return;
@@ -91,7 +98,7 @@ static __always_inline void apply_policy(struct bpf_sock_ops *ctx, u32 op)
 	if (!policy) {
 		struct cca_policy *leaving = nearest.leaving;
 
-		if (op != BPF_SOCK_OPS_NEEDS_ECN && leaving && mark && cca_same_name(mark->kernel_name, current))
+		if (!is_before_syn && leaving && mark && cca_same_name(mark->kernel_name, current))
 			set_algorithm(ctx, sk, tp, mark, current,
 				      leaving->live_name[0] ? leaving->live_name : mark->original);
 		return;
@@ -99,14 +106,17 @@ static __always_inline void apply_policy(struct bpf_sock_ops *ctx, u32 op)
 	if (!(policy->flags & CCA_POLICY_ENFORCE) && cca_applications_choice(tp, mark, current))
 		return;
 	in_canary = cca_in_canary(&nearest, bpf_get_socket_cookie(ctx));
+	ecn = cca_choice_ecn(policy, in_canary);
 	if (op == BPF_SOCK_OPS_NEEDS_ECN) {
 		/* Not where a route fixes another algorithm. And never back to 0: another program may have asked. */
-		if (cca_choice_needs_ecn(policy, in_canary) &&
-		    !BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_dst_locked))
+		if (ecn && !BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_dst_locked))
 			ctx->reply = 1;
 	} else if (op == BPF_SOCK_OPS_TCP_LISTEN_CB) {
 		set_algorithm(ctx, sk, tp, mark, current, policy->kernel_name);
-	} else if (cca_choice_needs_ecn(policy, in_canary) && !cca_has_ecn(tp)) {
+	} else if (op == BPF_SOCK_OPS_TCP_CONNECT_CB) {
+		if (ecn == TCP_ECN_ACCECN)
+			set_algorithm(ctx, sk, tp, mark, current, cca_choice(policy, in_canary));
+	} else if (cca_lacks_ecn(tp, ecn)) {
 		set_algorithm(ctx, sk, tp, mark, current, without_ecn);
 	} else {
 		set_algorithm(ctx, sk, tp, mark, current, cca_choice(policy, in_canary));
@@ -124,6 +134,7 @@ int cca_policy_sockops(struct bpf_sock_ops *ctx)
 		if (ctx->state == TCP_SYN_SENT)
 			apply_policy(ctx, op);
 		break;
+	case BPF_SOCK_OPS_TCP_CONNECT_CB:
 	case BPF_SOCK_OPS_TCP_LISTEN_CB:
 	case BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB:
 	case BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB:

@@ -105,30 +105,30 @@ static __always_inline int has_wanted(const struct cca_socket *row)
 	return !table_id || *table_id == row->table_id;
 }
 
-/* What the socket is to have, in `row`, and who says so. Returns whether that needs ECN on the connection. */
-static __always_inline int find_wanted(struct cca_socket *row, const struct cca_nearest *nearest,
+/* What the socket is to have, in `row`, and who says so. Returns the ECN that the connection needs for it. */
+static __always_inline u32 find_wanted(struct cca_socket *row, const struct cca_nearest *nearest,
 				       const struct cca_mark *mark)
 {
 	const struct cca_policy *policy = nearest->policy;
 
 	if (policy) {
 		const char *name = policy->kernel_name;
-		int needs_ecn = 0;
+		u32 ecn = 0;
 
 		if (row->tcp_state != TCP_LISTEN && policy->live_name[0]) {
 			name = policy->live_name;
-			needs_ecn = !!(policy->flags & CCA_POLICY_LIVE_ECN);
+			ecn = cca_ecn_needed(policy, CCA_POLICY_LIVE_ECN, CCA_POLICY_LIVE_ACCECN);
 		} else if (row->tcp_state != TCP_LISTEN) {
 			int in_canary = cca_in_canary(nearest, row->flow_id);
 
 			name = cca_choice(policy, in_canary);
-			needs_ecn = cca_choice_needs_ecn(policy, in_canary);
+			ecn = cca_choice_ecn(policy, in_canary);
 			if (in_canary)
 				row->flags |= CCA_SOCKET_CANARY;
 		}
 		__builtin_memcpy(row->wanted, name, sizeof(row->wanted));
 		row->policy_id = nearest->policy_id;
-		return needs_ecn && row->tcp_state != TCP_SYN_SENT;
+		return row->tcp_state == TCP_SYN_SENT ? 0 : ecn;
 	}
 	if (nearest->leaving && mark && cca_same_name(mark->kernel_name, row->before)) {
 		policy = nearest->leaving;
@@ -196,8 +196,7 @@ static __always_inline void decide(struct cca_socket *row, struct sock *sk, stru
 				   const struct cca_nearest *nearest, struct cca_mark *mark, int is_move)
 {
 	int is_enforced = nearest->policy && (nearest->policy->flags & CCA_POLICY_ENFORCE);
-
-	int needs_ecn = find_wanted(row, nearest, mark);
+	u32 ecn = find_wanted(row, nearest, mark);
 
 	if (!row->policy_id) {
 		row->result = CCA_MOVE_UNCLAIMED;
@@ -210,7 +209,7 @@ static __always_inline void decide(struct cca_socket *row, struct sock *sk, stru
 		row->result = CCA_MOVE_THERE;
 		if (is_move)
 			adopt(row, sk, mark);
-	} else if (needs_ecn && !cca_has_ecn(tp)) {
+	} else if (cca_lacks_ecn(tp, ecn)) {
 		row->result = CCA_MOVE_REFUSED;
 	} else if (!is_move) {
 		row->result = CCA_MOVE_DUE;

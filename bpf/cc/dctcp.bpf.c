@@ -177,7 +177,7 @@ CC_OP(void, dctcp_in_ack_event, struct sock *sk, u32 flags)
 	if (news || ca->published != mode + 1)
 		dctcp_publish(sk, mode);
 	if (mode == DCTCP_NO_ECN)
-		ecn_leave_without(&ca->echo, sk);
+		ecn_leave_unless(ecn_negotiated(sk), &ca->echo, sk);
 }
 
 /* Asked at the first mark of a window, and at losses, after which set_state() or the event LOSS goes on to half. */

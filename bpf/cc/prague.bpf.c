@@ -25,19 +25,22 @@
  *                                          <-----------------------------
  *                                              larger cwnd
  *   WINDOW, RATE -- timeout --> SLOW_START up to the reduced window
- *   any -- an ACK finds no ECN negotiated --> NO_ECN: the socket goes to the kernel's reno. If that is
+ *   any -- an ACK finds no Accurate ECN --> NO_ECN: the socket goes to the kernel's reno. If that is
  *          refused, the flow grows and halves as Reno here.
  *
  * The window is kept in 2^-20 packets. snd_cwnd follows it by one packet per ACK, in recovery too, where the
  * kernel leaves the window to an algorithm with cong_control. Products that need 128 bits in the reference
  * are split at the binary point, with the same result. Operands are bounded (4 s of RTT, 2 Tbit/s).
  *
+ * The identifier is ECT(1), and the feedback Accurate ECN (RFC 9768). Linux negotiates both for an algorithm
+ * from 7.0 on, but sends what follows the handshake as ECT(0); the loader turns that into ECT(1) on its way out
+ * (ect1.bpf.c). Where the peer has no Accurate ECN, the connection has no ECN.
+ *
+ * classic_ecn=1 is for kernels and paths without: ECT(0), for queues with a step or ramp at a shallow threshold.
+ * Marks are then echoed as in DCTCP (ecn_echo.bpf.h). A plain RFC 3168 peer repeats each mark for a round: alpha
+ * is too high and Prague too slow, which is the safe side.
+ *
  * Not possible on a mainline kernel, and therefore missing:
- *   - ECT(1). Packets leave with ECT(0), so an L4S queue (DualPI2) treats them as classic traffic. Prague is
- *     meant here for queues with a step or ramp at a shallow threshold.
- *   - Demanding AccECN. Where the kernel negotiates it by itself it is used; else marks are echoed as in
- *     DCTCP (ecn_echo.bpf.h). A plain RFC 3168 peer repeats each mark for a round: alpha is then too high and
- *     Prague too slow, which is the safe side.
  *   - An upper bound of TSO bursts (250 us): there is a floor only. Bursts last up to 1 ms (sk_pacing_shift).
  *   - Smaller segments at very small windows: the MSS is the kernel's.
  *
@@ -99,6 +102,9 @@ CC_TUNABLE(u32, cwnd_transit_pkts, 4, 1, 1000, "packets", "largest small window,
 	   "net/ipv4/tcp_prague.c 0.7 (L4S tree)");
 CC_TUNABLE(u32, burst_shift, 12, 0, 20, "", "bursts of 2^-burst_shift s at the least, or one packet",
 	   "net/ipv4/tcp_prague.c 0.7 (L4S tree)");
+
+CC_SWITCH(u32, classic_ecn, 0, "ECT(0) and classic ECN: for kernels before 7.0, and for queues that are not of L4S",
+	  "RFC 9331 section 4.1 forbids it where others share the queue");
 
 CC_MODES(prague_mode, PRAGUE_SLOW_START, PRAGUE_WINDOW, PRAGUE_RATE, PRAGUE_NO_ECN);
 
@@ -209,11 +215,22 @@ static __always_inline u32 prague_cwnd_of_window(const struct tcp_sock *tp, u64 
 
 /* ---- state ---- */
 
+static __always_inline int prague_has_accecn(const struct sock *sk)
+{
+	return tcp_sk(sk)->ecn_flags & TCP_ECN_ACCECN;
+}
+
+/* Whether marks are told in a way that we may rely on. */
+static __always_inline int prague_has_feedback(const struct sock *sk)
+{
+	return classic_ecn ? ecn_negotiated(sk) : prague_has_accecn(sk);
+}
+
 static __always_inline int prague_is_rtt_independent(const struct sock *sk)
 {
 	const struct prague *ca = inet_csk_ca(sk);
 
-	return ecn_negotiated(sk) && !tcp_in_slow_start(tcp_sk(sk)) && ca->rounds >= rtt_transition_rounds;
+	return prague_has_feedback(sk) && !tcp_in_slow_start(tcp_sk(sk)) && ca->rounds >= rtt_transition_rounds;
 }
 
 static __always_inline int prague_keeps_rate(const struct sock *sk)
@@ -230,7 +247,7 @@ static __always_inline void prague_publish(struct sock *sk)
 
 	if (!trace)
 		return;
-	if (!ecn_negotiated(sk))
+	if (!prague_has_feedback(sk))
 		trace->mode = PRAGUE_NO_ECN;
 	else if (tcp_in_slow_start(tcp_sk(sk)))
 		trace->mode = PRAGUE_SLOW_START;
@@ -251,7 +268,7 @@ static __always_inline void prague_update_growth(struct sock *sk)
 	u64 square = target * target;
 
 	ca->growth = PRAGUE_ONE;
-	if (!ecn_negotiated(sk) || ca->rounds < rtt_transition_rounds || !rtt || rtt > PRAGUE_MAX_SCALED_RTT ||
+	if (!prague_has_feedback(sk) || ca->rounds < rtt_transition_rounds || !rtt || rtt > PRAGUE_MAX_SCALED_RTT ||
 	    rtt >= target)
 		return;
 	ca->growth = ((rtt << PRAGUE_WINDOW_BITS) * rtt + square / 2) / square;
@@ -529,7 +546,7 @@ CC_CONG_CONTROL(prague_main, sk, ack, flag, rs)
 	prague_pace(sk);
 	prague_choose_mode(sk);
 	prague_publish(sk);
-	ecn_leave_without(&ca->echo, sk);
+	ecn_leave_unless(prague_has_feedback(sk), &ca->echo, sk);
 }
 
 /* The reductions follow in set_state() and cwnd_event(), where the reason is known. */
@@ -562,7 +579,7 @@ CC_OP(void, prague_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 		return;
 	if (event == CA_EVENT_LOSS && ca->in_round)
 		prague_reduce_by_loss(sk);
-	else if (event == CA_EVENT_ECN_IS_CE || event == CA_EVENT_ECN_NO_CE)
+	else if ((event == CA_EVENT_ECN_IS_CE || event == CA_EVENT_ECN_NO_CE) && !prague_has_accecn(sk))
 		ecn_echo_received(&ca->echo, sk, event == CA_EVENT_ECN_IS_CE);
 }
 
@@ -595,6 +612,6 @@ CC_OPS(bpf_prague) = {
     .cwnd_event = (void *)prague_cwnd_event,
     .undo_cwnd = (void *)prague_undo_cwnd,
     .min_tso_segs = (void *)prague_min_tso_segs,
-    .flags = TCP_CONG_NEEDS_ECN,
+    .flags = TCP_CONG_L4S, /* with classic_ecn the loader leaves TCP_CONG_NEEDS_ECN */
     .name = "bpf_prague",
 };

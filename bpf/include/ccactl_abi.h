@@ -184,6 +184,9 @@ enum cca_policy_flags {
 	CCA_POLICY_MOVING = 8,     /* live sockets are being moved; left behind by a killed ccactl otherwise */
 	CCA_POLICY_LEAVING = 16,   /* being taken back: live sockets get what they had before */
 	CCA_POLICY_LIVE_ECN = 32,  /* live_name negotiates ECN */
+	CCA_POLICY_ACCECN = 64,    /* kernel_name needs Accurate ECN; comes with CCA_POLICY_ECN, as its kin below */
+	CCA_POLICY_CANARY_ACCECN = 128,
+	CCA_POLICY_LIVE_ACCECN = 256,
 };
 
 /* Which policy gave a socket its algorithm; inherited by accepted children. */

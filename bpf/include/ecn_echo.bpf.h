@@ -32,9 +32,9 @@ static __always_inline int ecn_negotiated(const struct sock *sk)
  * and nobody would hear of it. Only the kernel can take ECT back, and does so when the socket changes to an algorithm
  * that does not need ECN. To be asked at each ACK, after publishing; true when the socket is no longer ours.
  */
-static __always_inline int ecn_leave_without(struct ecn_echo *echo, struct sock *sk)
+static __always_inline int ecn_leave_unless(int has_ecn, struct ecn_echo *echo, struct sock *sk)
 {
-	if (ecn_negotiated(sk) || echo->kept)
+	if (has_ecn || echo->kept)
 		return 0;
 	if (!cc_hand_to_reno(sk))
 		return 1;

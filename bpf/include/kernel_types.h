@@ -270,6 +270,13 @@ enum tcp_ca_ack_event_flags {
 /* Flags of tcp_congestion_ops, include/net/tcp.h. */
 #define TCP_CONG_NON_RESTRICTED 1
 #define TCP_CONG_NEEDS_ECN      2
+/* From Linux 7.0 on (commit 100f946b8d44 and the one after it). Older kernels refuse a table that has them. */
+#define TCP_CONG_NEEDS_ACCECN        4  /* the SYN asks for Accurate ECN (RFC 9768) */
+#define TCP_CONG_ECT_1_NEGOTIATION   8  /* and the handshake leaves as ECT(1) */
+#define TCP_CONG_NO_FALLBACK_RFC3168 16 /* a peer with classic ECN gets none */
+/* What a sender for L4S queues asks for (RFC 9331 sections 4.1 and 4.2). */
+#define TCP_CONG_L4S                                                                                                   \
+	(TCP_CONG_NEEDS_ECN | TCP_CONG_NEEDS_ACCECN | TCP_CONG_ECT_1_NEGOTIATION | TCP_CONG_NO_FALLBACK_RFC3168)
 
 /* tp->ecn_flags, include/net/tcp_ecn.h (net/ipv4/tcp_input.c before 6.18); the same values in 6.1 - 6.18. */
 #define TCP_ECN_OK         1

@@ -117,18 +117,27 @@ static __always_inline const char *cca_choice(const struct cca_policy *policy, i
 	return in_canary ? policy->canary_name : policy->kernel_name;
 }
 
-/* Whether that choice negotiates ECN: the SYN has to ask for it, and no connection without ECN is served. */
-static __always_inline int cca_choice_needs_ecn(const struct cca_policy *policy, int in_canary)
+/*
+ * Which ECN an algorithm needs, as the bits of tp->ecn_flags of which a connection must have one: either kind, only
+ * Accurate ECN, or 0 for none. The SYN has to ask for it, and no connection without it is served.
+ */
+static __always_inline u32 cca_ecn_needed(const struct cca_policy *policy, u32 ecn, u32 accecn)
 {
-	u32 flag = in_canary ? CCA_POLICY_CANARY_ECN : CCA_POLICY_ECN;
+	if (!(policy->flags & ecn))
+		return 0;
+	return policy->flags & accecn ? TCP_ECN_ACCECN : TCP_ECN_OK | TCP_ECN_ACCECN;
+}
 
-	return !!(policy->flags & flag);
+static __always_inline u32 cca_choice_ecn(const struct cca_policy *policy, int in_canary)
+{
+	return in_canary ? cca_ecn_needed(policy, CCA_POLICY_CANARY_ECN, CCA_POLICY_CANARY_ACCECN)
+			 : cca_ecn_needed(policy, CCA_POLICY_ECN, CCA_POLICY_ACCECN);
 }
 
 /* Meaningful once the connection is established. */
-static __always_inline int cca_has_ecn(struct tcp_sock *tp)
+static __always_inline int cca_lacks_ecn(const struct tcp_sock *tp, u32 needed)
 {
-	return !!(tp->ecn_flags & (TCP_ECN_OK | TCP_ECN_ACCECN));
+	return needed && !(tp->ecn_flags & needed);
 }
 
 /*

@@ -31,6 +31,7 @@ fn main() {
         ("MIGRATE", "Moves live sockets to what their policy says.", "migrate.bpf.c"),
         ("RECEIVE", "Brings live sockets to a receiving algorithm, and back.", "receive.bpf.c"),
         ("STEER", "Hands connections to chosen destinations to one listener.", "steer.bpf.c"),
+        ("ECT1", "Has L4S senders send ECT(1).", "ect1.bpf.c"),
         ("COLLECT", "Samples and events into the ring buffer.", "collect.bpf.c"),
         ("RING_ERROR", "Measures what BBRv2's ring says of packets.", "measure/ring_error.bpf.c"),
     ] {

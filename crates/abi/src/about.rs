@@ -2,7 +2,7 @@
 //! callbacks, and the initial values of its tunables.
 
 use crate::layout::{self, CongestionOps, NAME_LEN};
-use crate::registry::{Algorithm, Elf, Family, Kind, Preset, TraceValue, Tunable};
+use crate::registry::{Algorithm, EcnNeed, Elf, Family, Kind, Preset, TraceValue, Tunable};
 use object::read::elf::ElfFile64;
 use object::{Object, ObjectSection, ObjectSymbol};
 use std::mem::offset_of;
@@ -15,6 +15,8 @@ const OPS_SECTION: &str = ".struct_ops.link";
 const RECEIVE_SECTION: &str = "sockops";
 /// `TCP_CONG_NEEDS_ECN` of include/net/tcp.h.
 const NEEDS_ECN: u32 = 2;
+/// `TCP_CONG_NEEDS_ACCECN`.
+const NEEDS_ACCECN: u32 = 4;
 
 /// Why an object is not an algorithm of ours, as whoever wrote the file is to read it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -72,6 +74,7 @@ pub fn read(elf: &'static [u8]) -> Result<Algorithm> {
         Kind::Receive => Ops { name, hooks: vec!["window"], flags: 0 },
     };
     let expected = || Family::ALL.map(Family::label).join(", ");
+    let ecn = ops.ecn();
     let family = Family::ALL.into_iter().find(|known| known.label() == family);
     let tunables = about.tunables.iter().map(|line| line.tunable(&file)).collect::<Result<Vec<Tunable>>>()?;
     check_tunables(&tunables)?;
@@ -89,7 +92,7 @@ pub fn read(elf: &'static [u8]) -> Result<Algorithm> {
         summary,
         reference,
         hooks: ops.hooks.leak(),
-        negotiates_ecn: ops.flags & NEEDS_ECN != 0,
+        ecn,
         tunables: tunables.leak(),
         presets: presets.leak(),
         modes: about.modes.leak(),
@@ -335,6 +338,14 @@ struct Ops {
 }
 
 impl Ops {
+    fn ecn(&self) -> EcnNeed {
+        match self.flags & (NEEDS_ECN | NEEDS_ACCECN) {
+            0 => EcnNeed::None,
+            NEEDS_ECN => EcnNeed::Classic,
+            _ => EcnNeed::Accurate,
+        }
+    }
+
     fn of(file: &ElfFile64<'static>) -> Result<Self> {
         let section =
             file.section_by_name(OPS_SECTION).ok_or(AboutError::Missing("table of callbacks: CC_OPS(name)"))?;

@@ -270,6 +270,12 @@ pub const POLICY_MOVING: u32 = 8;
 pub const POLICY_LEAVING: u32 = 16;
 /// Bit of [`Policy::flags`]: the algorithm of [`Policy::live_name`] negotiates ECN.
 pub const POLICY_LIVE_ECN: u32 = 32;
+/// Bit of [`Policy::flags`]: the algorithm needs Accurate ECN. Comes with [`POLICY_ECN`], as its kin with theirs.
+pub const POLICY_ACCECN: u32 = 64;
+/// Bit of [`Policy::flags`]: so does the algorithm of the canary.
+pub const POLICY_CANARY_ACCECN: u32 = 128;
+/// Bit of [`Policy::flags`]: so does the algorithm of [`Policy::live_name`].
+pub const POLICY_LIVE_ACCECN: u32 = 256;
 
 /// Which policy gave a socket its algorithm (`struct cca_mark`).
 #[repr(C)]

@@ -13,4 +13,4 @@ pub mod registry;
 
 pub use about::AboutError;
 pub use objects::{ALGORITHMS, RECEIVERS};
-pub use registry::{Algorithm, Elf, Family, Kind, Preset, TraceValue, Tunable, TunableError};
+pub use registry::{Algorithm, CLASSIC_ECN, EcnNeed, Elf, Family, Kind, Preset, TraceValue, Tunable, TunableError};

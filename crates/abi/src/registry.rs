@@ -50,6 +50,21 @@ impl Family {
     }
 }
 
+/// Which explicit congestion notification an algorithm needs; its connections ask for it in the SYN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EcnNeed {
+    /// None.
+    None,
+    /// That of RFC 3168, or more: packets are ECT(0).
+    Classic,
+    /// Accurate ECN (RFC 9768) and nothing less; packets are ECT(1), the identifier of L4S (RFC 9331).
+    Accurate,
+}
+
+/// The switch with which an algorithm of [`EcnNeed::Accurate`] does with [`EcnNeed::Classic`], if it has it.
+pub const CLASSIC_ECN: &str = "classic_ecn";
+
 /// A parameter that the user may set before the load: a `const volatile` of the BPF object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Tunable {
@@ -168,8 +183,8 @@ pub struct Algorithm {
     pub reference: &'static str,
     /// Members of `struct tcp_congestion_ops` that the object fills.
     pub hooks: &'static [&'static str],
-    /// Whether its connections ask for ECN in the SYN.
-    pub negotiates_ecn: bool,
+    /// Which ECN its connections ask for in the SYN.
+    pub ecn: EcnNeed,
     /// Parameters in the order in which they are shown.
     pub tunables: &'static [Tunable],
     /// Named sets of them, in the order of the file.
@@ -205,6 +220,12 @@ impl Algorithm {
     #[must_use]
     pub fn by_name(name: &str) -> Option<&'static Algorithm> {
         crate::ALGORITHMS.iter().find(|a| a.name == name)
+    }
+
+    /// What to set so that every kernel takes it. Tunables as the user writes them.
+    #[must_use]
+    pub fn settings_of_any_kernel(&self) -> &'static [(&'static str, &'static str)] {
+        if self.ecn == EcnNeed::Accurate && self.tunable(CLASSIC_ECN).is_some() { &[(CLASSIC_ECN, "1")] } else { &[] }
     }
 
     /// The same by its kernel name (the default one, not an `--as` name).

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::mem::offset_of;
 
 use ccactl_abi::layout::{self, CongestionOps};
-use ccactl_abi::{ALGORITHMS, Algorithm, Family, about, native, objects};
+use ccactl_abi::{ALGORITHMS, Algorithm, EcnNeed, Family, about, native, objects};
 use libbpf_rs::btf::types::{DataSec, Int, IntEncoding, MemberAttr, Struct, Var};
 use libbpf_rs::btf::{Btf, ReferencesType as _};
 use libbpf_rs::{AsRawLibbpf as _, MapType, ObjectBuilder};
@@ -81,7 +81,7 @@ fn every_object_is_complete() {
         assert_eq!(Algorithm::by_kernel_name(algorithm.kernel_name), Some(&algorithm));
         assert!(!native::NAMES.contains(&algorithm.kernel_name), "{file}: {} is native", algorithm.kernel_name);
         assert!(!algorithm.modes.is_empty(), "{file}: which phases?");
-        assert_eq!(algorithm.negotiates_ecn, algorithm.family == Family::Ecn, "{file}");
+        assert_eq!(algorithm.ecn != EcnNeed::None, algorithm.family == Family::Ecn, "{file}");
         for tunable in algorithm.tunables {
             let shown = tunable.display(tunable.default_raw);
             assert_eq!(tunable.parse(&shown), Ok(tunable.default_raw), "{file}.{}", tunable.name);

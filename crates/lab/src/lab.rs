@@ -119,6 +119,12 @@ impl Results {
 }
 
 impl Lab {
+    /// `uname -r` of its kernel.
+    #[must_use]
+    pub fn release(&self) -> &str {
+        &self.kernel.release
+    }
+
     /// Boots a guest, has it do its task, and takes its results, which are unpacked into a temporary folder inside `place`.
     ///
     /// # Errors

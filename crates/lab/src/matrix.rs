@@ -83,7 +83,7 @@ fn try_all(
     place: &Path,
     interrupt: &AtomicBool,
 ) -> Result<(String, Vec<(&'static Algorithm, Cell)>)> {
-    let results = lab.run(&task(groups), place, interrupt)?;
+    let results = lab.run(&task(groups, has_accecn(lab.release())), place, interrupt)?;
     let reasons = reasons(&results)?;
     let mut cells = Vec::new();
     for (number, group) in groups.iter().enumerate() {
@@ -98,8 +98,15 @@ fn try_all(
     Ok((results.outcome.release.clone(), cells))
 }
 
+/// Whether algorithms may ask for Accurate ECN: from 7.0 on. Of the release, since the scenarios are written before the kernel is
+/// booted; a wrong guess is told by the loader.
+fn has_accecn(release: &str) -> bool {
+    let major = release.split('.').next().and_then(|major| major.parse::<u32>().ok());
+    major.is_some_and(|major| major >= 7)
+}
+
 /// The probe first, then for each group a run and what `status` says afterwards.
-fn task(groups: &[Group]) -> Task {
+fn task(groups: &[Group], has_accecn: bool) -> Task {
     let command = |words: &[&str]| GuestCommand {
         arguments: words.iter().map(ToString::to_string).collect(),
         limit_s: COMMAND_LIMIT_S,
@@ -110,21 +117,25 @@ fn task(groups: &[Group]) -> Task {
         let (scenario, output) = (format!("/{path}"), format!("/results/{number}"));
         task.commands.push(command(&["bench", &scenario, "--output", &output, "--attempts", "1"]));
         task.commands.push(command(&["status", "--json"]));
-        task.files.push((path, scenario_of(group).into_bytes()));
+        task.files.push((path, scenario_of(group, has_accecn).into_bytes()));
     }
     task
 }
 
 /// A short path that marks, for the algorithms that need marks, and is shallow enough for a loss, for the others. What
 /// receives has a download with the kernel's own algorithm.
-fn scenario_of(group: &Group) -> String {
+fn scenario_of(group: &Group, has_accecn: bool) -> String {
     let mut text = "name = 'carry'\ndescription = 'Each flow carries a payload once'\nduration = '6s'\nevery = 'ack'\n\
          [link]\nrate = '20Mbit/s'\nbase_rtt = '20ms'\nbuffer = '1bdp'\necn_threshold = '20p'\nduplex = true\n"
         .to_owned();
     for algorithm in group {
         let name = algorithm.name;
         let flow = match algorithm.kind {
-            Kind::Send => format!("algorithm = '{name}'"),
+            Kind::Send if has_accecn => format!("algorithm = '{name}'"),
+            Kind::Send => {
+                let set = algorithm.settings_of_any_kernel().iter().map(|(name, value)| format!("{name} = {value}"));
+                format!("algorithm = '{name}'\nset = {{ {} }}", set.collect::<Vec<_>>().join(", "))
+            }
             Kind::Receive => format!("algorithm = 'native:reno'\ndirection = 'download'\nreceive = '{name}'"),
         };
         text += &format!("[[flow]]\nname = '{name}'\n{flow}\nbytes = {PAYLOAD_BYTES}\n");
@@ -250,7 +261,7 @@ mod tests {
         assert!(
             groups.iter().flatten().map(|algorithm| algorithm.name).eq(algorithms().map(|algorithm| algorithm.name))
         );
-        let task = task(&groups);
+        let task = task(&groups, true);
         assert_eq!(task.commands.len(), 1 + 2 * groups.len());
         for ((path, text), group) in task.files.iter().zip(&groups) {
             let text = std::str::from_utf8(text).unwrap();
@@ -258,6 +269,17 @@ mod tests {
             assert_eq!(scenario.flows.len(), group.len());
             assert!(scenario.flows.iter().all(|flow| flow.bytes == Some(PAYLOAD_BYTES)));
         }
+    }
+
+    #[test]
+    fn what_needs_accurate_ecn_does_without_before_7() {
+        let releases = ["6.1.0-50-cloud-amd64", "6.18.15+deb13-cloud-amd64", "7.2.13+deb14-cloud-amd64", "10.0"];
+        assert_eq!(releases.map(has_accecn), [false, false, true, true]);
+        let classic = |has_accecn| {
+            let task = task(&together(), has_accecn);
+            task.files.iter().filter(|(_, text)| String::from_utf8_lossy(text).contains("classic_ecn = 1")).count()
+        };
+        assert_eq!((classic(false), classic(true)), (1, 0));
     }
 
     #[test]

@@ -54,6 +54,7 @@ impl Loader {
             return Err(Error::CanaryIsBaseline { kernel_name: choice.kernel_name().to_owned() });
         }
         self.ensure_registered(choice, request.load.replace)?;
+        self.ensure_ect1(choice)?;
         fault::point("registered");
         policy::ensure_leased(&self.paths, target.id, &target.path)?;
         let watch = self.watch(&target, choice)?;

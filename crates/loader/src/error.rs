@@ -93,6 +93,11 @@ pub enum Error {
          Linux 6.1 or later with CONFIG_BPF_JIT=y", path.display()
     )]
     NoStructOps { path: PathBuf },
+    #[error(
+        "{algorithm} asks for Accurate ECN and ECT(1), which this kernel gives to no algorithm: expected Linux 7.0 or later{}",
+        if *has_classic { "; `--set classic_ecn=1` runs it with ECT(0) and classic ECN" } else { "" }
+    )]
+    NoAccEcn { algorithm: String, has_classic: bool },
     #[error("no BPF file system for {}: {reason}; mount it with `mount -t bpf bpf /sys/fs/bpf`", path.display())]
     NoBpffs { path: PathBuf, reason: String },
 
@@ -196,6 +201,7 @@ impl Error {
             | Self::OtherCode { .. } => exit::USAGE,
             Self::NoBtf { .. }
             | Self::NoStructOps { .. }
+            | Self::NoAccEcn { .. }
             | Self::NoBpffs { .. }
             | Self::NoCgroup2 { .. }
             | Self::ObjectName { .. }

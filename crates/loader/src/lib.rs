@@ -22,6 +22,7 @@ mod canary;
 mod census;
 pub mod cgroup;
 mod change;
+mod ect1;
 mod error;
 #[cfg(feature = "fault-injection")]
 pub mod fault;
@@ -63,6 +64,7 @@ mod unload;
 pub use bpffs::mount_if_missing as mount_bpffs_if_missing;
 pub use canary::Canary;
 pub use census::{Census, PolicyCensus};
+pub use ect1::Ect1;
 pub use error::{Error, NameProblem};
 pub use held::HeldAlgorithm;
 pub use loader::{Change, LoadOutcome, Loader};

@@ -18,6 +18,8 @@ pub struct Loader {
     pub(crate) paths: Paths,
     pub(crate) mount: Mount,
     pub(crate) kernel: Kernel,
+    /// Whether L4S senders of this namespace are to send ECT(1).
+    pub(crate) sends_ect1: bool,
 }
 
 /// What a `load` did to its cgroup.
@@ -53,6 +55,8 @@ pub struct LoadOutcome {
     pub change: Change,
     /// Whether the cgroup was made.
     pub created_cgroup: bool,
+    /// Interfaces at whose exits its packets get ECT(1); none unless the algorithm is one of L4S.
+    pub ect1_interfaces: Vec<String>,
 }
 
 /// What the operation that is about to begin decides itself.
@@ -82,7 +86,14 @@ impl Loader {
     pub fn with_paths(paths: Paths) -> Result<Self> {
         let kernel = preflight::check(&paths)?;
         let mount = Mount::find(&paths.mounts)?;
-        Ok(Self { paths, mount, kernel })
+        Ok(Self { paths, mount, kernel, sends_ect1: true })
+    }
+
+    /// The same, but it leaves the interfaces of this network namespace alone: the senders are in others, with an
+    /// [`Ect1`](crate::Ect1) each.
+    #[must_use]
+    pub fn without_ect1(self) -> Self {
+        Self { sends_ect1: false, ..self }
     }
 
     /// The cgroup2 mount.
@@ -131,6 +142,7 @@ impl Loader {
             self.remember(cgroup_id, self.policy_of(cgroup_id)?.as_ref())?;
         }
         let registered = self.ensure_registered(choice, request.replace)?;
+        let ect1_interfaces = self.ensure_ect1(choice)?;
         fault::point("registered");
         let attached = policy::ensure_attached(&self.paths, cgroup_id, &cgroup)?;
         fault::point("attached");
@@ -145,7 +157,7 @@ impl Loader {
         // The cgroup has its algorithm; the former one that stays registered is no failure of this load.
         self.collect_after(&lock, "load");
         let (algorithm, kernel_name) = (choice.algorithm_name(), choice.kernel_name().to_owned());
-        Ok(LoadOutcome { algorithm, kernel_name, cgroup, cgroup_id, change, created_cgroup })
+        Ok(LoadOutcome { algorithm, kernel_name, cgroup, cgroup_id, change, created_cgroup, ect1_interfaces })
     }
 
     pub(crate) fn ensure_registered(&self, choice: &Choice, may_replace: bool) -> Result<Registered> {

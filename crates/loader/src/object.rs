@@ -6,6 +6,7 @@ use crate::preflight::Kernel;
 use crate::registration;
 use crate::request::Loadable;
 use ccactl_abi::layout::NAME_LEN;
+use ccactl_abi::{CLASSIC_ECN, EcnNeed};
 use ccactl_host::state::TRACE_MAP;
 use libbpf_rs::btf::types::{DataSec, MemberAttr, Struct, Var};
 use libbpf_rs::{AsRawLibbpf, Btf, MapHandle, MapType, Object, ObjectBuilder, OpenObject, ProgramType};
@@ -23,6 +24,7 @@ pub(crate) fn load(wanted: &Loadable, trace_pin: Option<&Path>, kernel: Kernel) 
         set_rodata(&mut object, name, tunable.name, *raw)?;
     }
     set_name(&mut object, name, &wanted.kernel_name)?;
+    settle_ecn(&mut object, wanted, kernel)?;
     pin_trace_map(&mut object, trace_pin)?;
     registration::prepare(&mut object, kernel)?;
     // Of ours a line tells enough; the author of a file wants to see more.
@@ -43,6 +45,7 @@ pub(crate) fn load_foreign(object_name: &str, elf: &[u8], scratch: &str, kernel:
         set_rodata(&mut object, object_name, "cc_cong_control_args", i64::from(kernel.cong_control_args))?;
     }
     set_name(&mut object, object_name, scratch)?;
+    check_flags(&mut object, object_name, false, kernel)?;
     pin_trace_map(&mut object, None)?;
     registration::prepare(&mut object, kernel)?;
     Ok((finish(object, object_name)?, name))
@@ -156,6 +159,35 @@ fn set_name(object: &mut OpenObject, object_name: &str, kernel_name: &str) -> Re
     member.fill(0);
     member[..kernel_name.len()].copy_from_slice(kernel_name.as_bytes());
     Ok(())
+}
+
+/// The table's flags that every kernel knows: `TCP_CONG_NON_RESTRICTED` and `TCP_CONG_NEEDS_ECN`.
+const OLD_FLAGS: u32 = 0b11;
+
+/// Leaves of the table's flags those of classic ECN, if that is what the tunables say; this kernel must know the others.
+fn settle_ecn(object: &mut OpenObject, wanted: &Loadable, kernel: Kernel) -> Result<()> {
+    let algorithm = wanted.algorithm;
+    if wanted.ecn() != EcnNeed::Classic {
+        return check_flags(object, algorithm.name, algorithm.tunable(CLASSIC_ECN).is_some(), kernel);
+    }
+    let member = ops_member(object, algorithm.name, "flags", size_of::<u32>())?;
+    let flags = flags_of(member);
+    member.copy_from_slice(&(flags & OLD_FLAGS).to_ne_bytes());
+    Ok(())
+}
+
+/// The kernel's answer to a flag that it does not know is a bare EINVAL.
+fn check_flags(object: &mut OpenObject, name: &str, has_classic: bool, kernel: Kernel) -> Result<()> {
+    // What is not of ours may leave the member out.
+    let flags = ops_member(object, name, "flags", size_of::<u32>()).map_or(0, |member| flags_of(member));
+    if kernel.accecn || flags & !OLD_FLAGS == 0 {
+        return Ok(());
+    }
+    Err(Error::NoAccEcn { algorithm: name.to_owned(), has_classic })
+}
+
+fn flags_of(member: &[u8]) -> u32 {
+    u32::from_ne_bytes(member.try_into().expect("four bytes were asked for"))
 }
 
 fn pin_trace_map(object: &mut OpenObject, pin: Option<&Path>) -> Result<()> {

@@ -70,6 +70,10 @@ impl Paths {
         self.receive().join(id.to_string())
     }
 
+    pub(crate) fn ect1(&self) -> PathBuf {
+        self.bpffs.join("ect1")
+    }
+
     pub(crate) fn trace_map(&self) -> PathBuf {
         self.bpffs.join(TRACE_MAP)
     }

@@ -1,11 +1,11 @@
 //! A policy as this crate works with it. `struct cca_policy` is read and written here and nowhere else.
 
 use crate::request::Choice;
+use ccactl_abi::EcnNeed;
 use ccactl_abi::layout::{
-    self, NAME_LEN, POLICY_CANARY_ECN, POLICY_ECN, POLICY_ENFORCE, POLICY_LEAVING, POLICY_LIVE_ECN, POLICY_MOVING,
-    name_bytes, name_str,
+    self, NAME_LEN, POLICY_ACCECN, POLICY_CANARY_ACCECN, POLICY_CANARY_ECN, POLICY_ECN, POLICY_ENFORCE, POLICY_LEAVING,
+    POLICY_LIVE_ACCECN, POLICY_LIVE_ECN, POLICY_MOVING, name_bytes, name_str,
 };
-use ccactl_abi::native;
 
 /// What the sockets of a cgroup are to have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,17 +28,41 @@ pub(crate) struct Policy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Given {
     pub(crate) kernel_name: String,
-    /// It negotiates ECN, so the SYN asks for it.
-    pub(crate) ecn: bool,
+    /// What the SYN asks for.
+    pub(crate) ecn: EcnNeed,
 }
 
 impl Given {
     pub(crate) fn new(choice: &Choice) -> Self {
-        let ecn = match choice {
-            Choice::Native { kernel_name } => native::NEGOTIATE_ECN.contains(&kernel_name.as_str()),
-            Choice::Registry(loadable) => loadable.algorithm.negotiates_ecn,
-        };
-        Self { kernel_name: choice.kernel_name().to_owned(), ecn }
+        Self { kernel_name: choice.kernel_name().to_owned(), ecn: choice.ecn() }
+    }
+}
+
+/// The bits that say what one of a policy's names needs.
+struct EcnBits {
+    ecn: u32,
+    accecn: u32,
+}
+
+const GIVEN: EcnBits = EcnBits { ecn: POLICY_ECN, accecn: POLICY_ACCECN };
+const CANARY: EcnBits = EcnBits { ecn: POLICY_CANARY_ECN, accecn: POLICY_CANARY_ACCECN };
+const LIVE: EcnBits = EcnBits { ecn: POLICY_LIVE_ECN, accecn: POLICY_LIVE_ACCECN };
+
+impl EcnBits {
+    fn read(&self, flags: u32) -> EcnNeed {
+        match (flags & self.ecn != 0, flags & self.accecn != 0) {
+            (false, _) => EcnNeed::None,
+            (true, false) => EcnNeed::Classic,
+            (true, true) => EcnNeed::Accurate,
+        }
+    }
+
+    fn of(&self, need: EcnNeed) -> u32 {
+        match need {
+            EcnNeed::None => 0,
+            EcnNeed::Classic => self.ecn,
+            EcnNeed::Accurate => self.ecn | self.accecn,
+        }
     }
 }
 
@@ -67,18 +91,18 @@ pub(crate) enum Stage {
 impl Policy {
     pub(crate) fn read(raw: &layout::Policy) -> Self {
         let has = |flag| raw.flags & flag != 0;
-        let given = |name, ecn| named(name).map(|kernel_name| Given { kernel_name, ecn: has(ecn) });
+        let given = |name, bits: EcnBits| Some(Given { kernel_name: named(name)?, ecn: bits.read(raw.flags) });
         let trial = |given| Trial { given, share: raw.canary_share, since_unix_ns: raw.canary_unix_ns };
         let stage = if has(POLICY_LEAVING) {
             Stage::Leaving { restore: named(&raw.live_name) }
         } else if has(POLICY_MOVING) {
-            given(&raw.live_name, POLICY_LIVE_ECN).map_or(Stage::Moving, Stage::MovingTo)
+            given(&raw.live_name, LIVE).map_or(Stage::Moving, Stage::MovingTo)
         } else {
             Stage::Settled
         };
         Self {
-            given: Given { kernel_name: name_str(&raw.kernel_name).to_owned(), ecn: has(POLICY_ECN) },
-            canary: given(&raw.canary_name, POLICY_CANARY_ECN).map(trial),
+            given: Given { kernel_name: name_str(&raw.kernel_name).to_owned(), ecn: GIVEN.read(raw.flags) },
+            canary: given(&raw.canary_name, CANARY).map(trial),
             stage,
             enforce: has(POLICY_ENFORCE),
             attached_unix_ns: raw.attached_unix_ns,
@@ -91,17 +115,14 @@ impl Policy {
         let (state, live) = match &self.stage {
             Stage::Settled => (0, None),
             Stage::Moving => (POLICY_MOVING, None),
-            Stage::MovingTo(given) => {
-                (POLICY_MOVING | if given.ecn { POLICY_LIVE_ECN } else { 0 }, Some(&given.kernel_name))
-            }
+            Stage::MovingTo(given) => (POLICY_MOVING | LIVE.of(given.ecn), Some(&given.kernel_name)),
             Stage::Leaving { restore } => (POLICY_LEAVING, restore.as_ref()),
         };
         let canary = self.canary.as_ref();
-        let bits = [
-            (self.given.ecn, POLICY_ECN),
-            (canary.is_some_and(|trial| trial.given.ecn), POLICY_CANARY_ECN),
-            (self.enforce, POLICY_ENFORCE),
-        ];
+        let flags = state
+            | GIVEN.of(self.given.ecn)
+            | canary.map_or(0, |trial| CANARY.of(trial.given.ecn))
+            | if self.enforce { POLICY_ENFORCE } else { 0 };
         layout::Policy {
             kernel_name: bytes(&self.given.kernel_name),
             live_name: live.map_or([0; NAME_LEN], |name| bytes(name)),
@@ -109,7 +130,7 @@ impl Policy {
             attached_unix_ns: self.attached_unix_ns,
             canary_unix_ns: canary.map_or(0, |trial| trial.since_unix_ns),
             level: self.level,
-            flags: bits.into_iter().filter(|(is_set, _)| *is_set).fold(state, |flags, (_, bit)| flags | bit),
+            flags,
             canary_share: canary.map_or(0, |trial| trial.share),
             mended: self.mended,
         }
@@ -140,6 +161,13 @@ impl Policy {
         matches!(self.stage, Stage::Leaving { .. })
     }
 
+    /// Whether one of its algorithms needs Accurate ECN.
+    pub(crate) fn needs_accecn(&self) -> bool {
+        let live = if let Stage::MovingTo(given) = &self.stage { Some(given) } else { None };
+        let canary = self.canary.as_ref().map(|trial| &trial.given);
+        [Some(&self.given), live, canary].into_iter().flatten().any(|given| given.ecn == EcnNeed::Accurate)
+    }
+
     /// The algorithms that the policy refers to.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let live = match &self.stage {
@@ -164,15 +192,15 @@ fn bytes(name: &str) -> [u8; NAME_LEN] {
 mod tests {
     use super::*;
 
-    fn given(name: &str, ecn: bool) -> Given {
+    fn given(name: &str, ecn: EcnNeed) -> Given {
         Given { kernel_name: name.to_owned(), ecn }
     }
 
     #[test]
     fn what_is_written_is_read_again() {
-        let canary = Trial { given: given("c", true), share: 7, since_unix_ns: 8 };
+        let canary = Trial { given: given("c", EcnNeed::Accurate), share: 7, since_unix_ns: 8 };
         let plain = Policy {
-            given: given("a", true),
+            given: given("a", EcnNeed::Classic),
             canary: None,
             stage: Stage::Settled,
             enforce: false,
@@ -183,8 +211,12 @@ mod tests {
         let stages = [
             (Stage::Settled, POLICY_ECN),
             (Stage::Moving, POLICY_ECN | POLICY_MOVING),
-            (Stage::MovingTo(given("b", false)), POLICY_ECN | POLICY_MOVING),
-            (Stage::MovingTo(given("b", true)), POLICY_ECN | POLICY_MOVING | POLICY_LIVE_ECN),
+            (Stage::MovingTo(given("b", EcnNeed::None)), POLICY_ECN | POLICY_MOVING),
+            (Stage::MovingTo(given("b", EcnNeed::Classic)), POLICY_ECN | POLICY_MOVING | POLICY_LIVE_ECN),
+            (
+                Stage::MovingTo(given("b", EcnNeed::Accurate)),
+                POLICY_ECN | POLICY_MOVING | POLICY_LIVE_ECN | POLICY_LIVE_ACCECN,
+            ),
             (Stage::Leaving { restore: None }, POLICY_ECN | POLICY_LEAVING),
             (Stage::Leaving { restore: Some("d".to_owned()) }, POLICY_ECN | POLICY_LEAVING),
         ];
@@ -192,7 +224,7 @@ mod tests {
             let without = Policy { stage, ..plain.clone() };
             assert_eq!(without.raw().flags, flags);
             let with = Policy { canary: Some(canary.clone()), enforce: true, ..without.clone() };
-            assert_eq!(with.raw().flags, flags | POLICY_CANARY_ECN | POLICY_ENFORCE);
+            assert_eq!(with.raw().flags, flags | POLICY_CANARY_ECN | POLICY_CANARY_ACCECN | POLICY_ENFORCE);
             for policy in [without, with] {
                 assert_eq!(Policy::read(&policy.raw()), policy);
             }

@@ -21,6 +21,9 @@ pub(crate) struct Kernel {
     pub(crate) cong_control_args: u32,
     /// Whether struct_ops tables are registered by links: from Linux 6.4 on.
     pub(crate) struct_ops_links: bool,
+    /// Whether an algorithm may ask for Accurate ECN and ECT(1): from Linux 7.0 on. The flags themselves leave no trace in
+    /// the type information; the member that tells of a socket's ECN came with them.
+    pub(crate) accecn: bool,
 }
 
 /// Checks rights and kernel.
@@ -48,7 +51,13 @@ fn kernel(paths: &Paths) -> Result<Kernel> {
     }
     let cong_control_args = cong_control_args(&btf).ok_or_else(|| Error::NoStructOps { path: path.clone() })?;
     let struct_ops_links = btf.type_by_name::<Struct<'_>>("bpf_struct_ops_link").is_some();
-    Ok(Kernel { cong_control_args, struct_ops_links })
+    let accecn = has_member(&btf, "tcp_info", "tcpi_ecn_mode");
+    Ok(Kernel { cong_control_args, struct_ops_links, accecn })
+}
+
+fn has_member(btf: &Btf<'_>, structure: &str, member: &str) -> bool {
+    let found = btf.type_by_name::<Struct<'_>>(structure);
+    found.is_some_and(|found| found.iter().any(|field| field.name.is_some_and(|name| name == member)))
 }
 
 fn cong_control_args(btf: &Btf<'_>) -> Option<u32> {

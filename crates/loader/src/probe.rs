@@ -5,7 +5,7 @@ use crate::loader::Loader;
 use crate::object;
 use crate::receive;
 use crate::request::Loadable;
-use ccactl_abi::{ALGORITHMS, Algorithm, Kind, RECEIVERS};
+use ccactl_abi::{ALGORITHMS, Algorithm, CLASSIC_ECN, Kind, RECEIVERS};
 use libbpf_rs::{MapCore, MapType, Object};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,6 +17,8 @@ pub struct ProbeResult {
     pub algorithm: &'static Algorithm,
     /// Why not, when it does not load.
     pub problem: Option<String>,
+    /// It loads, but only as [`CLASSIC_ECN`] has it: this kernel has no Accurate ECN.
+    pub classic_ecn: bool,
 }
 
 impl Loader {
@@ -27,8 +29,14 @@ impl Loader {
             // "cp" + process id in hexadecimal + index: unique on the host, and never over 15 bytes.
             let kernel_name = format!("cp{:x}_{index}", process::id());
             let scratch = Loadable { algorithm, kernel_name, tunables: Vec::new() };
-            let problem = self.try_algorithm(&scratch).err().map(|error| problem_text(&error));
-            ProbeResult { algorithm, problem }
+            let classic = algorithm.tunable(CLASSIC_ECN).map(|switch| (switch, 1));
+            let (tried, classic_ecn) = match (self.try_algorithm(&scratch), classic) {
+                (Err(Error::NoAccEcn { .. }), Some(classic)) => {
+                    (self.try_algorithm(&Loadable { tunables: vec![classic], ..scratch }), true)
+                }
+                (tried, _) => (tried, false),
+            };
+            ProbeResult { algorithm, problem: tried.err().map(|error| problem_text(&error)), classic_ecn }
         };
         ALGORITHMS.iter().chain(RECEIVERS.iter()).enumerate().map(verdict).collect()
     }

@@ -3,6 +3,7 @@
 
 use crate::bpffs;
 use crate::cgroup::Life;
+use crate::ect1;
 use crate::error::{Error, Result};
 use crate::fault;
 use crate::history::History;
@@ -97,6 +98,7 @@ impl Loader {
         if !self.paths.bpffs.exists() {
             return Ok(());
         }
+        ect1::retain(&self.paths)?;
         self.collect_policies(lock)?;
         retain_objects(&self.paths)
     }

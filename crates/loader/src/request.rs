@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::names;
 use ccactl_abi::layout::NAME_LEN;
-use ccactl_abi::{Algorithm, Tunable, native};
+use ccactl_abi::{Algorithm, CLASSIC_ECN, EcnNeed, Tunable, native};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt::TcpCongestion};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -100,6 +100,16 @@ impl Loadable {
         set.iter().try_for_each(|(name, value)| loadable.set(name, value))?;
         preset.map_or(Ok(()), |preset| loadable.fill(preset))?;
         Ok(loadable)
+    }
+
+    /// Which ECN it needs as it is set.
+    #[must_use]
+    pub fn ecn(&self) -> EcnNeed {
+        let is_classic = self.tunables.iter().any(|(tunable, raw)| tunable.name == CLASSIC_ECN && *raw != 0);
+        match self.algorithm.ecn {
+            EcnNeed::Accurate if is_classic => EcnNeed::Classic,
+            need => need,
+        }
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
@@ -237,6 +247,16 @@ impl Choice {
     pub fn kernel_name(&self) -> &str {
         match self {
             Self::Registry(Loadable { kernel_name, .. }) | Self::Native { kernel_name } => kernel_name,
+        }
+    }
+
+    /// Which ECN its connections ask for.
+    #[must_use]
+    pub fn ecn(&self) -> EcnNeed {
+        match self {
+            Self::Registry(loadable) => loadable.ecn(),
+            Self::Native { kernel_name } if native::NEGOTIATE_ECN.contains(&kernel_name.as_str()) => EcnNeed::Classic,
+            Self::Native { .. } => EcnNeed::None,
         }
     }
 

@@ -107,6 +107,7 @@ impl Loader {
             self.remember(target.id, Some(&target.before))?;
         }
         self.ensure_registered(choice, request.load.replace)?;
+        self.ensure_ect1(choice)?;
         fault::point("registered");
         policy::ensure_attached(&self.paths, target.id, &target.path)?;
         fault::point("attached");
@@ -168,6 +169,7 @@ impl Loader {
         // Under the same name it can only be other tunables.
         let is_replaced = choice.kernel_name() == target.before.given.kernel_name;
         self.ensure_registered(&choice, is_replaced)?;
+        self.ensure_ect1(&choice)?;
         fault::point("registered");
         policy::ensure_attached(&self.paths, target.id, &target.path)?;
         let policy = self.policy_for(&choice, history::is_enforced(&past), &target.path);

@@ -2,6 +2,7 @@
 
 mod common;
 
+use ccactl_abi::EcnNeed;
 use ccactl_abi::layout::{POLICY_ECN, Policy};
 use ccactl_host::state::{Presence, SHARED_MAPS};
 use ccactl_loader::cgroup;
@@ -379,6 +380,7 @@ fn probe_loads_every_algorithm_and_leaves_nothing() {
     assert_eq!(results.len(), ccactl_abi::ALGORITHMS.len() + ccactl_abi::RECEIVERS.len());
     for result in results {
         assert_eq!(result.problem, None, "{}", result.algorithm.name);
+        assert!(!result.classic_ecn || result.algorithm.ecn == EcnNeed::Accurate, "{}", result.algorithm.name);
     }
     let scratch = format!("cp{:x}_", std::process::id());
     assert!(!registered().iter().any(|name| name.starts_with(&scratch)), "{before:?} -> {:?}", registered());

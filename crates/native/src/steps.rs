@@ -82,8 +82,8 @@ pub enum Step {
     RefuseAppLimited(bool),
 }
 
-/// `TCP_ECN_OK | TCP_ECN_QUEUE_CWR | TCP_ECN_DEMAND_CWR | TCP_ECN_SEEN`
-const ECN_FLAGS: u8 = 0x0f;
+/// `TCP_ECN_OK | TCP_ECN_QUEUE_CWR | TCP_ECN_DEMAND_CWR | TCP_ECN_SEEN | TCP_ECN_ACCECN`
+const ECN_FLAGS: u8 = 0x1f;
 /// `FLAG_ECE` of net/ipv4/tcp_input.c
 const FLAG_ECE: i32 = 0x40;
 

@@ -6,7 +6,9 @@ use ccactl_native::path::Flow;
 use ccactl_native::{CA_CWR, CA_OPEN, CA_RECOVERY, EVENT_ECN_IS_CE, EVENT_ECN_NO_CE, EVENT_LOSS, RateSample, Socket};
 use common::{established, link};
 
+/// `TCP_ECN_OK` and `TCP_ECN_ACCECN`.
 const ECN_OK: u8 = 1;
+const ECN_ACCECN: u8 = 16;
 const MODE_WINDOW: u32 = 1;
 const MODE_RATE: u32 = 2;
 const MODE_NO_ECN: u32 = 3;
@@ -15,7 +17,7 @@ const MODE_NO_ECN: u32 = 3;
 fn avoiding(cwnd: u32, rtt_us: u32) -> Socket {
     let mut socket = established("prague");
     let tp = socket.tp_mut();
-    tp.ecn_flags = ECN_OK;
+    tp.ecn_flags = ECN_ACCECN;
     tp.rx_opt.flags = 2;
     tp.srtt_us = rtt_us << 3;
     tp.snd_cwnd = cwnd;
@@ -217,8 +219,31 @@ fn a_small_window_keeps_the_rate_and_paces_3_percent_above_and_below_it() {
 }
 
 #[test]
-fn marks_that_are_received_are_echoed_as_in_dctcp() {
+fn with_accurate_ecn_the_kernel_echoes_marks() {
     let mut socket = avoiding(10, 10_000);
+    socket.cwnd_event(EVENT_ECN_NO_CE);
+    socket.tp_mut().inet_conn.icsk_ack_pending = 2;
+    socket.cwnd_event(EVENT_ECN_IS_CE);
+    assert_eq!((socket.acks_sent().0, socket.tp().ecn_flags), (0, ECN_ACCECN));
+}
+
+#[test]
+fn classic_ecn_is_no_ecn_unless_it_is_allowed() {
+    let mode = |socket: &Socket| socket.trace().map(|trace| trace.mode);
+    let mut socket = avoiding(100, 10_000);
+    socket.tp_mut().ecn_flags = ECN_OK;
+    round(&mut socket, 0, 0);
+    assert_eq!(mode(&socket), Some(MODE_NO_ECN));
+    socket.set_tunable("classic_ecn", 1).unwrap();
+    round(&mut socket, 0, 0);
+    assert_eq!(mode(&socket), Some(MODE_WINDOW));
+}
+
+#[test]
+fn with_classic_ecn_marks_are_echoed_as_in_dctcp() {
+    let mut socket = avoiding(10, 10_000);
+    socket.set_tunable("classic_ecn", 1).unwrap();
+    socket.tp_mut().ecn_flags = ECN_OK;
     socket.tp_mut().rcv_nxt = 500;
     socket.cwnd_event(EVENT_ECN_NO_CE);
     socket.tp_mut().inet_conn.icsk_ack_pending = 2;

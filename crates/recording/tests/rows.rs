@@ -8,7 +8,7 @@ use ccactl_abi::layout::{
     EVENT_ALGORITHM, EVENT_CA_STATE, EVENT_CLOSE, EVENT_OPEN, EVENT_RTO, EVENT_SAMPLE, FLAG_APP_LIMITED,
     FLAG_CWND_LIMITED, FLAG_TRACE, INFINITE_SSTHRESH, Sample, Trace, UNBOUNDED_U32, UNBOUNDED_U64, name_bytes,
 };
-use ccactl_abi::{Algorithm, Elf, Family, Kind, TraceValue};
+use ccactl_abi::{Algorithm, EcnNeed, Elf, Family, Kind, TraceValue};
 use ccactl_recording::write::rows::{Context, batch, schema};
 use ccactl_recording::write::{Clock, KnownAlgorithm};
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ static TOY: Algorithm = Algorithm {
     v0: Some(TraceValue { name: "origin_pkts", doc: "" }),
     v1: None,
     color: "#000000",
-    negotiates_ecn: false,
+    ecn: EcnNeed::None,
     elf: Elf(&[]),
 };
 

@@ -4,7 +4,7 @@ use crate::check::{Check, check_algorithm, check_aliases, ensure};
 use crate::reader::FromValue;
 use crate::units::Span;
 use crate::{FlowSpec, Scenario, SwapSpec};
-use ccactl_abi::ALGORITHMS;
+use ccactl_abi::{ALGORITHMS, Algorithm};
 use ccactl_loader::{Choice, is_file, settle_algorithm};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -101,11 +101,17 @@ fn stops(index: usize, flow: &FlowSpec, tour: &Tour) -> Vec<Planned> {
                 at: at(stop),
                 flow: flow.name.clone(),
                 algorithm: algorithm.clone(),
-                set: BTreeMap::new(),
+                set: settings(algorithm),
                 alias: None,
             },
         })
         .collect()
+}
+
+/// A tour goes to every kernel, and through connections that were opened without Accurate ECN.
+fn settings(algorithm: &str) -> BTreeMap<String, String> {
+    let known = Algorithm::by_name(algorithm).map_or(&[][..], Algorithm::settings_of_any_kernel);
+    known.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
 /// What each swap must be, alone and after those before it.

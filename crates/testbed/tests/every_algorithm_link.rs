@@ -3,7 +3,7 @@
 //! with namespaces, devices and an emulator of its own.
 
 use ccactl_abi::{Algorithm, test_every_algorithm};
-use ccactl_loader::{LoadRequest, Loadable, Loader, Paths};
+use ccactl_loader::{Choice, LoadRequest, Loadable, Loader, Paths};
 use ccactl_scenario::Scenario;
 use ccactl_testbed::bench::Emulated;
 use ccactl_testbed::emulator::{EmulatorReport, Troubles, address};
@@ -121,7 +121,9 @@ impl Registered {
         let loader = Loader::with_paths(paths).unwrap_or_else(|error| panic!("{error}"));
         let cgroup = loader.mount().path().join(format!("{PREFIX}-test-{tag}"));
         let registered = Self { name, loader, cgroup };
-        let choice = Loadable::new(algorithm, Some(&registered.name)).unwrap();
+        let choice = Choice::from(Loadable::new(algorithm, Some(&registered.name)).unwrap());
+        let mut set = algorithm.settings_of_any_kernel().iter();
+        let choice = set.try_fold(choice, |choice, (name, value)| choice.with(name, value)).unwrap();
         let request = LoadRequest::new(choice, &registered.cgroup).create(true);
         registered.loader.load(&request).unwrap_or_else(|error| panic!("{error}"));
         registered

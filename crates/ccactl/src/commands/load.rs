@@ -46,6 +46,7 @@ struct Row {
     kernel_name: String,
     change: &'static str,
     created_cgroup: bool,
+    ect1_interfaces: Vec<String>,
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
@@ -79,6 +80,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
             kernel_name: outcome.kernel_name,
             change,
             created_cgroup: outcome.created_cgroup,
+            ect1_interfaces: outcome.ect1_interfaces,
         })?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -95,6 +97,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
             outln!("{cgroup}: keeps {name}; what applications choose counts differently from now on")
         }
         Change::Unchanged => outln!("{cgroup}: has {name} already, nothing changed"),
+    }
+    if !outcome.ect1_interfaces.is_empty() {
+        outln!("packets of {name} leave as ECT(1) by {}", outcome.ect1_interfaces.join(", "));
     }
     Ok(ExitCode::SUCCESS)
 }

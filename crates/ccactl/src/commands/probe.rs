@@ -41,6 +41,8 @@ struct Row {
     name: &'static str,
     kernel_name: &'static str,
     loads: bool,
+    /// Only so: this kernel has no Accurate ECN.
+    classic_ecn: bool,
     problem: Option<String>,
 }
 
@@ -62,6 +64,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
             name: result.algorithm.name,
             kernel_name: result.algorithm.kernel_name,
             loads: result.problem.is_none(),
+            classic_ecn: result.classic_ecn,
             problem: result.problem,
         })
         .collect();
@@ -73,11 +76,20 @@ pub fn run(args: Args) -> Result<ExitCode> {
         let rows: Vec<[String; 3]> = algorithms
             .into_iter()
             .map(|row| {
-                let verdict = if row.loads { "loads" } else { "does not load" };
-                [row.name.to_owned(), verdict.to_owned(), row.problem.unwrap_or_default()]
+                let verdict = match (row.loads, row.classic_ecn) {
+                    (true, false) => "loads",
+                    (true, true) => "loads with --set classic_ecn=1",
+                    (false, _) => "does not load",
+                };
+                let reason = match row.problem {
+                    Some(problem) => problem,
+                    None if row.classic_ecn => "no Accurate ECN and ECT(1) before Linux 7.0".to_owned(),
+                    None => String::new(),
+                };
+                [row.name.to_owned(), verdict.to_owned(), reason]
             })
             .collect();
-        output::table(["ALGORITHM", "HERE", "WHY NOT"], &rows)?;
+        output::table(["ALGORITHM", "HERE", "WHY"], &rows)?;
     }
     Ok(if all_load { ExitCode::SUCCESS } else { ExitCode::from(ccactl_abi::exit::KERNEL) })
 }

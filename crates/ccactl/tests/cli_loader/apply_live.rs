@@ -54,7 +54,7 @@ fn sockets_that_cannot_be_moved_are_exit_code_5() {
     fleet.make("a");
     fleet.make("b");
     let _connection = fleet.connection("a");
-    fleet.write(&(fleet.table("a", "prague", "a", "") + &fleet.table("b", "reno", "b", "")));
+    fleet.write(&(fleet.table("a", "dctcp", "a", "") + &fleet.table("b", "reno", "b", "")));
     let (code, report) = fleet.json("apply", &[]);
     assert_eq!((code, column(&report, "result")), (5, vec!["loaded", "loaded"]), "{report}");
     assert_eq!(report["cgroups"][0]["sockets"]["refused_by_algorithm"], 1);

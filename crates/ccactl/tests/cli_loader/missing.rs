@@ -44,6 +44,28 @@ fn a_kernel_without_type_information_or_struct_ops_is_told() {
 }
 
 #[test]
+fn l4s_is_refused_where_the_kernel_has_no_accurate_ecn_and_goes_with_classic_ecn() {
+    let Some(host) = Host::with_root() else { return };
+    let probe = host.json(&["probe", "--json"]);
+    let rows = probe["algorithms"].as_array().unwrap();
+    let prague = rows.iter().find(|row| row["name"] == "prague").unwrap();
+    if prague["classic_ecn"] == false {
+        eprintln!("not run: {} has Accurate ECN; crates/lab/tests/l4s.rs is for such kernels", probe["kernel"]);
+        return;
+    }
+    let (cgroup, name) = (host.cgroup(), host.name());
+    let load = ["load", "prague", "--cgroup", &cgroup, "--create", "--as", &name];
+    failed(&host.ccactl(&load), 3, &["prague asks for Accurate ECN and ECT(1)", "Linux 7.0", "--set classic_ecn=1"]);
+    assert!(!host.directory().exists(), "a load that failed has made nothing");
+    assert!(!host.bpffs().exists());
+
+    let classic = host.json(&[&load[..], &["--set", "classic_ecn=1", "--json"]].concat());
+    assert_eq!((&classic["change"], &classic["ect1_interfaces"]), (&"attached".into(), &serde_json::json!([])));
+    host.ok(&["unload", "--cgroup", &cgroup]);
+    fs::remove_dir(host.directory()).unwrap();
+}
+
+#[test]
 fn a_host_without_cgroup2_is_told() {
     let Some(host) = Host::with_root() else { return };
     let mounts = host.run.path().join("mounts");

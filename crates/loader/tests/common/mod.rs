@@ -24,12 +24,19 @@ static COUNTER: AtomicU32 = AtomicU32::new(0);
 
 /// An algorithm under a kernel name of its own.
 pub fn named(algorithm: &str, name: &str) -> Choice {
-    Choice::parse(algorithm, &[], Some(name)).unwrap()
+    of_any_kernel(algorithm, Some(name))
 }
 
 /// An algorithm with its own kernel name.
 pub fn plain(algorithm: &str) -> Choice {
-    Choice::parse(algorithm, &[], None).unwrap()
+    of_any_kernel(algorithm, None)
+}
+
+/// What every kernel can do. Accurate ECN is tried in the lab (`crates/lab/tests/l4s.rs`).
+fn of_any_kernel(algorithm: &str, name: Option<&str>) -> Choice {
+    let choice = Choice::parse(algorithm, &[], name).unwrap();
+    let known = Algorithm::by_name(algorithm).map_or(&[][..], Algorithm::settings_of_any_kernel);
+    known.iter().try_fold(choice, |choice, (name, value)| choice.with(name, value)).unwrap()
 }
 
 /// The same request with one more tunable.

@@ -25,8 +25,8 @@ const MIN_OFFER_PKTS: u64 = 2;
 /// The kernel does not pace the first packets of a connection.
 const UNPACED_PKTS: u32 = 10;
 
-/// `TCP_ECN_OK`
-const ECN_OK: u8 = 1;
+/// `TCP_ECN_OK` and `TCP_ECN_ACCECN`: of either kind, whichever the algorithm asks for.
+const ANY_ECN: u8 = 1 | 16;
 /// `CA_ACK_SLOWPATH`, `CA_ACK_ECE`
 const ACK_SLOWPATH: u32 = 1;
 const ACK_ECE: u32 = 4;
@@ -155,7 +155,7 @@ impl Flow {
     /// receiver does.
     pub fn mark_above(&mut self, pkts: usize) {
         self.mark_above_pkts = Some(pkts);
-        self.socket.tp_mut().ecn_flags |= ECN_OK;
+        self.socket.tp_mut().ecn_flags |= ANY_ECN;
     }
 
     /// Whether the application has data from now on.

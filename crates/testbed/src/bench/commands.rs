@@ -6,7 +6,7 @@ use crate::traffic::{
     Closing, End, FIRST_PORT, FetchOptions, Protocol, ProxyOptions, ReceiveOptions, Schedule, SendOptions,
     ServeOptions, UdpSendOptions,
 };
-use ccactl_loader::pick_algorithm;
+use ccactl_abi::EcnNeed;
 use ccactl_scenario::units::Span;
 use ccactl_scenario::{Direction, FlowSpec, LinkSpec, ProxySpec, Repeat, Scenario, UdpSpec};
 use std::net::SocketAddr;
@@ -104,6 +104,5 @@ fn schedule(flow: &FlowSpec) -> Schedule {
 }
 
 fn needs_ecn(flow: &FlowSpec) -> bool {
-    let name = flow.algorithm.strip_prefix("native:").unwrap_or(&flow.algorithm);
-    pick_algorithm(name).is_ok_and(|algorithm| algorithm.negotiates_ecn)
+    flow.wanted().choice().is_ok_and(|choice| choice.ecn() != EcnNeed::None)
 }

@@ -62,7 +62,7 @@ fn measure(
     observe: &mut dyn FnMut(Event<'_>),
 ) -> Result<Measured> {
     let id = RunId::new();
-    let loader = Loader::open()?;
+    let loader = Loader::open()?.without_ect1();
     let mut network = Network::create(options.backend, id, scenario, run)?;
     let parent = Cgroup::create(loader.mount().path().join(format!("{PREFIX}-bench-{id}")))?;
     let cgroups =
@@ -75,6 +75,7 @@ fn measure(
         warm_up(&options.program, scenario, length, places, interrupt)?;
         network = network.renewed(scenario, run)?;
     }
+    let _ect1 = network.hosts().send_ect1(scenario)?;
     let recording = Recording::start(file, scenario, &loader, &parent, (&cgroups, policies.clients()))?;
     let places = Places { hosts: network.hosts(), cgroups: &cgroups, ends: &ends, policies: &policies };
     let mut children = Children::start(&options.program, scenario, places)?;

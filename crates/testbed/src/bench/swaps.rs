@@ -66,7 +66,7 @@ impl Swaps {
     pub fn start(scenario: &Scenario, cgroups: &[Cgroup], t0: Nanos) -> Result<Swaps> {
         let tasks = tasks(scenario, cgroups)?;
         let planned = tasks.len();
-        let loader = Loader::open()?;
+        let loader = Loader::open()?.without_ect1();
         let (go_on, wait) = channel::<()>();
         let (send, results) = channel();
         let work = move || {

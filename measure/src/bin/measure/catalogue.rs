@@ -1,7 +1,7 @@
 //! Every algorithm alone on P0's link, and those that P0 prints beside its figures.
 
 use crate::jobs::Job;
-use crate::plans::{Outcome, P0_BUFFERS, Settings, args, grouped};
+use crate::plans::{Outcome, P0_BUFFERS, Settings, grouped, only_flow};
 use crate::tables::{estimate, printed, published, result, text, worst_lateness_us};
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -50,11 +50,7 @@ pub fn groups(settings: &Settings) -> Vec<Vec<Job>> {
         settings.algorithms().into_iter().map(move |algorithm| Job {
             label: label(algorithm.name, buffer),
             scenario: "single",
-            args: args(&[
-                ("flow[0].algorithm", algorithm.name),
-                ("link.buffer", &format!("{{ bdp = {buffer} }}")),
-                ("duration", duration),
-            ]),
+            args: only_flow(algorithm, &[("link.buffer", &format!("{{ bdp = {buffer} }}")), ("duration", duration)]),
         })
     });
     grouped(jobs.collect(), SIDE_BY_SIDE)

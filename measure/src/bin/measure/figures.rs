@@ -1,8 +1,9 @@
 //! The figure of every page in `docs/algorithms/`: window and RTT over 30 s, drawn by the report from a bench.
 
 use crate::jobs::Job;
-use crate::plans::{Outcome, Settings, args, grouped};
+use crate::plans::{Outcome, Settings, grouped, only_flow};
 use crate::tables::result;
+use ccactl_abi::Algorithm;
 use ccactl_report::{Options, charts, figure, open_all, summarize};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,12 +15,12 @@ const SIDE_BY_SIDE: usize = 2;
 /// 100 Mbit/s, 10 ms, 2 BDP.
 pub fn groups(settings: &Settings) -> Vec<Vec<Job>> {
     let duration = if settings.quick { "5s" } else { "30s" };
-    let job = |name: &str| Job {
-        label: name.to_owned(),
+    let job = |algorithm: &Algorithm| Job {
+        label: algorithm.name.to_owned(),
         scenario: "single",
-        args: args(&[("flow[0].algorithm", name), ("link.buffer", "{ bdp = 2 }"), ("duration", duration)]),
+        args: only_flow(algorithm, &[("link.buffer", "{ bdp = 2 }"), ("duration", duration)]),
     };
-    grouped(settings.algorithms().into_iter().map(|algorithm| job(algorithm.name)).collect(), SIDE_BY_SIDE)
+    grouped(settings.algorithms().into_iter().map(job).collect(), SIDE_BY_SIDE)
 }
 
 /// Draws what was run; says what was not. A quick trial leaves the figures of the pages alone.

@@ -148,6 +148,16 @@ pub fn args(changes: &[(&str, &str)]) -> Vec<String> {
     changes.iter().flat_map(|(field, value)| ["--set".to_owned(), format!("{field}={value}")]).collect()
 }
 
+/// An algorithm of the registry for the only flow, as every kernel takes it.
+pub fn only_flow(algorithm: &Algorithm, changes: &[(&str, &str)]) -> Vec<String> {
+    let mut all = args(&[("flow[0].algorithm", algorithm.name)]);
+    for (name, value) in algorithm.settings_of_any_kernel() {
+        all.extend(args(&[(&format!("flow[0].set.{name}"), value)]));
+    }
+    all.extend(args(changes));
+    all
+}
+
 pub fn fidelity_label(algorithm: &str, buffer: &str) -> String {
     format!("{}-{buffer}bdp", algorithm.replace(':', "-"))
 }

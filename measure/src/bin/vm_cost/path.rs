@@ -1,6 +1,7 @@
 //! The same over an emulated path of 100 Mbit/s, through `ccactl bench`.
 
 use crate::{Failure, repeatable};
+use ccactl_abi::Algorithm;
 use ccactl_lab::{GuestCommand, Lab, Task};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -55,10 +56,13 @@ fn run(result: &Value) -> Option<Run> {
 
 /// Marks for those that need them, room for a BDP for the others.
 fn scenario(algorithm: &str, every: &str, seconds: u32) -> String {
+    let known = Algorithm::by_name(algorithm).map_or(&[][..], Algorithm::settings_of_any_kernel);
+    let set: Vec<_> = known.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    let set = set.join(", ");
     format!(
         "name = 'cost'\ndescription = 'One flow'\nduration = '{seconds}s'\nevery = '{every}'\n\
          [link]\nrate = '100Mbit/s'\nbase_rtt = '20ms'\nbuffer = '1bdp'\necn_threshold = '40p'\n\
-         [[flow]]\nname = 'flow'\nalgorithm = '{algorithm}'\n"
+         [[flow]]\nname = 'flow'\nalgorithm = '{algorithm}'\nset = {{ {set} }}\n"
     )
 }
 

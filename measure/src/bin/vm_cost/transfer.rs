@@ -45,8 +45,11 @@ pub fn run(words: &[String]) -> Result<(), Failure> {
         Some(native) => native,
         None => {
             // Nothing runs in that cgroup: the socket chooses, ours and the kernel's own alike.
-            loader.load(&LoadRequest::new(Choice::parse(algorithm, &[], None)?, cgroup).create(true))?;
-            Algorithm::by_name(algorithm).ok_or("no such algorithm")?.kernel_name
+            let known = Algorithm::by_name(algorithm).ok_or("no such algorithm")?;
+            let set = known.settings_of_any_kernel().iter();
+            let set: Vec<_> = set.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            loader.load(&LoadRequest::new(Choice::parse(algorithm, &set, None)?, cgroup).create(true))?;
+            known.kernel_name
         }
     };
     let recorder = match how.as_str() {

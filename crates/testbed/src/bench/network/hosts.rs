@@ -1,11 +1,13 @@
 //! The hosts of one run: a namespace for the server and for each flow and UDP source, whatever lies between them.
 
 use crate::emulator::{Access, address};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::host::netns::Netns;
 use crate::host::run_id::{PREFIX, RunId};
 use crate::host::{mptcp, offload, tun};
-use ccactl_scenario::{FlowSpec, HostSpec, SERVER, Scenario};
+use ccactl_abi::EcnNeed;
+use ccactl_loader::Ect1;
+use ccactl_scenario::{FlowSpec, HostSpec, SERVER, Scenario, SwapSpec, Wanted};
 
 /// Ceiling of the socket buffers. Windows of the shipped scenarios are below 10 MB; unless a scenario says so it must never be
 /// the buffers that limit a flow.
@@ -69,6 +71,20 @@ impl Hosts {
             mptcp::add_endpoint(&self.hosts[access.host], address::host(i), &tun::device_name(access.device))?;
         }
         Ok(())
+    }
+
+    /// L4S senders of every host send ECT(1), as long as the result lives.
+    pub fn send_ect1(&self, scenario: &Scenario) -> Result<Vec<Ect1>> {
+        let wanted = scenario.flows.iter().map(FlowSpec::wanted).chain(scenario.swaps.iter().map(SwapSpec::wanted));
+        let needs_accecn = |wanted: Wanted<'_>| wanted.choice().is_ok_and(|choice| choice.ecn() == EcnNeed::Accurate);
+        if !wanted.into_iter().any(needs_accecn) {
+            return Ok(Vec::new());
+        }
+        let at_exits = |netns: &Netns| {
+            let action = || format!("set a program at the exits of namespace {}", netns.name());
+            netns.run(|| Ok(Ect1::in_this_namespace())).map_err(Error::system(action()))?.map_err(Error::Loader)
+        };
+        self.all().map(at_exits).collect()
     }
 
     /// All of them but the proxy's, which is not like the others.

@@ -8,7 +8,7 @@ mod run;
 mod shares;
 
 use crate::jobs::Job;
-use crate::plans::{Outcome, Settings, args};
+use crate::plans::{Outcome, Settings, only_flow};
 use ccactl_abi::Algorithm;
 use rows::ROWS;
 use run::Run;
@@ -89,16 +89,13 @@ fn label(row: &Row) -> String {
 fn job(row: &Row, label: String, index: usize, quick: bool) -> Job {
     // A kernel name of its own, since one algorithm may run in two benches at the same time.
     let kernel_name = format!("i{index}_{}", row.algorithm.replace('-', "_"));
-    let mut changes = vec![
-        ("flow[0].algorithm", row.algorithm),
-        ("flow[0].name", row.algorithm),
-        ("flow[0].as", &kernel_name[..kernel_name.len().min(15)]),
-    ];
+    let algorithm = Algorithm::by_name(row.algorithm).expect("a test looks at every row");
+    let mut changes = vec![("flow[0].name", row.algorithm), ("flow[0].as", &kernel_name[..kernel_name.len().min(15)])];
     changes.extend(row.bench.changes);
     if quick {
         changes.push(("duration", "6s"));
     }
-    Job { label, scenario: row.bench.scenario, args: args(&changes) }
+    Job { label, scenario: row.bench.scenario, args: only_flow(algorithm, &changes) }
 }
 
 /// The rows with what was measured. A row without a valid run, or with a number that cannot be computed, does not hold.
