@@ -368,7 +368,9 @@ static __always_inline int prague_grow(struct sock *sk, u32 acked)
 	struct prague *ca = inet_csk_ca(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
 
-	if (!acked || ca->in_loss || !tcp_is_cwnd_limited(tp))
+	/* Not "limited by cwnd": below two packets per round trip pacing is what limits, and the flow would not grow
+	 * again. */
+	if (!acked || ca->in_loss || tp->app_limited)
 		return 0;
 	if (tcp_in_slow_start(tp)) {
 		acked = tcp_slow_start(tp, acked);

@@ -151,6 +151,8 @@ fn wraps_are_not_noticed(subject: &Subject<'_>) -> Result<(), String> {
             let jiffies = socket.jiffies();
             socket.start_jiffies((u32::MAX - 500).wrapping_sub(jiffies));
             socket.tp_mut().delivered = u32::MAX - 3000;
+            // As after the first ACK; a new socket's is the largest there is.
+            socket.tp_mut().app_limited = 0;
             socket.tp_mut().lost = u32::MAX - 5;
         } else {
             socket.set_time_us((1 << 33) + 10_000_000 - ((1 << 33) % 4000));

@@ -18,6 +18,7 @@ fn avoiding(cwnd: u32, rtt_us: u32) -> Socket {
     let mut socket = established("prague");
     let tp = socket.tp_mut();
     tp.ecn_flags = ECN_ACCECN;
+    tp.app_limited = 0;
     tp.rx_opt.flags = 2;
     tp.srtt_us = rtt_us << 3;
     tp.snd_cwnd = cwnd;
@@ -216,6 +217,32 @@ fn a_small_window_keeps_the_rate_and_paces_3_percent_above_and_below_it() {
     // A large one keeps the window.
     let socket = avoiding(100, 10_000);
     assert_eq!(socket.trace().map(|trace| trace.mode), Some(MODE_WINDOW));
+}
+
+/// At less than two packets per round trip pacing holds the second packet back, and cwnd never is what limits. Such a flow
+/// must grow all the same, or it stays at the lowest rate for ever.
+#[test]
+fn a_flow_that_pacing_holds_back_grows_and_one_that_the_application_holds_back_does_not() {
+    let small = || {
+        let mut socket = avoiding(2, 10_000);
+        ack(&mut socket, 1, 1);
+        (0..4).for_each(|_| round(&mut socket, 0, 0));
+        socket.advance_us(30_000);
+        round(&mut socket, 0, 0);
+        assert_eq!(socket.trace().map(|trace| trace.mode), Some(MODE_RATE));
+        socket.tp_mut().set_cwnd_limited(false);
+        socket
+    };
+    let grown = |socket: &mut Socket| {
+        let before = window_milli(socket);
+        (0..20).for_each(|_| ack(socket, 1, 0));
+        window_milli(socket) - before
+    };
+    let mut paced = small();
+    assert!(grown(&mut paced) > 1000);
+    let mut idle = small();
+    idle.tp_mut().app_limited = 1;
+    assert_eq!(grown(&mut idle), 0);
 }
 
 #[test]
