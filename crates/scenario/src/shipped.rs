@@ -40,6 +40,7 @@ pub const SHIPPED: &[Shipped] = shipped![
     "interaction-pairs",
     "interaction-rtt",
     "interaction-single",
+    "l4s",
     "p4",
     "p4-upload",
     "rivals",

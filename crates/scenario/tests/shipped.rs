@@ -26,6 +26,7 @@ const CELLS: &[(&str, usize, Option<usize>)] = &[
     ("interaction-pairs", 42, Some(14)),
     ("interaction-rtt", 6, Some(6)),
     ("interaction-single", 12, Some(12)),
+    ("l4s", 1, None),
     ("p4", 81, Some(4)),
     ("p4-upload", 44, Some(3)),
     ("rivals", 20, Some(10)),
