@@ -53,6 +53,7 @@
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"
+#include "cc_mtu.bpf.h"
 #include "ecn_echo.bpf.h"
 
 CC_ALGORITHM("prague", "ecn",
@@ -81,13 +82,6 @@ CC_TRACE_V1("window_milli", "fractional window, in thousandths of a packet");
 #define PRAGUE_MAX_RTT   (1U << 25)   /* us << 3 */
 #define PRAGUE_MAX_PKTS  (1U << 24)
 #define PRAGUE_MAX_ACKED (1U << 20)
-
-/* IPv4 or IPv6, TCP, and the timestamp option: what the MSS leaves out of the MTU. */
-#define PRAGUE_AF_INET6    10
-#define PRAGUE_IPV4_BYTES  20
-#define PRAGUE_IPV6_BYTES  40
-#define PRAGUE_TCP_BYTES   20
-#define PRAGUE_STAMP_BYTES 12
 
 CC_TUNABLE(u32, rtt_target_us, 25000, 0, 100000, "us", "RTT below which all flows grow alike, 0 = off",
 	   "net/ipv4/tcp_prague.c 0.7 (L4S tree)");
@@ -133,17 +127,6 @@ CC_PRIV_FITS(struct prague);
 
 /* ---- units ---- */
 
-static __always_inline u32 prague_mtu(const struct sock *sk)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-	u32 headers = PRAGUE_TCP_BYTES;
-
-	headers += sk->__sk_common.skc_family == PRAGUE_AF_INET6 ? PRAGUE_IPV6_BYTES : PRAGUE_IPV4_BYTES;
-	if (cc_bitfield(tp, rx_opt.tstamp_ok))
-		headers += PRAGUE_STAMP_BYTES;
-	return tp->mss_cache + headers;
-}
-
 /* us << 3, as srtt_us is; 0 = no sample yet */
 static __always_inline u32 prague_srtt(const struct tcp_sock *tp)
 {
@@ -174,7 +157,7 @@ static __always_inline u64 prague_since_us(const struct tcp_sock *tp, u64 then_u
 static __always_inline u64 prague_packet_rate(const struct sock *sk)
 {
 	u32 srtt = prague_srtt(tcp_sk(sk));
-	u64 rate = (u64)(USEC_PER_SEC << 3) * prague_mtu(sk);
+	u64 rate = (u64)(USEC_PER_SEC << 3) * cc_mtu(sk);
 
 	return srtt ? rate / srtt : rate;
 }
@@ -197,7 +180,7 @@ static __always_inline u64 prague_window_of_rate(const struct sock *sk)
 {
 	const struct prague *ca = inet_csk_ca(sk);
 	u64 rtt = ca->hsrtt >> PRAGUE_HSRTT_SHIFT;
-	u32 mtu = max(prague_mtu(sk), 1U);
+	u32 mtu = max(cc_mtu(sk), 1U);
 
 	if (!rtt)
 		rtt = tcp_sk(sk)->srtt_us;
@@ -215,15 +198,10 @@ static __always_inline u32 prague_cwnd_of_window(const struct tcp_sock *tp, u64 
 
 /* ---- state ---- */
 
-static __always_inline int prague_has_accecn(const struct sock *sk)
-{
-	return tcp_sk(sk)->ecn_flags & TCP_ECN_ACCECN;
-}
-
 /* Whether marks are told in a way that we may rely on. */
 static __always_inline int prague_has_feedback(const struct sock *sk)
 {
-	return classic_ecn ? ecn_negotiated(sk) : prague_has_accecn(sk);
+	return classic_ecn ? ecn_negotiated(sk) : ecn_is_accurate(sk);
 }
 
 static __always_inline int prague_is_rtt_independent(const struct sock *sk)
@@ -343,7 +321,7 @@ static __always_inline void prague_grow_rate(struct sock *sk, u32 acked)
 	struct prague *ca = inet_csk_ca(sk);
 	u64 rtt = prague_virtual_rtt(tcp_sk(sk));
 	u64 step_Bps = ((acked * PRAGUE_MTU) << PRAGUE_SECOND_BITS) / rtt;
-	u64 packet = (u64)max(prague_mtu(sk), 1U) << PRAGUE_SECOND_BITS;
+	u64 packet = (u64)max(cc_mtu(sk), 1U) << PRAGUE_SECOND_BITS;
 	u64 pkts = (ca->rate_Bps * rtt + packet - 1) / packet;
 	u64 window;
 
@@ -357,7 +335,7 @@ static __always_inline void prague_grow_window(struct sock *sk, u32 acked)
 	struct prague *ca = inet_csk_ca(sk);
 	u64 step = prague_nearest(((u64)acked * ca->growth) << PRAGUE_WINDOW_BITS, max(ca->window, PRAGUE_ONE));
 
-	step = step * PRAGUE_MTU / max(prague_mtu(sk), 1U);
+	step = step * PRAGUE_MTU / max(cc_mtu(sk), 1U);
 	ca->window += max(step, (u64)acked);
 	ca->window = min(ca->window, (u64)PRAGUE_MAX_PKTS << PRAGUE_WINDOW_BITS);
 }
@@ -424,7 +402,7 @@ static __always_inline void prague_follow_window(struct sock *sk)
 static __always_inline void prague_choose_mode(struct sock *sk)
 {
 	struct prague *ca = inet_csk_ca(sk);
-	u64 cwnd_bytes = (u64)tcp_sk(sk)->snd_cwnd * prague_mtu(sk);
+	u64 cwnd_bytes = (u64)tcp_sk(sk)->snd_cwnd * cc_mtu(sk);
 
 	if (cwnd_mode > 1)
 		ca->keep_rate = ca->saw_ce && cwnd_bytes <= cwnd_transit_pkts * PRAGUE_MTU;
@@ -581,7 +559,7 @@ CC_OP(void, prague_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 		return;
 	if (event == CA_EVENT_LOSS && ca->in_round)
 		prague_reduce_by_loss(sk);
-	else if ((event == CA_EVENT_ECN_IS_CE || event == CA_EVENT_ECN_NO_CE) && !prague_has_accecn(sk))
+	else if ((event == CA_EVENT_ECN_IS_CE || event == CA_EVENT_ECN_NO_CE) && !ecn_is_accurate(sk))
 		ecn_echo_received(&ca->echo, sk, event == CA_EVENT_ECN_IS_CE);
 }
 
@@ -600,7 +578,7 @@ CC_OP(u32, prague_undo_cwnd, struct sock *sk)
 
 CC_OP(u32, prague_min_tso_segs, struct sock *sk)
 {
-	u64 pkts = (sk->sk_pacing_rate >> burst_shift) / max(prague_mtu(sk), 1U);
+	u64 pkts = (sk->sk_pacing_rate >> burst_shift) / max(cc_mtu(sk), 1U);
 
 	return clamp(pkts, 1ULL, 127ULL);
 }

@@ -26,6 +26,12 @@ static __always_inline int ecn_negotiated(const struct sock *sk)
 	return tcp_sk(sk)->ecn_flags & (TCP_ECN_OK | TCP_ECN_ACCECN);
 }
 
+/* And on Accurate ECN: the kernel counts each mark by itself. */
+static __always_inline int ecn_is_accurate(const struct sock *sk)
+{
+	return tcp_sk(sk)->ecn_flags & TCP_ECN_ACCECN;
+}
+
 /*
  * A socket whose algorithm asks for ECN sends ECT from the SYN on. Where the peer refuses (a Linux listener does when
  * its own algorithm does not need ECN and the SYN carries ECT), packets would go on being marked instead of dropped,

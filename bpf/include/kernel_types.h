@@ -278,7 +278,7 @@ enum tcp_ca_ack_event_flags {
 #define TCP_CONG_L4S                                                                                                   \
 	(TCP_CONG_NEEDS_ECN | TCP_CONG_NEEDS_ACCECN | TCP_CONG_ECT_1_NEGOTIATION | TCP_CONG_NO_FALLBACK_RFC3168)
 
-/* tp->ecn_flags, include/net/tcp_ecn.h (net/ipv4/tcp_input.c before 6.18); the same values in 6.1 - 6.18. */
+/* tp->ecn_flags, include/net/tcp_ecn.h (net/ipv4/tcp_input.c before 6.18); the same values in 6.1 - 7.3. */
 #define TCP_ECN_OK         1
 #define TCP_ECN_QUEUE_CWR  2
 #define TCP_ECN_DEMAND_CWR 4

@@ -198,15 +198,20 @@ fn pacing_is_the_window_per_rtt_and_twice_that_in_early_slow_start() {
     assert_eq!(socket.pacing_rate(), 18_000_000);
 }
 
-#[test]
-fn a_small_window_keeps_the_rate_and_paces_3_percent_above_and_below_it() {
-    let mut socket = avoiding(4, 10_000);
-    // A mark, so that there is a queue to be gentle with, and four rounds.
+/// At a small window, after a mark, so that there is a queue to be gentle with, and four rounds.
+fn keeping_its_rate(cwnd: u32) -> Socket {
+    let mut socket = avoiding(cwnd, 10_000);
     ack(&mut socket, 1, 1);
     (0..4).for_each(|_| round(&mut socket, 0, 0));
     socket.advance_us(30_000);
     round(&mut socket, 0, 0);
     assert_eq!(socket.trace().map(|trace| trace.mode), Some(MODE_RATE));
+    socket
+}
+
+#[test]
+fn a_small_window_keeps_the_rate_and_paces_3_percent_above_and_below_it() {
+    let mut socket = keeping_its_rate(4);
     ack(&mut socket, 0, 0);
     let high = socket.pacing_rate();
     socket.advance_us(12_500);
@@ -224,12 +229,7 @@ fn a_small_window_keeps_the_rate_and_paces_3_percent_above_and_below_it() {
 #[test]
 fn a_flow_that_pacing_holds_back_grows_and_one_that_the_application_holds_back_does_not() {
     let small = || {
-        let mut socket = avoiding(2, 10_000);
-        ack(&mut socket, 1, 1);
-        (0..4).for_each(|_| round(&mut socket, 0, 0));
-        socket.advance_us(30_000);
-        round(&mut socket, 0, 0);
-        assert_eq!(socket.trace().map(|trace| trace.mode), Some(MODE_RATE));
+        let mut socket = keeping_its_rate(2);
         socket.tp_mut().set_cwnd_limited(false);
         socket
     };
