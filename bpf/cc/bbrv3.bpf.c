@@ -38,6 +38,8 @@ CC_ALGORITHM("bbrv3", "model",
 	     "BBRv2 revised: probes until the bandwidth stops growing, drains gently, starts with less loss.",
 	     "Cardwell et al., IETF 117 CCWG; tcp_bbr.c of google/bbr v3; draft-ietf-ccwg-bbr");
 CC_COLOR("#E69F00");
+CC_PRESET("draft", "startup_pacing_gain=2.77 drain_gain=0.5 drain_max_rounds=3 down_gain=0.9",
+	  "the constants of the draft where they are others than those of google/bbr v3", "draft-ietf-ccwg-bbr-06");
 
 CC_OPS(bbrv3) = {
     .init = (void *)bbr2_init,

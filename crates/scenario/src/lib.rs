@@ -27,9 +27,9 @@ pub use reference::reference;
 pub use schema::schema;
 pub use shipped::{SHIPPED, Shipped};
 pub use spec::{
-    ALL_HOSTS, Direction, Distribution, FlowPath, FlowSpec, HopSpec, HostSpec, JitterSpec, LINK, LinkSpec, LossSpec,
-    PathSpec, ProxySpec, Published, RateStep, Repeat, RttStep, SERVER, Scenario, SwapSpec, Thresholds, UdpSpec, Wanted,
-    WirelessSpec,
+    ALL_HOSTS, ApplicationSpec, Direction, Distribution, FlowPath, FlowSpec, HopSpec, HostSpec, JitterSpec, LINK,
+    LinkSpec, LossSpec, PathSpec, ProxySpec, Published, RateStep, Repeat, RttStep, SERVER, Scenario, SwapSpec,
+    Thresholds, UdpSpec, Wanted, WirelessSpec,
 };
 pub use trace::Trace;
 

@@ -38,6 +38,7 @@ fn defaults_are_filled_in() {
 fn the_resolved_scenario_is_the_same_scenario() {
     let mut every_field = parse(GOOD).unwrap();
     every_field.flows[0].bytes = Some(10_000_000);
+    every_field.link.ack_batch = Some(Span::from_secs(1));
     every_field.flows[1].command = Some(vec!["true".to_owned(), "a b".to_owned()]);
     every_field.thresholds.jain_min = Some(0.9);
     every_field.thresholds.rtt_mean_max = Some(Span::from_secs(1));
@@ -135,7 +136,53 @@ const BAD: &[Bad] = &[
         "flow[0].bytes",
         "beside a command",
     ),
+    (
+        "algorithm = \"reno\"",
+        "algorithm = \"reno\"\nbytes = 5\napplication = { rate = \"1Mbit/s\" }",
+        10,
+        "flow[0].application",
+        "no bytes beside it",
+    ),
+    (
+        "algorithm = \"reno\"",
+        "algorithm = \"reno\"\ncommand = [\"true\"]\napplication = { rate = \"1Mbit/s\" }",
+        10,
+        "flow[0].application",
+        "a command beside it",
+    ),
+    (
+        "algorithm = \"reno\"",
+        "algorithm = \"reno\"\napplication = { rate = \"1kbit/s\", every = \"1ms\" }",
+        9,
+        "flow[0].application.rate",
+        "at least a byte every 1ms",
+    ),
+    (
+        "algorithm = \"reno\"",
+        "algorithm = \"reno\"\napplication = { rate = \"1Mbit/s\", every = \"0s\" }",
+        9,
+        "flow[0].application.every",
+        "more than 0s",
+    ),
+    ("buffer = { bdp = 4 }", "buffer = { bdp = 4 }\nack_batch = \"0s\"", 6, "link.ack_batch", "more than 0s"),
+    (
+        "buffer = { bdp = 4 }",
+        "buffer = { bdp = 4 }\nduplex = true\nack_batch = \"5ms\"",
+        7,
+        "link.ack_batch",
+        "no duplex beside it",
+    ),
 ];
+
+#[test]
+fn an_application_is_written_out_and_read_again() {
+    let application =
+        "algorithm = \"reno\"\napplication = { rate = \"1Mbit/s\", steps = [{ at = \"2s\", rate = \"0bit/s\" }] }";
+    let scenario = parse(&GOOD.replacen("algorithm = \"reno\"", application, 1)).unwrap();
+    let of = scenario.flows[0].application.as_ref().unwrap();
+    assert_eq!((of.rate.bps, of.every, of.steps.len()), (1_000_000, Span { ns: 20_000_000 }, 1));
+    assert_eq!(parse(&scenario.to_toml()).unwrap(), scenario);
+}
 
 #[test]
 fn every_fault_is_one_line_with_file_line_and_field() {
@@ -192,7 +239,7 @@ fn a_preset_of_the_document_is_for_those_that_have_it() {
     assert!(scenario.flows[1].set.is_empty(), "{:?}", scenario.flows[1]);
     let misspelt = all("p9").unwrap_err().to_string();
     assert!(
-        misspelt.contains("preset: expected a preset of a built-in algorithm (p0, p1, p2), found \"p9\""),
+        misspelt.contains("preset: expected a preset of a built-in algorithm (draft, p0, p1, p2), found \"p9\""),
         "{misspelt}"
     );
 }

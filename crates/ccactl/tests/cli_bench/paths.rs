@@ -37,6 +37,24 @@ fn assert_conserved(run: &Value) {
 }
 
 #[test]
+fn an_application_limits_its_flow_and_gathered_acks_come_late() {
+    let Some(host) = Host::with_root() else { return };
+    let link = "rate = \"20Mbit/s\"\nbase_rtt = \"20ms\"\nbuffer = { bdp = 2 }\nack_batch = \"40ms\"";
+    let made = "application = { rate = \"4Mbit/s\", steps = [{ at = \"2s\", rate = \"0bit/s\" }, { at = \"3s\", rate = \"4Mbit/s\" }] }";
+    let (result, _, left) = run(&host, &bench("5s", link, &flow("limited", "native:cubic", made)));
+    assert_eq!(left, Vec::<String>::new());
+    let flow = &last_run(&result)["flows"][0];
+    // Two seconds, a pause of one, two more; the last piece may be on its way.
+    let expected = 4e6 / 8.0 * 4.0;
+    let received = flow["received_bytes"].as_f64().unwrap();
+    assert!((0.9 * expected..=expected + 10_000.0).contains(&received), "{received} of {expected}");
+    assert_eq!(flow["socket_empty"], Value::Null, "it is the application that leaves the socket empty");
+    // The path has 20 ms; an ACK waits for up to 40 ms more.
+    let rtt = |name: &str| flow["metrics"][name].as_f64().unwrap();
+    assert!(rtt("rtt_min_us") >= 20_000.0 && rtt("rtt_mean_us") > 28_000.0, "{}", flow["metrics"]);
+}
+
+#[test]
 fn a_download_comes_in_exactly_as_many_transfers_of_exactly_as_many_bytes() {
     let Some(host) = Host::with_root() else { return };
     let name = host.name();

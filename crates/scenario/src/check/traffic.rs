@@ -2,7 +2,7 @@
 
 use super::{Check, check_algorithm, check_ascending, check_name, ensure};
 use crate::units::Span;
-use crate::{Direction, FlowSpec, Repeat, Scenario, UdpSpec};
+use crate::{ApplicationSpec, Direction, FlowSpec, Repeat, Scenario, UdpSpec};
 
 /// One process with a system call per packet does not send faster.
 const MAX_UDP_BPS: u64 = 2_000_000_000;
@@ -23,6 +23,9 @@ pub(super) fn check_flow(path: &str, flow: &FlowSpec, scenario: &Scenario) -> Ch
     if flow.direction == Direction::Download {
         check_download(&at("direction"), flow, scenario)?;
     }
+    if let Some(application) = &flow.application {
+        check_application(path, flow, application)?;
+    }
     if let Some(command) = &flow.command {
         ensure(command.first().is_some_and(|program| !program.is_empty()), at("command"), || {
             "expected a program and its arguments, found nothing".to_owned()
@@ -32,6 +35,25 @@ pub(super) fn check_flow(path: &str, flow: &FlowSpec, scenario: &Scenario) -> Ch
         })?;
     }
     check_transfers(path, flow)
+}
+
+/// It takes the built-in sender to make data in its manner, and they never end.
+fn check_application(path: &str, flow: &FlowSpec, application: &ApplicationSpec) -> Check {
+    let at = |field: &str| format!("{path}.application{field}");
+    ensure(flow.command.is_none(), at(""), || "expected the built-in sender, found a command beside it".to_owned())?;
+    ensure(flow.bytes.is_none(), at(""), || {
+        "expected no bytes beside it: an application makes data until the flow stops".to_owned()
+    })?;
+    ensure(application.every.ns > 0, at(".every"), || "expected more than 0s, found 0s".to_owned())?;
+    let rates = std::iter::once((at(".rate"), application.rate))
+        .chain(application.steps.iter().enumerate().map(|(i, step)| (at(&format!(".steps[{i}].rate")), step.rate)));
+    for (field, rate) in rates {
+        let bytes = u128::from(rate.bps) * u128::from(application.every.ns) / 8_000_000_000;
+        ensure(rate.bps == 0 || bytes > 0, field, || {
+            format!("expected at least a byte every {}, found {rate}", application.every)
+        })?;
+    }
+    check_ascending(&at(".steps"), application.steps.iter().map(|step| step.at), ("the start", flow.start))
 }
 
 /// Of plain TCP its path; of MPTCP the paths that it names, which are checked by themselves.

@@ -96,6 +96,13 @@ const BDP_RTT: Field = optional(
     "the RTT that a BDP is counted with, for paths whose RTT differs because of hops or `extra_rtt`",
 );
 
+const ACK_BATCH: Field = optional(
+    "ack_batch",
+    Kind::Span,
+    "none",
+    "what goes back arrives at multiples of this time only, all of it at once, as from a Wi-Fi station or a modem that gathers ACKs; not beside `duplex`",
+);
+
 /// `[link]`
 pub(crate) const LINK: Table = Table {
     title: "`[link]`",
@@ -115,6 +122,7 @@ pub(crate) const LINK: Table = Table {
             "later delays: `[{ at = \"10s\", base_rtt = \"60ms\" }, …]`, ascending",
         ),
         JITTER_FIELD,
+        ACK_BATCH,
         WIRELESS_FIELD,
         SNOOP,
         DUPLEX,
@@ -146,6 +154,7 @@ pub(crate) const HOP: Table = Table {
             "later delays: `[{ at = \"10s\", delay = \"30ms\" }, …]`, ascending",
         ),
         JITTER_FIELD,
+        ACK_BATCH,
         WIRELESS_FIELD,
         SNOOP,
         DUPLEX,

@@ -84,12 +84,38 @@ pub(crate) const FLOW: Table = Table {
         ),
         optional("gap", Kind::Span, "0s", "from the end of a transfer to the beginning of the next"),
         optional(
+            "application",
+            Kind::Table(&APPLICATION),
+            "there is always more to send",
+            "what makes the data of an endless flow, a piece at a time; TCP is limited by the application when it has sent a piece",
+        ),
+        optional(
             "command",
             Kind::Strings,
             "built-in sender",
             "program and arguments, run in the sender's namespace and cgroup",
         ),
         optional("tour", Kind::Table(&TOUR), "none", "a series of [swaps](#swap) at even intervals"),
+    ],
+};
+
+/// `application = { … }`
+pub(crate) const APPLICATION: Table = Table {
+    title: "`application`",
+    fields: &[
+        required("rate", Kind::Rate, "payload per second from the flow's start on; `\"0bit/s\"` is a pause"),
+        optional(
+            "every",
+            Kind::Span,
+            "20ms",
+            "from one piece to the next, each of rate × `every`. One that TCP has not taken by then is finished first, and the next follows at once; nothing is made up later",
+        ),
+        optional(
+            "steps",
+            Kind::Tables(&RATE_STEP),
+            "none",
+            "later rates: `[{ at = \"10s\", rate = \"10Mbit/s\" }, …]`, ascending",
+        ),
     ],
 };
 

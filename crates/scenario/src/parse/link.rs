@@ -79,6 +79,7 @@ fn link(fields: &Fields<'_, '_>, base: Base) -> Result<LinkSpec, ScenarioError> 
         rate_trace,
         base_rtt_steps: base.base_rtt_steps,
         jitter: jitter(fields)?,
+        ack_batch: fields.optional("ack_batch")?,
         wireless: fields.optional_table("wireless")?.map(wireless).transpose()?,
         snoop: fields.optional("snoop")?,
         duplex: fields.or("duplex", false)?,

@@ -1,12 +1,12 @@
 //! `[[flow]]`, `[[swap]]`, `[[udp]]`
 
 use super::link::rate_step;
-use crate::fields::{FLOW, PATHS, SWAP, TOUR, UDP};
+use crate::fields::{APPLICATION, FLOW, PATHS, SWAP, TOUR, UDP};
 use crate::reader::Fields;
 use crate::spec::LINK;
 use crate::swaps::{Through, Tour, settled};
 use crate::units::Span;
-use crate::{Direction, FlowSpec, PathSpec, Repeat, ScenarioError, SwapSpec, UdpSpec};
+use crate::{ApplicationSpec, Direction, FlowSpec, PathSpec, Repeat, ScenarioError, SwapSpec, UdpSpec};
 use ccactl_loader::Choice;
 use std::collections::BTreeMap;
 
@@ -37,9 +37,19 @@ pub(super) fn flow(
         bytes: fields.optional("bytes")?,
         repeat: fields.or("repeat", Repeat::Times(1))?,
         gap: fields.or("gap", Span::default())?,
+        application: fields.optional_table("application")?.map(application).transpose()?,
         command: fields.optional("command")?,
     };
     Ok((flow, tour))
+}
+
+fn application(fields: Fields<'_, '_>) -> Result<ApplicationSpec, ScenarioError> {
+    let fields = fields.only(&APPLICATION)?;
+    Ok(ApplicationSpec {
+        rate: fields.required("rate")?,
+        every: fields.or("every", ApplicationSpec::EVERY)?,
+        steps: fields.optional_tables("steps")?.into_iter().map(rate_step).collect::<Result<_, _>>()?,
+    })
 }
 
 fn algorithm(fields: &Fields<'_, '_>) -> Result<String, ScenarioError> {

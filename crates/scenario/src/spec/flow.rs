@@ -79,9 +79,29 @@ pub struct FlowSpec {
     pub repeat: Repeat,
     /// From the end of a transfer to the beginning of the next.
     pub gap: Span,
+    /// What makes its data; there is always more without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub application: Option<ApplicationSpec>,
     /// Runs in place of the built-in sender.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
+}
+
+/// What makes the data of an endless flow: a piece of payload at even times.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ApplicationSpec {
+    /// Payload per second from the flow's start on.
+    pub rate: Rate,
+    /// From one piece to the next.
+    pub every: Span,
+    /// Later rates, in the order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<RateStep>,
+}
+
+impl ApplicationSpec {
+    /// Unless the scenario says otherwise: about what a camera or a voice codec makes at a time.
+    pub(crate) const EVERY: Span = Span { ns: 20_000_000 };
 }
 
 /// A path that MPTCP flows may take, with an address of its own at the flow's host.

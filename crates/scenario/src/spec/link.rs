@@ -41,6 +41,9 @@ pub struct LinkSpec {
     /// Variation of the delay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter: Option<JitterSpec>,
+    /// What goes back is handed over at multiples of this time only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ack_batch: Option<Span>,
     /// Retransmission below IP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wireless: Option<WirelessSpec>,

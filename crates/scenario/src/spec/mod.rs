@@ -5,7 +5,7 @@ mod host;
 mod link;
 mod proxy;
 
-pub use flow::{Direction, FlowPath, FlowSpec, PathSpec, Repeat, SwapSpec, UdpSpec, Wanted};
+pub use flow::{ApplicationSpec, Direction, FlowPath, FlowSpec, PathSpec, Repeat, SwapSpec, UdpSpec, Wanted};
 pub use host::{ALL_HOSTS, HostSpec, SERVER};
 pub use link::{Distribution, HopSpec, JitterSpec, LINK, LinkSpec, LossSpec, RateStep, RttStep, WirelessSpec};
 pub(crate) use link::{bdp_bytes, queue_size};

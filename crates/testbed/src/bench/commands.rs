@@ -3,8 +3,8 @@
 use super::policies::chosen_by_its_sender;
 use crate::emulator::address;
 use crate::traffic::{
-    Closing, End, FIRST_PORT, FetchOptions, Protocol, ProxyOptions, ReceiveOptions, Schedule, SendOptions,
-    ServeOptions, UdpSendOptions,
+    Application, Closing, Content, End, FIRST_PORT, FetchOptions, Protocol, ProxyOptions, ReceiveOptions, Schedule,
+    SendOptions, ServeOptions, UdpSendOptions,
 };
 use ccactl_abi::EcnNeed;
 use ccactl_scenario::units::Span;
@@ -36,21 +36,22 @@ pub fn receive(scenario: &Scenario, kernel_names: &[String]) -> End {
 pub fn send(flow: &FlowSpec, port: u16) -> End {
     let algorithm = chosen_by_its_sender(&flow.algorithm).map(str::to_owned);
     let closing = Closing::Reset;
-    let (to, protocol, schedule) = (server(port), protocol(flow), schedule(flow));
-    End::Send(SendOptions { to, protocol, schedule, bytes: flow.bytes, algorithm, closing })
+    let (to, content, schedule) = (server(port), content(flow), schedule(flow));
+    End::Send(SendOptions { to, content, schedule, algorithm, closing })
 }
 
 /// The sending end of an upload before the run, for so long.
 pub fn warm_up(flow: &FlowSpec, port: u16, length: Span) -> End {
     let algorithm = chosen_by_its_sender(&flow.algorithm).map(str::to_owned);
     let schedule = Schedule { start_ns: 0, stop_ns: length.ns, transfers: Some(1), gap_ns: 0 };
-    let (to, protocol) = (server(port), protocol(flow));
-    End::Send(SendOptions { to, protocol, schedule, bytes: None, algorithm, closing: Closing::InOrder })
+    // The memory of a path is that of a flow which fills it.
+    let content = Content { protocol: protocol(flow), ..Content::default() };
+    End::Send(SendOptions { to: server(port), content, schedule, algorithm, closing: Closing::InOrder })
 }
 
 /// The sending end of a download.
 pub fn serve(flow: &FlowSpec, port: u16) -> End {
-    End::Serve(ServeOptions { at: server(port), protocol: protocol(flow), bytes: flow.bytes, stop_ns: flow.stop.ns })
+    End::Serve(ServeOptions { at: server(port), content: content(flow), stop_ns: flow.stop.ns })
 }
 
 /// The receiving end of a download.
@@ -89,6 +90,19 @@ pub fn udp(source: &UdpSpec, link: &LinkSpec, port: u16) -> End {
 
 fn protocol(flow: &FlowSpec) -> Protocol {
     if flow.is_mptcp() { Protocol::Mptcp } else { Protocol::Tcp }
+}
+
+fn content(flow: &FlowSpec) -> Content {
+    let application = flow.application.as_ref().map(|application| {
+        let first = (flow.start.ns, application.rate.bps);
+        let later = application.steps.iter().map(|step| (step.at.ns, step.rate.bps));
+        Application {
+            start_ns: flow.start.ns,
+            every_ns: application.every.ns,
+            steps: std::iter::once(first).chain(later).collect(),
+        }
+    });
+    Content { protocol: protocol(flow), bytes: flow.bytes, application }
 }
 
 fn server(port: u16) -> SocketAddr {

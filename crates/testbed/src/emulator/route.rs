@@ -30,11 +30,14 @@ pub enum Stage {
     Delay(Delay),
 }
 
-/// A propagation delay that may change in steps. Order is kept: a shorter delay lets no packet overtake.
+/// A propagation delay that may change in steps, and hands over at even times only where somebody gathers packets. Order is kept: a
+/// shorter delay lets no packet overtake.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delay {
     /// Times after the origin and delays from then on; the first at 0.
     steps: Vec<(Nanos, Nanos)>,
+    /// From one handing over to the next; 0 where packets come out by themselves.
+    batch: Nanos,
     last_due: Nanos,
 }
 
@@ -43,14 +46,22 @@ impl Delay {
     #[must_use]
     pub fn new(steps: Vec<(Nanos, Nanos)>) -> Self {
         assert!(steps.first().is_some_and(|first| first.0 == 0), "a delay has a value from the beginning on");
-        Delay { steps, last_due: 0 }
+        Delay { steps, batch: 0, last_due: 0 }
+    }
+
+    /// Hands over what has come at multiples of this time after the origin.
+    #[must_use]
+    pub fn in_batches(self, batch: Nanos) -> Self {
+        Delay { batch, ..self }
     }
 
     /// When a packet that enters at `at` comes out.
     pub fn pass(&mut self, at: Nanos, origin: Nanos) -> Nanos {
         let since = at.saturating_sub(origin);
         let delay = self.steps[self.steps.partition_point(|step| step.0 <= since) - 1].1;
-        self.last_due = self.last_due.max(at + delay);
+        let due = at + delay;
+        let due = if self.batch == 0 { due } else { origin + due.saturating_sub(origin).next_multiple_of(self.batch) };
+        self.last_due = self.last_due.max(due);
         self.last_due
     }
 
@@ -76,6 +87,17 @@ mod tests {
         assert_eq!(delay.pass(110 * MS, origin), 129 * MS, "not before the packet ahead");
         assert_eq!(delay.pass(125 * MS, origin), 130 * MS);
         assert_eq!(delay.pass(130 * MS, origin), 170 * MS);
+        assert_eq!(delay.min(), 5 * MS);
+    }
+
+    #[test]
+    fn what_is_gathered_comes_out_together() {
+        const MS: Nanos = 1_000_000;
+        let mut delay = Delay::new(vec![(0, 5 * MS)]).in_batches(20 * MS);
+        let origin = 7 * MS;
+        let out: Vec<Nanos> =
+            [0, 10, 15, 16, 35].iter().map(|at| delay.pass(origin + at * MS, origin) - origin).collect();
+        assert_eq!(out, [20, 20, 20, 40, 40].map(|ms| ms * MS));
         assert_eq!(delay.min(), 5 * MS);
     }
 }

@@ -153,7 +153,8 @@ impl Hop<'_> {
 
     /// The same from the server on.
     fn down_stages(&self) -> impl Iterator<Item = Stage> + use<> {
-        let hop = self.down.map_or_else(|| Stage::Delay(Delay::new(self.spec.one_way())), Stage::Transmitter);
+        let back = || Delay::new(self.spec.one_way()).in_batches(self.spec.ack_batch.unwrap_or_default().ns);
+        let hop = self.down.map_or_else(|| Stage::Delay(back()), Stage::Transmitter);
         [Some(hop), self.snoop(Some(self.up))].into_iter().flatten()
     }
 }

@@ -24,6 +24,12 @@ pub(crate) fn shaper(link: &LinkSpec, lacks: &mut Lacks) -> Need {
     lacks.ensure(link.rate_steps.is_empty(), "link.rate_steps", "one rate for the whole run", "steps");
     lacks.ensure(link.rate_trace.is_none(), "link.rate_trace", "a rate", "a trace");
     lacks.ensure(link.wireless.is_none(), "link.wireless", "none: the kernel repeats no transmission", "one");
+    lacks.ensure(
+        link.ack_batch.is_none(),
+        "link.ack_batch",
+        "none: the kernel gathers no packets on the way back",
+        "one",
+    );
     lacks.ensure(link.snoop.is_none(), "link.snoop", "none: the kernel has no such agent", "one");
     let expected = format!("{KERNEL_OVERHEAD_BYTES}, what the kernel counts");
     let found = link.overhead_bytes;

@@ -12,6 +12,7 @@
 //! ns, to which all its times are relative) and, at the end, prints one line of JSON. A receiver ends when its
 //! standard input does. [`checked`] has words of its own.
 
+mod application;
 pub mod checked;
 pub mod client;
 pub mod loopback;
@@ -24,6 +25,7 @@ pub mod supply;
 pub mod transfer;
 pub mod udp;
 
+pub use application::Application;
 pub use client::{FetchOptions, FetchReport};
 pub use loopback::{Looped, over_loopback};
 pub use protocol::READY;
@@ -32,7 +34,7 @@ pub use receiver::{Arrival, ReceiveOptions, ReceiveReport, UdpCount};
 pub use sender::{Closing, SendOptions, SendReport};
 pub use server::ServeOptions;
 pub use supply::Supply;
-pub use transfer::{Algorithms, Protocol, Schedule, Transfer};
+pub use transfer::{Algorithms, Content, Protocol, Schedule, Transfer};
 pub use udp::{RatePlan, UdpSendOptions, UdpSendReport};
 
 use crate::host::priority;

@@ -2,7 +2,7 @@
 
 use super::protocol::{after_go, block_on, say, sleep_until};
 use super::supply::Supply;
-use super::transfer::{self, Algorithms, Next, Protocol, Schedule, Transfer};
+use super::transfer::{self, Algorithms, Content, Next, Schedule, Transfer};
 use crate::clock;
 use ccactl_link::Nanos;
 use serde::{Deserialize, Serialize};
@@ -17,13 +17,11 @@ use tokio::net::TcpStream;
 pub struct SendOptions {
     /// Receiver.
     pub to: SocketAddr,
-    /// Of its connections.
-    #[serde(default)]
-    pub protocol: Protocol,
+    /// What.
+    #[serde(flatten)]
+    pub content: Content,
     /// When.
     pub schedule: Schedule,
-    /// Payload of each connection; endless when absent.
-    pub bytes: Option<u64>,
     /// Congestion control that no policy gives to this end.
     pub algorithm: Option<String>,
     /// What happens to a connection that is open at the stop.
@@ -78,11 +76,12 @@ async fn send_from(t0: Nanos, options: &SendOptions) -> io::Result<SendReport> {
     let mut report = SendReport::default();
     let each = async |stop| {
         let mut transfer = Transfer::begin(t0);
-        let stream = transfer::connect(options.protocol, options.to, options.algorithm.as_deref(), stop).await?;
+        let stream =
+            transfer::connect(options.content.protocol, options.to, options.algorithm.as_deref(), stop).await?;
         transfer.connect_us = stream.as_ref().map(|_| transfer.micros_to(clock::now() - t0));
         report.opened.push(transfer);
         match stream {
-            Some(stream) => fill(stream, (options.protocol, options.bytes), stop, options.closing, &mut report).await,
+            Some(stream) => fill(stream, &options.content, (t0, stop), options.closing, &mut report).await,
             None => Ok(Next::Stopped),
         }
     };
@@ -91,22 +90,20 @@ async fn send_from(t0: Nanos, options: &SendOptions) -> io::Result<SendReport> {
     Ok(report)
 }
 
-/// Sends on one connection until its size is received or the stop has come.
-///
-/// The kernel tells of an MPTCP connection's first subflow alone whether it has data, so nothing is said of its supply.
+/// Sends on one connection until its size is received or the stop has come; `t0` is the beginning of the run.
 pub(super) async fn fill(
     mut stream: TcpStream,
-    (protocol, bytes): (Protocol, Option<u64>),
-    stop: Nanos,
+    content: &Content,
+    (t0, stop): (Nanos, Nanos),
     closing: Closing,
     report: &mut SendReport,
 ) -> io::Result<Next> {
     report.algorithms.see(&stream)?;
     let mut written = 0;
     let mut unknown = Supply::default();
-    let supply = if protocol == Protocol::Tcp { &mut report.supply } else { &mut unknown };
+    let supply = if content.tells_supply() { &mut report.supply } else { &mut unknown };
     let complete = tokio::select! {
-        result = transfer(&mut stream, bytes, &mut written, supply) => after_stop(result, stop)?,
+        result = transfer(&mut stream, t0, content, &mut written, supply) => after_stop(result, stop)?,
         () = sleep_until(stop) => false,
     };
     report.acked_bytes += written - if complete { 0 } else { transfer::unacked_bytes(&stream)? };
@@ -138,11 +135,12 @@ async fn close(stream: &mut TcpStream) -> io::Result<()> {
 /// Writes until the size is reached and the other end has closed; never returns without a size.
 async fn transfer(
     stream: &mut TcpStream,
-    bytes: Option<u64>,
+    t0: Nanos,
+    content: &Content,
     written: &mut u64,
     supply: &mut Supply,
 ) -> io::Result<()> {
-    transfer::write(stream, bytes, written, supply).await?;
+    transfer::write(stream, t0, content, written, supply).await?;
     // The receiver closes when it has everything.
     let mut byte = [0];
     stream.read(&mut byte).await.map(|_| ())

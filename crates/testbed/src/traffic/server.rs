@@ -2,7 +2,7 @@
 
 use super::protocol::{after_go, block_on, say, sleep_until};
 use super::sender::{Closing, SendReport, fill};
-use super::transfer::Protocol;
+use super::transfer::Content;
 use ccactl_link::Nanos;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -16,11 +16,9 @@ use tokio::task::JoinSet;
 pub struct ServeOptions {
     /// Address and port to listen on.
     pub at: SocketAddr,
-    /// Of its connections.
-    #[serde(default)]
-    pub protocol: Protocol,
-    /// Payload of each connection; endless when absent.
-    pub bytes: Option<u64>,
+    /// What.
+    #[serde(flatten)]
+    pub content: Content,
     /// End of everything, after the beginning of the run.
     pub stop_ns: Nanos,
 }
@@ -32,7 +30,7 @@ pub struct ServeOptions {
 pub fn serve(options: ServeOptions) -> io::Result<()> {
     let report = block_on(async {
         // Before the bench knows of this end: nobody may connect to a port that is not there yet.
-        let listener = options.protocol.listen(options.at)?;
+        let listener = options.content.protocol.listen(options.at)?;
         after_go(async |t0| serve_from(t0, &listener, &options).await).await
     })?;
     say(&serde_json::to_string(&report)?)
@@ -47,7 +45,7 @@ async fn serve_from(t0: Nanos, listener: &TcpListener, options: &ServeOptions) -
         tokio::select! {
             accepted = listener.accept() => {
                 let (stream, _) = accepted?;
-                connections.spawn(one(stream, (options.protocol, options.bytes), stop, Arc::clone(&report)));
+                connections.spawn(one(stream, options.content.clone(), (t0, stop), Arc::clone(&report)));
             }
             Some(ended) = connections.join_next() => ended??,
             () = &mut stopped => break,
@@ -61,12 +59,12 @@ async fn serve_from(t0: Nanos, listener: &TcpListener, options: &ServeOptions) -
 
 async fn one(
     stream: TcpStream,
-    what: (Protocol, Option<u64>),
-    stop: Nanos,
+    content: Content,
+    times: (Nanos, Nanos),
     sum: Arc<Mutex<SendReport>>,
 ) -> io::Result<()> {
     let mut own = SendReport::default();
-    fill(stream, what, stop, Closing::Reset, &mut own).await?;
+    fill(stream, &content, times, Closing::Reset, &mut own).await?;
     sum.lock().expect("no holder panics").add(own);
     Ok(())
 }

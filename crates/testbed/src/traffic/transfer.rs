@@ -1,5 +1,6 @@
 //! What all ends of TCP flows have in common: when connections are opened, and what became of each.
 
+use super::application::Application;
 use super::protocol::sleep_until;
 use super::supply::Supply;
 use crate::clock;
@@ -50,6 +51,27 @@ impl Schedule {
             sleep_until(stop.min(clock::now() + self.gap_ns)).await;
         }
         Ok(())
+    }
+}
+
+/// What each connection of a sending end carries.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Content {
+    /// Of the connections.
+    #[serde(default)]
+    pub protocol: Protocol,
+    /// Payload of each; endless when absent.
+    pub bytes: Option<u64>,
+    /// What makes the payload; without it there is always more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<Application>,
+}
+
+impl Content {
+    /// Whether its sockets tell if this end kept them filled: not an application that has nothing for them at times, and the kernel
+    /// says of an MPTCP connection only whether its first subflow has data.
+    pub(super) fn tells_supply(&self) -> bool {
+        self.protocol == Protocol::Tcp && self.application.is_none()
     }
 }
 
@@ -177,13 +199,54 @@ pub(super) fn ensure_connected(to: SocketAddr, transfers: &[Transfer]) -> io::Re
     Err(io::Error::new(io::ErrorKind::TimedOut, format!("no connection to {to} before the stop")))
 }
 
-/// Hands `bytes` to the kernel and closes the sending side; never returns without a size.
+/// Hands what there is to the kernel and closes the sending side; never returns without a size, unless the application ends.
 pub(super) async fn write(
     stream: &mut TcpStream,
-    bytes: Option<u64>,
+    t0: Nanos,
+    content: &Content,
     written: &mut u64,
     supply: &mut Supply,
 ) -> io::Result<()> {
+    match &content.application {
+        None => hand_over(stream, content.bytes, written, supply).await?,
+        Some(application) => {
+            limit_unsent(stream)?;
+            let mut before_ns = None;
+            while let Some(piece) = application.piece_after(before_ns, clock::now().saturating_sub(t0)) {
+                before_ns = Some(piece.at_ns);
+                sleep_until(t0 + piece.at_ns).await;
+                let size = Some(*written + piece.bytes);
+                hand_over(stream, size, written, supply).await?;
+            }
+            // Nothing more until the stop, which ends this.
+            return std::future::pending().await;
+        }
+    }
+    stream.shutdown().await
+}
+
+/// A socket with an application takes no more while so much has not been sent: without it the kernel's buffer, which grows to
+/// megabytes, would go on sending through a pause.
+const MOST_UNSENT_BYTES: libc::c_int = 64 * 1024;
+
+/// `TCP_NOTSENT_LOWAT`.
+fn limit_unsent(stream: &TcpStream) -> io::Result<()> {
+    let most = MOST_UNSENT_BYTES;
+    // SAFETY: the kernel reads one int from the pointer, which outlives the call.
+    let result = unsafe {
+        libc::setsockopt(
+            stream.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_NOTSENT_LOWAT,
+            (&raw const most).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Writes until the kernel has taken so much in all.
+async fn hand_over(stream: &TcpStream, bytes: Option<u64>, written: &mut u64, supply: &mut Supply) -> io::Result<()> {
     let chunk = vec![0x5a; CHUNK_BYTES];
     let mut since = clock::now();
     while bytes.is_none_or(|size| *written < size) {
@@ -201,7 +264,7 @@ pub(super) async fn write(
             Err(error) => return Err(error),
         }
     }
-    stream.shutdown().await
+    Ok(())
 }
 
 /// Bytes that the kernel has taken but the other end has not acknowledged.
