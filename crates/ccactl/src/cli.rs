@@ -14,11 +14,11 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Operate", &["load", "swap", "rollback", "unload", "status", "run", "apply", "diff", "split"]),
     ("Measure", &["record", "report", "export", "top", "serve", "exporter", "recover", "send"]),
     ("Algorithms", &["list", "show", "probe", "new", "check", "dev", "sdk"]),
-    ("Experiment", &["demo", "bench"]),
+    ("Experiment", &["demo", "bench", "evaluate"]),
 ];
 
 /// Two for each command.
-const EXAMPLES: [(&str, [&str; 2]); 26] = [
+const EXAMPLES: [(&str, [&str; 2]); 27] = [
     ("load", ["ccactl load bbrv3 --cgroup /web", "ccactl load ./mine.bpf.c --cgroup /bench --create"]),
     ("swap", ["ccactl swap f-bbrv2 --cgroup /web", "ccactl swap cubic --cgroup /web --set beta=819"]),
     ("rollback", ["ccactl rollback --cgroup /web", "ccactl rollback --cgroup /web --json"]),
@@ -66,6 +66,10 @@ const EXAMPLES: [(&str, [&str; 2]); 26] = [
     ("sdk", ["ccactl sdk ./sdk", "ccactl sdk ~/algorithms"]),
     ("demo", ["ccactl demo", "ccactl demo --duration 20s"]),
     ("bench", ["ccactl bench list", "ccactl bench run interaction-single --jobs 2"]),
+    (
+        "evaluate",
+        ["ccactl evaluate bbrv3 --profile quick", "ccactl evaluate ./mine.bpf.c --lab vm:6.12 --html mine.html"],
+    ),
 ];
 
 /// Commit and date, which `cargo xtask dist` gives.
@@ -191,6 +195,8 @@ pub enum Command {
     Export(commands::export::Args),
     /// Run a scenario on the testbed
     Bench(Box<commands::bench::Args>),
+    /// Compare an algorithm with CUBIC by the criteria of RFC 9743
+    Evaluate(Box<commands::evaluate::Args>),
     /// BBRv2 and F-BBRv2 against CUBIC, with one table at the end
     Demo(commands::demo::Args),
     /// One end of a bench flow (started by `bench` itself)

@@ -3,11 +3,13 @@
 //!
 //! [`runner`] carries out the cells of the matrix into a [`folder`], [`results`] reads what they left, [`compare`] puts it beside the print,
 //! [`verdict`] judges the orderings. [`batch`] gives the cells to a cluster.
+//! [`evaluation`] asks the questions of RFC 9743 of one algorithm.
 //! A [`suite`] says what of that belongs to an experiment, and [`page`] writes it down.
 
 pub mod batch;
 pub mod compare;
 mod error;
+pub mod evaluation;
 pub mod folder;
 mod listing;
 pub mod page;

@@ -11,6 +11,7 @@ pub mod check;
 pub mod demo;
 pub mod dev;
 pub mod diff;
+pub mod evaluate;
 pub mod export;
 pub mod exporter;
 pub mod filters;

@@ -12,6 +12,7 @@ mod needs;
 
 mod disturbed;
 mod ends;
+mod evaluate;
 mod figures;
 mod input;
 mod leftovers;

@@ -36,6 +36,14 @@ pub fn prepare(folder: &SuiteFolder, is_wanted: &dyn Fn(&str) -> bool, interrupt
     of_cells(&results, interrupt)
 }
 
+/// Writes the pages of all cells that have a result and no page yet.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn of_cells_in(folder: &SuiteFolder, interrupt: &AtomicBool) -> Result<()> {
+    of_cells(&results::load(folder, interrupt)?, interrupt)
+}
+
 fn of_cells(results: &Results, interrupt: &AtomicBool) -> Result<()> {
     for cell in &results.cells {
         Error::check(interrupt)?;
