@@ -134,8 +134,12 @@ impl Evaluation<'_> {
             .into_iter()
             .map(|(name, _, svg)| paper::Figure { name, svg: svg.to_owned() })
             .collect();
+        let drawn_into = self.folder.join(&figures);
+        if drawn_into.exists() {
+            std::fs::remove_dir_all(&drawn_into).with_context(|| format!("draw {} anew", drawn_into.display()))?;
+        }
         if !drawn.is_empty() {
-            paper::write(&self.folder.join(&figures), &drawn, &[paper::Format::Svg])?;
+            paper::write(&drawn_into, &drawn, &[paper::Format::Svg])?;
         }
         let page =
             self.write(&name, &case_page::html(&card, Some(&name)), &case_page::markdown(&card, &figures), &card)?;
