@@ -108,7 +108,8 @@ impl Measure {
         matches!(self, Measure::GoodputHarm | Measure::CompletionHarm)
     }
 
-    /// By how much a figure may be worse than CUBIC's and still be as good.
+    /// By how much a figure may be worse than CUBIC's and still be as good, in [`Measure::unit`]: what two sets of runs of CUBIC may differ
+    /// by and nobody would choose an algorithm for. docs/how-to/evaluate.md has them for readers.
     #[must_use]
     pub fn margin(self, cubic: f64) -> f64 {
         match self {
@@ -145,7 +146,9 @@ impl Measure {
             }
             Measure::CompletionHarm => {
                 let without = alone?.completion_ms?;
-                Some((1.0 - without / completion_ms(others(run))?) * PERCENT)
+                // Transfers that never end take for ever.
+                let beside = completion_ms(others(run)).unwrap_or(f64::INFINITY);
+                Some((1.0 - without / beside) * PERCENT)
             }
             Measure::CallLoss => {
                 let (sent, received) =
@@ -196,6 +199,7 @@ fn carried_bps<'a>(flows: impl Iterator<Item = &'a FlowResult>, duration_s: f64)
     flows.filter(|flow| flow.completion.is_none()).map(acked).sum::<u64>() as f64 * 8.0 / duration_s
 }
 
+/// Of the transfers that were complete before the end of the run; none when there is none.
 fn completion_ms<'a>(mut flows: impl Iterator<Item = &'a FlowResult>) -> Option<f64> {
     let completion = flows.find_map(|flow| flow.completion)?;
     Some(completion.mean_us? / MILLI)

@@ -5,7 +5,7 @@
 pub enum Finding {
     /// What the case asks for was seen.
     Holds(String),
-    /// Something else was seen. Around this time, s after the beginning of the run, if it has one.
+    /// Something else was seen.
     Fails(String),
     /// What the case is about did not happen, so nothing is said.
     NotSeen(String),

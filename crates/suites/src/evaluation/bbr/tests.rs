@@ -31,7 +31,6 @@ impl Run {
             max_bw_bps: PAYLOAD_BPS,
             min_rtt_us: RTT_S * 1e6,
             pacing_gain: 1.0,
-            cwnd_gain: 2.0,
             ..Sample::default()
         };
         Run { trace: Trace { rate_bps: RATE_BPS, ..Trace::default() }, state }

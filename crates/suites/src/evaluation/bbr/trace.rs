@@ -48,7 +48,6 @@ pub struct Sample {
     pub inflight_hi_pkts: Option<f64>,
     pub min_rtt_us: f64,
     pub pacing_gain: f64,
-    pub cwnd_gain: f64,
 }
 
 /// Consecutive samples of one phase, `from` included, `to` not.
@@ -169,7 +168,7 @@ fn samples_in(batch: &RecordBatch, begin_s: f64) -> Option<Vec<Sample>> {
     let (lost, rto) = (u32s("lost_pkts")?, u32s("rto_count")?);
     let (bw, bw_lo, bw_hi) = (u64s("trace_bw_bps")?, u64s("trace_bw_lo_bps")?, u64s("trace_bw_hi_bps")?);
     let (lo, hi) = (u32s("trace_inflight_lo_pkts")?, u32s("trace_inflight_hi_pkts")?);
-    let (min_rtt, pacing, window) = (u32s("trace_min_rtt_us")?, f32s("trace_pacing_gain")?, f32s("trace_cwnd_gain")?);
+    let (min_rtt, pacing) = (u32s("trace_min_rtt_us")?, f32s("trace_pacing_gain")?);
     let rows = (0..batch.num_rows()).filter(|&row| event.value(row) == "sample" && phase.is_valid(row));
     let sample = |row: usize| Sample {
         t_s: t_us.value(row) as f64 / 1e6 - begin_s,
@@ -190,7 +189,6 @@ fn samples_in(batch: &RecordBatch, begin_s: f64) -> Option<Vec<Sample>> {
         inflight_hi_pkts: hi.is_valid(row).then(|| hi.value(row).into()),
         min_rtt_us: min_rtt.value(row).into(),
         pacing_gain: pacing.value(row).into(),
-        cwnd_gain: window.value(row).into(),
     };
     Some(rows.map(sample).collect())
 }

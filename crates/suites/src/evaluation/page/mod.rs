@@ -30,7 +30,7 @@ fn method(card: &Card) -> Vec<String> {
         "Of one run each there is no interval: verdicts are those of the figures as they are."
     };
     vec![
-        format!("Up to {runs} runs per path. Links: {}. CUBIC is the kernel's own, in the algorithm's place.", card.place.described()),
+        format!("{} per path. Links: {}. CUBIC is the kernel's own, in the algorithm's place.", if runs == 1 { "One run".to_owned() } else { format!("Up to {runs} runs") }, card.place.described()),
         judged.to_owned(),
         "Harm (Ware et al. 2019) is what others lose beside the algorithm of what they have without it: (alone - beside) / alone \
          of a goodput, (beside - alone) / beside of a time."
