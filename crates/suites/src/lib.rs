@@ -12,6 +12,7 @@ mod error;
 pub mod evaluation;
 pub mod folder;
 mod listing;
+pub mod matrix;
 pub mod page;
 mod plan;
 pub mod progress;

@@ -56,6 +56,8 @@ enum Action {
     Run(Box<suite::Args>),
     /// List the cells of an experiment with what each takes, for whoever hands them out
     Cells(Box<suite::cells::Args>),
+    /// Run every algorithm beside every other, and show who harms whom; goes on where it was interrupted
+    Matrix(Box<suite::matrix::Args>),
     /// Give the cells of an experiment to a cluster, each a task of its own, and a report that waits for them
     Submit(Box<suite::submit::Args>),
     /// Write the report of what is finished in a folder of `bench run`; needs no rights
@@ -134,6 +136,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Some(Action::Clean { json }) => return clean(json),
         Some(Action::Run(args)) => return suite::run(*args),
         Some(Action::Cells(args)) => return suite::cells::run(&args),
+        Some(Action::Matrix(args)) => return suite::matrix::run(&args),
         Some(Action::Submit(args)) => return suite::submit::run(&args),
         Some(Action::Report(args)) => return suite::report::run(&args),
         Some(Action::Calibrate(args)) => return calibrate::run(&args),

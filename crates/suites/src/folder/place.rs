@@ -29,7 +29,8 @@ impl Place {
     }
 
     /// For a report.
-    pub(crate) fn described(&self) -> String {
+    #[must_use]
+    pub fn described(&self) -> String {
         let lab =
             self.lab.as_ref().map_or_else(String::new, |release| format!(", in the virtual lab with Linux {release}"));
         format!("{}{lab}", self.backend.described())

@@ -2,6 +2,7 @@
 
 pub mod cells;
 pub mod list;
+pub mod matrix;
 pub mod report;
 pub mod score;
 mod selection;

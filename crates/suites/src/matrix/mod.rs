@@ -1,0 +1,9 @@
+//! Every algorithm beside every other: who takes what from whom, over buffers and base RTTs.
+
+mod grid;
+mod page;
+mod plan;
+
+pub use grid::{Entry, Grid, Range, Standing, read};
+pub use page::{html, markdown, terminal};
+pub use plan::{BUFFERS, RTTS, Wanted, default_algorithms, plan};

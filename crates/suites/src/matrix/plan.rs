@@ -1,0 +1,142 @@
+//! The cells: each pair, and each algorithm alone, for every buffer and base RTT.
+
+use crate::folder::{Experiment, Place};
+use crate::{Cell, Error, Plan, Result};
+use ccactl_abi::{ALGORITHMS, EcnNeed};
+use ccactl_scenario::{Override, Scenario, ScenarioFile};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const PAIR: &str = include_str!("../../../../scenarios/matrix/pair.toml");
+const NAME: &str = "matrix";
+
+/// Buffers unless somebody wants others: shallow, one BDP, deep.
+pub const BUFFERS: [&str; 3] = ["0.5bdp", "1bdp", "4bdp"];
+/// Base RTTs.
+pub const RTTS: [&str; 2] = ["20ms", "80ms"];
+
+/// Coupled with the other subflows of an MPTCP connection; with one path they are Reno or Vegas.
+const OF_MPTCP: [&str; 4] = ["lia", "olia", "balia", "wvegas"];
+/// The kernel's own.
+const NATIVE: [&str; 2] = ["native:cubic", "native:bbr"];
+
+/// What a matrix is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// In the order of the page.
+    pub algorithms: Vec<String>,
+    /// Sizes as in scenarios.
+    pub buffers: Vec<String>,
+    /// Times as in scenarios.
+    pub rtts: Vec<String>,
+    /// Runs of each cell.
+    pub repeat: u32,
+}
+
+/// All that say something on one path without ECN, and the kernel's CUBIC and BBR.
+#[must_use]
+pub fn default_algorithms() -> Vec<String> {
+    let own = ALGORITHMS.iter().filter(|of| of.ecn == EcnNeed::None && !OF_MPTCP.contains(&of.name));
+    own.map(|of| of.name.to_owned()).chain(NATIVE.map(str::to_owned)).collect()
+}
+
+/// The labels of a cell.
+pub(super) const RTT: &str = "rtt";
+pub(super) const BUFFER: &str = "buffer";
+pub(super) const ONE: &str = "one";
+/// Missing where the first one is alone.
+pub(super) const OTHER: &str = "other";
+
+/// The cells of a matrix, in a folder.
+///
+/// # Errors
+/// When an algorithm, a buffer or an RTT cannot be used.
+pub fn plan(wanted: &Wanted, place: &Place, folder: &Path) -> Result<Plan> {
+    let mut cells = Vec::new();
+    for rtt in &wanted.rtts {
+        for buffer in &wanted.buffers {
+            for (i, one) in wanted.algorithms.iter().enumerate() {
+                cells.push(cell(wanted, (rtt, buffer), one, None)?);
+                for other in &wanted.algorithms[i..] {
+                    cells.push(cell(wanted, (rtt, buffer), one, Some(other))?);
+                }
+            }
+        }
+    }
+    let description = "Every algorithm beside every other".to_owned();
+    let experiment = Experiment { place: place.clone(), ..Experiment::new(NAME, &description, None, &cells) };
+    Ok(Plan { experiment, matrix: cells.clone(), cells, folder: folder.to_owned() })
+}
+
+fn cell(wanted: &Wanted, (rtt, buffer): (&str, &str), one: &str, other: Option<&str>) -> Result<Cell> {
+    let changes = [
+        Override::value("repeat", i64::from(wanted.repeat)),
+        Override::text("link.base_rtt", rtt),
+        Override::text("link.buffer", buffer),
+        Override::text("flow[one].algorithm", one),
+        Override::text("flow[other].algorithm", other.unwrap_or(one)),
+    ];
+    let mut scenario = parsed(&changes)?;
+    let named = |i: usize| scenario.flows[i].algorithm.trim_end_matches(".bpf.o").to_owned();
+    let mut labels = BTreeMap::from([
+        (RTT.to_owned(), rtt.to_owned()),
+        (BUFFER.to_owned(), buffer.to_owned()),
+        (ONE.to_owned(), named(0)),
+    ]);
+    let mut id = format!("rtt={rtt},buffer={buffer},one={}", named(0));
+    if other.is_some() {
+        id += &format!(",other={}", named(1));
+        labels.insert(OTHER.to_owned(), named(1));
+    } else {
+        scenario.flows.truncate(1);
+    }
+    Ok(Cell { id: id.replace('/', "-"), labels, scenario })
+}
+
+fn parsed(changes: &[Override]) -> Result<Scenario> {
+    let file = ScenarioFile::parse("pair.toml", PAIR, &[]);
+    file.and_then(|file| file.alone(changes)).map_err(|error| Error::from(ccactl_testbed::Error::from(error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(algorithms: &[&str]) -> Wanted {
+        let own = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        Wanted { algorithms: own(algorithms), buffers: own(&["1bdp", "4bdp"]), rtts: own(&["40ms"]), repeat: 2 }
+    }
+
+    #[test]
+    fn every_pair_is_run_once_and_every_algorithm_alone() {
+        let plan = plan(&wanted(&["reno", "cubic", "native:cubic"]), &Place::default(), Path::new("out")).unwrap();
+        // Six pairs and three alone, for two buffers.
+        assert_eq!(plan.cells.len(), 18);
+        let ids: Vec<&str> = plan.cells.iter().map(|cell| cell.id.as_str()).collect();
+        assert_eq!(ids[0], "rtt=40ms,buffer=1bdp,one=reno");
+        assert!(ids.contains(&"rtt=40ms,buffer=4bdp,one=cubic,other=native:cubic"), "{ids:?}");
+        for cell in &plan.cells {
+            assert_eq!(cell.scenario.flows.len(), if cell.labels.contains_key(OTHER) { 2 } else { 1 }, "{}", cell.id);
+            Scenario::parse("again.toml", &cell.scenario.to_toml()).unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+
+    #[test]
+    fn those_that_need_ecn_or_several_paths_are_left_out() {
+        let all = default_algorithms();
+        for missing in ["dctcp", "prague", "lia", "wvegas"] {
+            assert!(!all.iter().any(|name| name == missing), "{missing}");
+        }
+        assert!(all.len() > 25 && all.contains(&"native:bbr".to_owned()));
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_told() {
+        let plan = |algorithm: &str, buffer: &str| {
+            let wanted = Wanted { buffers: vec![buffer.to_owned()], ..wanted(&[algorithm]) };
+            plan(&wanted, &Place::default(), Path::new("out")).map(|plan| plan.cells.len())
+        };
+        assert!(plan("bbrv9", "1bdp").unwrap_err().to_string().contains("bbrv9"));
+        assert!(plan("reno", "much").unwrap_err().to_string().contains("link.buffer"));
+    }
+}
