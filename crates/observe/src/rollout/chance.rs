@@ -10,10 +10,12 @@ use crate::rollout::metric::Metric;
 use crate::rollout::tally::{Counts, Sums};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
-/// Flows whose hashes lie together are chosen together. With fewer flows than this each is nearly alone.
-const BINS: u64 = 512;
+/// Up to so many places of a group are told apart. Where its flows have more, two neighbours become one.
+const PLACES: usize = 512;
 /// So many choices are all gone through; of more, as many are drawn.
 const CHOICES: u64 = 5_000;
 /// The same figures get the same answer.
@@ -37,27 +39,48 @@ impl AddAssign<&Unit> for Unit {
     }
 }
 
-/// The units of one group.
+/// The units of one group. Flows whose hashes lie together are chosen together, but few flows are each alone: two in one unit take
+/// away so many choices that six flows beside six cannot show any difference.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Units(Vec<Unit>);
+pub(crate) struct Units {
+    by_place: BTreeMap<u64, Unit>,
+    /// A place is a hash without so many of its last bits.
+    coarseness: u32,
+}
 
 impl Units {
-    /// That of a flow whose hash is this part of all hashes, in 2^16ths.
+    /// That of a flow with this hash of 16 bits.
     pub(crate) fn of_mut(&mut self, hash: u64) -> &mut Unit {
-        let bin = ((hash * BINS) >> 16) as usize;
-        if self.0.len() <= bin {
-            self.0.resize_with(bin + 1, Unit::default);
+        while self.by_place.len() >= PLACES && !self.by_place.contains_key(&(hash >> self.coarseness)) {
+            *self = self.coarser(self.coarseness + 1);
         }
-        &mut self.0[bin]
+        self.by_place.entry(hash >> self.coarseness).or_default()
+    }
+
+    fn coarser(&self, coarseness: u32) -> Units {
+        let mut by_place = BTreeMap::new();
+        for (place, unit) in &self.by_place {
+            *by_place.entry(place >> (coarseness - self.coarseness)).or_insert_with(Unit::default) += unit;
+        }
+        Units { by_place, coarseness }
+    }
+
+    /// Both groups in places of one size: only such could have changed sides.
+    fn alike<'a>(canary: &'a Units, baseline: &'a Units) -> [Cow<'a, Units>; 2] {
+        let coarseness = canary.coarseness.max(baseline.coarseness);
+        [canary, baseline].map(|units| {
+            if units.coarseness == coarseness { Cow::Borrowed(units) } else { Cow::Owned(units.coarser(coarseness)) }
+        })
     }
 
     fn seen(&self) -> impl Iterator<Item = &Unit> {
-        self.0.iter().filter(|unit| unit.sums.flows > 0)
+        self.by_place.values().filter(|unit| unit.sums.flows > 0)
     }
 }
 
 /// In how many ways the units of both groups could have been shared out.
 pub(crate) fn choices(canary: &Units, baseline: &Units) -> u64 {
+    let [canary, baseline] = Units::alike(canary, baseline);
     let (chosen, others) = (canary.seen().count() as u64, baseline.seen().count() as u64);
     ways(chosen + others, chosen)
 }
@@ -71,6 +94,7 @@ fn ways(all: u64, chosen: u64) -> u64 {
 /// The part of all choices in which the canary's figure would differ from the baseline's at least as much in the direction of
 /// `comparison`; `None` where nothing was measured.
 pub(crate) fn of(metric: Metric, comparison: Comparison, canary: &Units, baseline: &Units) -> Option<f64> {
+    let [canary, baseline] = Units::alike(canary, baseline);
     let mut pooled = Unit::default();
     canary.seen().chain(baseline.seen()).for_each(|unit| pooled += unit);
     let sign = if comparison.is_greater() { 1.0 } else { -1.0 };
@@ -176,7 +200,7 @@ mod tests {
             rates_bps.add(rate * 1000);
             Unit { sums, rates_bps, ..Unit::default() }
         };
-        Units(rates.iter().map(unit).collect())
+        Units { by_place: (0..).zip(rates.iter().map(unit)).collect(), coarseness: 0 }
     }
 
     fn lower(metric: Metric, canary: &[u64], baseline: &[u64]) -> f64 {
@@ -192,6 +216,35 @@ mod tests {
         assert_eq!(lower(Metric::P50Goodput, &[1, 2], &[30, 40, 90]), 0.3, "of the median only the side counts");
         let higher = of(Metric::Goodput, Comparison::Greater, &units(&[1, 2]), &units(&[3, 4, 9]));
         assert_eq!(higher, Some(1.0));
+    }
+
+    #[test]
+    fn flows_with_neighbouring_hashes_are_still_two() {
+        let of = |hashes: &[u64]| {
+            let mut units = Units::default();
+            hashes.iter().for_each(|&hash| units.of_mut(hash).sums.flows += 1);
+            units
+        };
+        let canary = of(&[100, 101, 9_000, 12_000, 20_000, 30_000]);
+        let baseline = of(&[33_000, 40_000, 41_000, 50_000, 60_000, 65_000]);
+        assert_eq!(choices(&canary, &baseline), 924);
+    }
+
+    #[test]
+    fn many_flows_share_places_that_are_as_large_on_both_sides() {
+        let mut random = SmallRng::seed_from_u64(3);
+        let (mut canary, mut baseline) = (Units::default(), Units::default());
+        for _ in 0..20_000 {
+            let hash = random.random_range(0..1u64 << 16);
+            // A tenth of all.
+            let units = if hash < 6554 { &mut canary } else { &mut baseline };
+            units.of_mut(hash).sums.flows += 1;
+        }
+        assert!((PLACES / 4..=PLACES).contains(&baseline.by_place.len()), "{}", baseline.by_place.len());
+        let [one, other] = Units::alike(&canary, &baseline);
+        assert_eq!((one.coarseness, one.by_place.len()), (other.coarseness, 52));
+        let flows: u64 = one.seen().chain(other.seen()).map(|unit| unit.sums.flows).sum();
+        assert_eq!(flows, 20_000);
     }
 
     #[test]
