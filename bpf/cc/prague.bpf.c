@@ -28,33 +28,30 @@
  *   any -- an ACK finds no Accurate ECN --> NO_ECN: the socket goes to the kernel's reno. If that is
  *          refused, the flow grows and halves as Reno here.
  *
- * The window is kept in 2^-20 packets. snd_cwnd follows it by one packet per ACK, in recovery too, where the
- * kernel leaves the window to an algorithm with cong_control. Products that need 128 bits in the reference
- * are split at the binary point, with the same result. Operands are bounded (4 s of RTT, 2 Tbit/s).
+ * The window is kept in 2^-20 packets. snd_cwnd follows it by one packet per ACK, in recovery too. Products that
+ * need 128 bits in the reference are split at the binary point, with the same result (4 s of RTT, 2 Tbit/s at most).
  *
  * The identifier is ECT(1), and the feedback Accurate ECN (RFC 9768). Linux negotiates both for an algorithm
  * from 7.0 on, but sends what follows the handshake as ECT(0); the loader turns that into ECT(1) on its way out
  * (ect1.bpf.c). Where the peer has no Accurate ECN, the connection has no ECN.
  *
  * classic_ecn=1 is for kernels and paths without: ECT(0), for queues with a step or ramp at a shallow threshold.
- * Marks are then echoed as in DCTCP (ecn_echo.bpf.h). A plain RFC 3168 peer repeats each mark for a round: alpha
- * is too high and Prague too slow, which is the safe side.
+ * Marks are then echoed as in DCTCP (ecn_echo.bpf.h). A plain RFC 3168 peer repeats each mark for a round, and
+ * Prague is too slow. A classic queue is noticed by its RTTs: then marks cut as in CUBIC (prague_aqm.bpf.h).
  *
- * Not possible on a mainline kernel, and therefore missing:
- *   - An upper bound of TSO bursts (250 us): there is a floor only. Bursts last up to 1 ms (sk_pacing_shift).
- *   - Smaller segments at very small windows: the MSS is the kernel's.
+ * Missing, as a mainline kernel has no hook for it: an upper bound of TSO bursts (250 us; they last up to 1 ms,
+ * sk_pacing_shift), and segments below the MSS at very small windows.
  *
  * Different on purpose:
  *   - The pacing rate counts the fractional window as whole packets rounded up, not down: see prague_pace().
  *   - A loss sets ssthresh to the reduced window. The reference keeps it infinite at a timeout in slow start.
  *   - Marks are taken from tp->delivered_ce.
- *
- * Read ecn_echo.bpf.h first: the receiver's half, shared with DCTCP.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"
 #include "cc_mtu.bpf.h"
 #include "ecn_echo.bpf.h"
+#include "prague_aqm.bpf.h"
 
 CC_ALGORITHM("prague", "ecn",
 	     "DCTCP made fit for unequal round trips: fractional window, growth as if every path took 25 ms, paced.",
@@ -72,7 +69,8 @@ CC_TRACE_V1("window_milli", "fractional window, in thousandths of a packet");
 #define PRAGUE_MIN_RATE       12500ULL       /* bytes/s: 100 kbit/s */
 #define PRAGUE_MTU            1500ULL        /* growth is that of packets of this size */
 #define PRAGUE_MAX_SCALED_RTT (100000U << 3) /* us << 3: no RTT independence above */
-#define PRAGUE_OFFSET         4ULL           /* pacing offset, 1/128: 3 % */
+#define PRAGUE_TARGET_RTT     (rtt_target_us << 3)
+#define PRAGUE_OFFSET         4ULL /* pacing offset, 1/128: 3 % */
 #define PRAGUE_OFFSET_BITS    7
 #define PRAGUE_HSRTT_SHIFT    7  /* smoothing of the slow RTT average */
 #define PRAGUE_SECOND_BITS    23 /* the reference takes 2^23 for a second of us << 3 where a rate is multiplied */
@@ -99,8 +97,10 @@ CC_TUNABLE(u32, burst_shift, 12, 0, 20, "", "bursts of 2^-burst_shift s at the l
 
 CC_SWITCH(u32, classic_ecn, 0, "ECT(0) and classic ECN: for kernels before 7.0, and for queues that are not of L4S",
 	  "RFC 9331 section 4.1 forbids it where others share the queue");
+CC_SWITCH(u32, classic_fallback, 1, "cut as CUBIC does where a classic queue seems to give the marks",
+	  "RFC 9331 section 4.3; arXiv 1911.00710");
 
-CC_MODES(prague_mode, PRAGUE_SLOW_START, PRAGUE_WINDOW, PRAGUE_RATE, PRAGUE_NO_ECN);
+CC_MODES(prague_mode, PRAGUE_SLOW_START, PRAGUE_WINDOW, PRAGUE_RATE, PRAGUE_NO_ECN, PRAGUE_CLASSIC);
 
 struct prague {
 	u64 cwr_us;        /* last reduction by marks */
@@ -133,15 +133,10 @@ static __always_inline u32 prague_srtt(const struct tcp_sock *tp)
 	return min(tp->srtt_us, PRAGUE_MAX_RTT);
 }
 
-static __always_inline u32 prague_target_rtt(void)
-{
-	return rtt_target_us << 3;
-}
-
 static __always_inline u32 prague_virtual_rtt(const struct tcp_sock *tp)
 {
 	u32 srtt = prague_srtt(tp);
-	u32 rtt = max(prague_target_rtt(), srtt);
+	u32 rtt = max(PRAGUE_TARGET_RTT, srtt);
 
 	return max(rtt, 1U);
 }
@@ -229,6 +224,8 @@ static __always_inline void prague_publish(struct sock *sk)
 		trace->mode = PRAGUE_NO_ECN;
 	else if (tcp_in_slow_start(tcp_sk(sk)))
 		trace->mode = PRAGUE_SLOW_START;
+	else if (prague_aqm_floor(sk))
+		trace->mode = PRAGUE_CLASSIC;
 	else
 		trace->mode = prague_keeps_rate(sk) ? PRAGUE_RATE : PRAGUE_WINDOW;
 	trace->v0 = (u64)ca->alpha16 * 1000000 >> (PRAGUE_ALPHA_BITS + PRAGUE_SHIFT_G);
@@ -236,13 +233,12 @@ static __always_inline void prague_publish(struct sock *sk)
 	cc_trace_done(trace);
 }
 
-/* One packet per round trip, or the share of it that makes the growth in bytes/s^2 that of a flow with the target RTT.
- */
+/* One packet per round trip, or the share of it with which bytes/s^2 are those of a flow with the target RTT. */
 static __always_inline void prague_update_growth(struct sock *sk)
 {
 	struct prague *ca = inet_csk_ca(sk);
 	u64 rtt = prague_srtt(tcp_sk(sk));
-	u64 target = prague_target_rtt();
+	u64 target = PRAGUE_TARGET_RTT;
 	u64 square = target * target;
 
 	ca->growth = PRAGUE_ONE;
@@ -303,6 +299,7 @@ static __always_inline void prague_end_round(struct sock *sk)
 
 		ca->alpha16 = min(alpha16, (u64)PRAGUE_MAX_ALPHA << PRAGUE_SHIFT_G);
 		ca->alpha_us = tp->tcp_mstamp;
+		prague_aqm_judge(sk);
 	}
 	ca->hsrtt += prague_srtt(tp) - (ca->hsrtt >> PRAGUE_HSRTT_SHIFT);
 	prague_start_round(sk);
@@ -449,7 +446,7 @@ static __always_inline void prague_reduce_by_marks(struct sock *sk)
 {
 	struct prague *ca = inet_csk_ca(sk);
 	const struct tcp_sock *tp = tcp_sk(sk);
-	u64 alpha = ca->alpha16 >> PRAGUE_SHIFT_G;
+	u64 alpha = max((u64)ca->alpha16 >> PRAGUE_SHIFT_G, prague_aqm_floor(sk));
 	u64 low, reduction;
 
 	if (prague_is_rtt_independent(sk) && prague_since_us(tp, ca->cwr_us) < rtt_target_us)
@@ -501,6 +498,9 @@ CC_OP(void, prague_init, struct sock *sk)
 	    .initialized = 1,
 	};
 	cc_need_pacing(sk);
+	/* Without memory for it a classic queue is not noticed. */
+	if (classic_fallback)
+		cc_storage_create(prague_aqms, sk);
 }
 
 CC_OP(void, prague_release, struct sock *sk)
@@ -510,6 +510,7 @@ CC_OP(void, prague_release, struct sock *sk)
 	/* ssthresh follows each reduction; after a timeout slow start goes on up to it. */
 	if (ca->initialized)
 		cc_hand_over_window(sk, 0);
+	cc_storage_delete(prague_aqms, sk);
 }
 
 CC_CONG_CONTROL(prague_main, sk, ack, flag, rs)
@@ -520,6 +521,7 @@ CC_CONG_CONTROL(prague_main, sk, ack, flag, rs)
 		return;
 	if (!ca->in_round)
 		prague_begin(sk);
+	prague_aqm_sample(sk, rs->rtt_us);
 	if (!prague_grow(sk, prague_unmarked(sk, rs->acked_sacked)))
 		prague_follow_window(sk);
 	prague_end_round(sk);

@@ -12,6 +12,7 @@ const ECN_ACCECN: u8 = 16;
 const MODE_WINDOW: u32 = 1;
 const MODE_RATE: u32 = 2;
 const MODE_NO_ECN: u32 = 3;
+const MODE_CLASSIC: u32 = 4;
 
 /// Past slow start, with timestamps and an RTT; MTU = 1448 + 20 + 32 = 1500. The first ACK has opened the first round.
 fn avoiding(cwnd: u32, rtt_us: u32) -> Socket {
@@ -289,9 +290,75 @@ fn without_ecn_it_grows_by_a_packet_per_round_trip_and_says_so() {
     assert_eq!(socket.trace().map(|trace| trace.mode), Some(MODE_NO_ECN));
 }
 
+/// RTTs of 10 and 30 ms in turn over a path of 10 ms, long enough for mean (20 ms) and deviation (10 ms) to settle.
+fn in_a_classic_queue() -> Socket {
+    let mut socket = avoiding(100, 20_000);
+    socket.tp_mut().rtt_min[0].v = 10_000;
+    for i in 0..40_000 {
+        let rtt_us = if i % 2 == 0 { 10_000 } else { 30_000 };
+        socket.cong_control(0, 0, &RateSample { rtt_us, ..RateSample::default() });
+    }
+    socket
+}
+
+#[test]
+fn long_and_varying_rtts_raise_the_cut_of_a_mark_to_that_of_cubic() {
+    let mode = |socket: &Socket| socket.trace().map(|trace| trace.mode);
+    let mut socket = in_a_classic_queue();
+    // Per round lg(10 ms / 750 us) / 2 + lg(10 ms / 2 ms) / 2 = 1.868 + 1.161 = 3.03: three rounds make 9.09. Rounds are 25 ms apart.
+    for _ in 0..2 {
+        socket.advance_us(30_000);
+        round(&mut socket, 100, 1);
+    }
+    assert_eq!(mode(&socket), Some(MODE_WINDOW), "6.06 is not above 8");
+    socket.advance_us(30_000);
+    round(&mut socket, 100, 1);
+    assert_eq!(mode(&socket), Some(MODE_CLASSIC));
+    let before = window_milli(&socket);
+    socket.set_state(CA_CWR);
+    ack(&mut socket, 0, 0);
+    // alpha is some thousandths; half of 0.625 goes.
+    let left = window_milli(&socket) as f64 / before as f64;
+    assert!((left - (1.0 - 0.3125)).abs() < 0.0001, "{left}");
+}
+
+#[test]
+fn without_the_fallback_or_without_marks_a_classic_queue_changes_nothing() {
+    let mode = |socket: &Socket| socket.trace().map(|trace| trace.mode);
+    let mut unmarked = in_a_classic_queue();
+    (0..20).for_each(|_| round(&mut unmarked, 100, 0));
+    assert_eq!(mode(&unmarked), Some(MODE_WINDOW));
+    let mut socket = in_a_classic_queue();
+    socket.release();
+    socket.set_tunable("classic_fallback", 0).unwrap();
+    socket.init();
+    for _ in 0..20 {
+        socket.advance_us(30_000);
+        round(&mut socket, 100, 1);
+    }
+    assert_eq!(mode(&socket), Some(MODE_WINDOW));
+}
+
+#[test]
+fn a_queue_of_l4s_is_told_from_a_classic_one_on_a_path() {
+    // 50 Mbit/s: 4 packets are a millisecond, 100 are 24.
+    for (threshold_pkts, expected) in [(4, MODE_WINDOW), (100, MODE_CLASSIC)] {
+        let mut flow = Flow::new(established("prague"), link(2000), 1);
+        flow.mark_above(threshold_pkts);
+        flow.run_for_us(30_000_000, |_| {});
+        let mode = flow.socket.trace().map(|trace| trace.mode);
+        assert_eq!(mode, Some(expected), "marks above {threshold_pkts} packets");
+    }
+}
+
 #[test]
 fn on_a_path_the_link_is_full_and_the_queue_stays_at_the_threshold() {
-    let mut flow = Flow::new(established("prague"), link(2000), 1);
+    let mut socket = established("prague");
+    // 30 packets are 7 ms, which is a classic queue by the fallback's measure.
+    socket.release();
+    socket.set_tunable("classic_fallback", 0).unwrap();
+    socket.init();
+    let mut flow = Flow::new(socket, link(2000), 1);
     flow.mark_above(30);
     flow.run_for_us(10_000_000, |_| {});
     let before = flow.stats();

@@ -166,7 +166,7 @@ const BAD: &[(&str, &str, usize, &str, &str)] = &[
         "base_rtt = \"2ms\"",
         10,
         "hop[0].base_rtt",
-        "unknown field, expected one of name, rate, delay, buffer, queue, ecn_threshold, loss, rate_steps, rate_trace, delay_steps, jitter, ack_batch, wireless, snoop, duplex, down_buffer, overhead_bytes, bdp_rtt, seed",
+        "unknown field, expected one of name, rate, delay, buffer, queue, ecn_threshold, loss, rate_steps, rate_trace, delay_steps, jitter, ack_batch, ack_filter, hide_marks, wireless, snoop, duplex, down_buffer, overhead_bytes, bdp_rtt, seed",
     ),
     ("delay = \"1ms\"", "delay = \"6s\"", 10, "hop[0].delay", "expected at most 5s, found 6s"),
     ("delay = \"1ms\"", "", 7, "hop[0].delay", "missing field"),

@@ -39,6 +39,8 @@ fn the_resolved_scenario_is_the_same_scenario() {
     let mut every_field = parse(GOOD).unwrap();
     every_field.flows[0].bytes = Some(10_000_000);
     every_field.link.ack_batch = Some(Span::from_secs(1));
+    every_field.link.ack_filter = true;
+    every_field.link.hide_marks = true;
     every_field.flows[1].command = Some(vec!["true".to_owned(), "a b".to_owned()]);
     every_field.thresholds.jain_min = Some(0.9);
     every_field.thresholds.rtt_mean_max = Some(Span::from_secs(1));
@@ -165,6 +167,7 @@ const BAD: &[Bad] = &[
         "more than 0s",
     ),
     ("buffer = { bdp = 4 }", "buffer = { bdp = 4 }\nack_batch = \"0s\"", 6, "link.ack_batch", "more than 0s"),
+    ("buffer = { bdp = 4 }", "buffer = { bdp = 4 }\nack_filter = true", 6, "link.ack_filter", "ack_batch beside it"),
     (
         "buffer = { bdp = 4 }",
         "buffer = { bdp = 4 }\nduplex = true\nack_batch = \"5ms\"",

@@ -29,6 +29,7 @@ pub struct Request {
 }
 
 /// What is to be run.
+#[derive(Debug, Clone)]
 pub struct Plan {
     /// What its folder is for.
     pub experiment: Experiment,

@@ -303,8 +303,19 @@ fn the_folder_of_another_scenario_is_refused_and_says_what_differs() {
     let in_a_guest = Place { lab: Some("6.12.90".to_owned()), ..Place::default() };
     let error = open_at(folder.path(), "test", &cells, in_a_guest).unwrap_err().to_string();
     assert!(error.contains("results of --link emulator in a guest with Linux 6.12.90, found"), "{error}");
-    assert!(refused("test", &common::cells(&["a", "b", "c"])).contains("with the cell axis=c"), "more cells");
     assert_eq!(tree(folder.path()), before, "nothing was touched");
+}
+
+#[test]
+fn a_matrix_that_has_grown_goes_on_with_what_is_there() {
+    let folder = TempDir::new().unwrap();
+    carry_out(folder.path(), &cells(&["a", "b"]), 1, &Fake::new()).unwrap();
+    let grown = cells(&["a", "b", "c"]);
+    let fake = Fake::new();
+    carry_out(folder.path(), &grown, 1, &fake).unwrap();
+    assert_eq!(fake.begun(), ["axis=c"]);
+    let shrunk = open(folder.path(), "test", &cells(&["a", "b"])).unwrap_err().to_string();
+    assert!(shrunk.contains("without the cell axis=c"), "{shrunk}");
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! The network in virtual time: routes, delays, counters and the series. No clock, no device, no root.
 
+use ccactl_link::snoop::Segment;
 use ccactl_link::{Capacity, Ecn, LinkConfig, Loss, Nanos, RatePlan};
 use ccactl_scenario::Scenario;
-use ccactl_testbed::emulator::network::{Event, Network, Path, Transit, Transmitter};
+use ccactl_testbed::emulator::network::{Event, Network, Path, Tcp, Transit, Transmitter};
 use ccactl_testbed::emulator::route::{Delay, Route, Stage};
 use ccactl_testbed::emulator::{INTERVAL, Topology, Way};
 use proptest::prelude::*;
@@ -13,7 +14,7 @@ const S: Nanos = 1000 * MS;
 fn transmitter(rate_bps: u64, delay: Nanos, buffer_packets: u64) -> Transmitter {
     let mut config = LinkConfig::drop_tail(rate_bps, Capacity::Packets(buffer_packets));
     config.wire.delay = vec![(0, delay)];
-    Transmitter { config, overhead_bytes: 0, snoop_bytes: None, is_bottleneck: false }
+    Transmitter { config, overhead_bytes: 0, snoop_bytes: None, hides_marks: false, is_bottleneck: false }
 }
 
 fn route(stages: &[Stage]) -> Route {
@@ -236,5 +237,60 @@ proptest! {
             let out = c.delivered_packets + c.dropped_full_packets + c.dropped_early_packets + c.lost_packets + c.queued_packets;
             prop_assert_eq!(c.offered_packets, out);
         }
+    }
+}
+
+#[test]
+fn of_the_acks_that_are_gathered_only_the_latest_goes_on_and_those_with_blocks_do() {
+    let gathered = Stage::Delay(Delay::new(vec![(0, 5 * MS)]).in_batches(20 * MS).filtering());
+    let down = route(&[gathered, delay(2 * MS)]);
+    let up = route(&[Stage::Transmitter(0)]);
+    let path = Path { up, down, data: Way::Up, class: 0 };
+    let mut network = Network::new(vec![transmitter(8_000_000, 0, 10)], vec![path], 100, S);
+    assert!(network.reads_tcp(), "blocks have to be seen");
+    let ack = |number: u32, flow: u32, has_blocks: bool| {
+        let mut segment = Segment { ack: Some(number), ..Segment::default() };
+        if has_blocks {
+            segment.sack.push(1, 2);
+        }
+        let tcp = Some(Tcp { host_port: 1, server_port: 2, segment });
+        Transit { flow, is_ack: true, tcp, ..packet(number, 0, Way::Down, 40) }
+    };
+    // Five of one batch, of which one says more than the last one does and one is of another connection; then the next batch.
+    for (number, (flow, has_blocks)) in [(7, false), (7, true), (8, false), (7, false), (7, false)].iter().enumerate() {
+        network.inject(number as Nanos * MS, ack(number as u32, *flow, *has_blocks));
+    }
+    network.inject(6 * MS, packet(5, 0, Way::Down, 1000));
+    network.inject(17 * MS, ack(6, 7, false));
+    let out = Some(22 * MS);
+    let expected = [(0, None), (1, out), (2, out), (3, None), (4, out), (5, out), (6, Some(42 * MS))];
+    let mut drained = drain(&mut network, S);
+    drained.sort_unstable();
+    assert_eq!(drained, expected);
+    let counters = network.flows()[0].counters;
+    let back = (counters.return_offered_packets, counters.returned_packets, counters.return_dropped_packets);
+    assert_eq!((back, network.inside()), ((7, 5, 2), 0));
+}
+
+#[test]
+fn marks_that_are_hidden_are_counted_and_do_not_arrive() {
+    for hides_marks in [false, true] {
+        let mut bottleneck = transmitter(8_000_000, MS, 10);
+        bottleneck.config.mark_above = Some(Capacity::Packets(0));
+        bottleneck.hides_marks = hides_marks;
+        let (up, down) = (route(&[Stage::Transmitter(0)]), route(&[delay(MS)]));
+        let mut network = Network::new(vec![bottleneck], vec![Path { up, down, data: Way::Up, class: 0 }], 10, S);
+        for number in 0..3 {
+            network.inject(0, Transit { ecn: Ecn::Ect0, ..packet(number, 0, Way::Up, 1000) });
+        }
+        let arrived = std::iter::from_fn(|| network.step(S));
+        let marks: Vec<bool> = arrived
+            .map(|event| match event {
+                Event::Arrived { marked, .. } => marked,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(marks, [false, !hides_marks, !hides_marks]);
+        assert_eq!(network.flows()[0].counters.marked_packets, 2, "the link has marked them");
     }
 }

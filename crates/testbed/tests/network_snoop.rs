@@ -61,7 +61,13 @@ impl Download {
             let mut config = LinkConfig::drop_tail(20_000_000, Capacity::Packets(100));
             config.wire.delay = vec![(0, 5 * MS)];
             config.wire.loss = loss;
-            Transmitter { config, overhead_bytes: 0, snoop_bytes: Some(1 << 20), is_bottleneck: false }
+            Transmitter {
+                config,
+                overhead_bytes: 0,
+                snoop_bytes: Some(1 << 20),
+                hides_marks: false,
+                is_bottleneck: false,
+            }
         };
         let route = |stages: &[Stage]| Route { stages: stages.to_vec() };
         let path = Path {

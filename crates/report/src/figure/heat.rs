@@ -107,6 +107,7 @@ pub fn draw(grid: &Grid, width: Width) -> String {
 }
 
 /// Background and text of a share, `#rrggbb`, as in the figure.
+#[must_use]
 pub fn heat_colors(share: f64) -> (String, String) {
     let paper = color::diverging(share);
     (color::hex(paper), color::hex(ink_on(paper)))

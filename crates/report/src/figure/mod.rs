@@ -20,6 +20,5 @@ mod thin;
 mod tree;
 
 pub use document::{svg, write};
-pub(crate) use heat::heat_colors;
-pub use heat::{Grid, GridCell, draw as grid};
+pub use heat::{Grid, GridCell, draw as grid, heat_colors};
 pub use sequence::sequence;

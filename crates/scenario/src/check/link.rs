@@ -94,13 +94,15 @@ fn check_delays(path: &str, link: &LinkSpec) -> Check {
     ensure(link.bdp_rtt.is_none_or(|rtt| rtt <= MAX_RTT), format!("{path}.bdp_rtt"), || {
         format!("expected at most {MAX_RTT}, found {}", link.bdp_rtt.unwrap_or_default())
     })?;
-    check_ack_batch(format!("{path}.ack_batch"), link)?;
+    check_ack_batch(format!("{path}.ack_batch"), format!("{path}.ack_filter"), link)?;
     check_jitter(&format!("{path}.jitter"), link.jitter)
 }
 
 /// A transmitter of its own on the way back has its own times.
-fn check_ack_batch(field: String, link: &LinkSpec) -> Check {
-    let Some(batch) = link.ack_batch else { return Ok(()) };
+fn check_ack_batch(field: String, filter: String, link: &LinkSpec) -> Check {
+    let Some(batch) = link.ack_batch else {
+        return ensure(!link.ack_filter, filter, || "expected ack_batch beside it: what comes together".to_owned());
+    };
     ensure(batch.ns > 0 && batch <= MAX_RTT, field.clone(), || {
         format!("expected more than 0s and at most {MAX_RTT}, found {batch}")
     })?;

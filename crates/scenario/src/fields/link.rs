@@ -103,6 +103,19 @@ const ACK_BATCH: Field = optional(
     "what goes back arrives at multiples of this time only, all of it at once, as from a Wi-Fi station or a modem that gathers ACKs; not beside `duplex`",
 );
 
+const ACK_FILTER: Field = optional(
+    "ack_filter",
+    Kind::Flag,
+    "false",
+    "of the ACKs of a connection that `ack_batch` hands over together only the latest goes on, as through a cable modem; those with blocks of selective acknowledgement all do",
+);
+const HIDE_MARKS: Field = optional(
+    "hide_marks",
+    Kind::Flag,
+    "false",
+    "takes the marks of congestion off again behind the link, as a receiver does that hides them from the sender",
+);
+
 /// `[link]`
 pub(crate) const LINK: Table = Table {
     title: "`[link]`",
@@ -123,6 +136,8 @@ pub(crate) const LINK: Table = Table {
         ),
         JITTER_FIELD,
         ACK_BATCH,
+        ACK_FILTER,
+        HIDE_MARKS,
         WIRELESS_FIELD,
         SNOOP,
         DUPLEX,
@@ -155,6 +170,8 @@ pub(crate) const HOP: Table = Table {
         ),
         JITTER_FIELD,
         ACK_BATCH,
+        ACK_FILTER,
+        HIDE_MARKS,
         WIRELESS_FIELD,
         SNOOP,
         DUPLEX,

@@ -80,6 +80,8 @@ fn link(fields: &Fields<'_, '_>, base: Base) -> Result<LinkSpec, ScenarioError> 
         base_rtt_steps: base.base_rtt_steps,
         jitter: jitter(fields)?,
         ack_batch: fields.optional("ack_batch")?,
+        ack_filter: fields.or("ack_filter", false)?,
+        hide_marks: fields.or("hide_marks", false)?,
         wireless: fields.optional_table("wireless")?.map(wireless).transpose()?,
         snoop: fields.optional("snoop")?,
         duplex: fields.or("duplex", false)?,

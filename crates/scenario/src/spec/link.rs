@@ -44,6 +44,12 @@ pub struct LinkSpec {
     /// What goes back is handed over at multiples of this time only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_batch: Option<Span>,
+    /// Of the ACKs of a connection that are handed over together only the latest goes on.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ack_filter: bool,
+    /// Marks are taken off again behind the link: the receiver does not tell of them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub hide_marks: bool,
     /// Retransmission below IP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wireless: Option<WirelessSpec>,

@@ -82,9 +82,17 @@ impl Measure {
     /// A value as tables print it.
     #[must_use]
     pub fn text(self, value: f64) -> String {
+        self.text_beside(value, value)
+    }
+
+    /// A value with as many decimals as `other` has: that of which it is the interval or the margin.
+    #[must_use]
+    pub fn text_beside(self, value: f64, other: f64) -> String {
         let decimals = match self {
             Measure::Jain => 3,
             Measure::Completion => 0,
+            // On a slow link the second decimal is the last bit of difference that there is.
+            Measure::Goodput if other.abs() < 1.0 => 3,
             Measure::Goodput | Measure::Loss | Measure::CallLoss => 2,
             _ => 1,
         };
@@ -229,6 +237,8 @@ mod tests {
         assert_eq!(Measure::GoodputHarm.text(-0.04), "0.0");
         assert_eq!(Measure::GoodputHarm.text(-0.06), "-0.1");
         assert_eq!(Measure::Jain.text(0.98765), "0.988");
+        assert_eq!((Measure::Goodput.text(0.9432), Measure::Goodput.text(19.432)), ("0.943".into(), "19.43".into()));
+        assert_eq!(Measure::Goodput.text_beside(0.0012, 19.4), "0.00");
     }
 
     #[test]

@@ -91,6 +91,11 @@ pub const SECTIONS: &[Section] = &[
         words: "ought not to presume that all general Internet paths have a low delay",
     },
     Section {
+        number: "7.5",
+        title: "Misbehaving Nodes",
+        words: "should explore how the algorithm performs with non-compliant senders, receivers, or routers",
+    },
+    Section {
         number: "7.6",
         title: "Extreme Packet Reordering",
         words: "ought not to presume that all general Internet paths reliably deliver packets in order",
@@ -100,12 +105,17 @@ pub const SECTIONS: &[Section] = &[
         title: "Transient Events",
         words: "sudden onset of congestion, a routing change, or a mobility event",
     },
+    Section {
+        number: "7.8",
+        title: "Multipath Transport",
+        words: "MUST evaluate the potential harm to other flows when the multiple paths share a common congested bottleneck",
+    },
     Section { number: "7.9", title: "Data Centers", words: "very low latencies (< 2 ms)" },
 ];
 
 /// What this evaluation says nothing of.
 pub const NOT_COVERED: &str = "Not measured here: 5.3 (what the specification has to explain), 6.2 (tunnels), 6.3 (wired paths are \
-those of the other sections), 7.5 (misbehaving nodes), 7.8 (multipath transport).";
+those of the other sections).";
 
 impl Section {
     /// Looks one up.

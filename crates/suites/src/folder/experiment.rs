@@ -66,8 +66,16 @@ impl Experiment {
         self.suite.as_deref().and_then(by_name).unwrap_or(&PLAIN)
     }
 
+    /// Whether these are all the cells of another experiment and further ones: what it has made is then a part of this one's.
+    pub(super) fn goes_beyond(&self, there: &Experiment) -> bool {
+        let with_its_cells = |cells: Vec<PlannedCell>| Experiment { cells, ..self.clone() };
+        let common = self.cells.iter().filter(|cell| there.cell(&cell.id).is_some()).cloned().collect();
+        with_its_cells(common).differs_from(there).is_none()
+    }
+
     /// How results made elsewhere differ from those of this experiment, as what was expected and what was found.
-    pub(super) fn differs_from(&self, there: &Experiment) -> Option<(String, String)> {
+    #[must_use]
+    pub fn differs_from(&self, there: &Experiment) -> Option<(String, String)> {
         if there.scenario != self.scenario {
             return Some((format!("results of {}", self.scenario), format!("those of {}", there.scenario)));
         }

@@ -42,7 +42,8 @@ pub struct SuiteFolder {
 pub struct Exclusive(#[expect(dead_code, reason = "closing it gives the lock back")] Option<File>);
 
 impl SuiteFolder {
-    /// Makes the folder for an experiment, all cells of its matrix whether they are to run or not, or opens it again.
+    /// Makes the folder for an experiment, all cells of its matrix whether they are to run or not, or opens it again. A matrix that
+    /// has grown goes on with what is there.
     ///
     /// # Errors
     /// When it cannot be written or belongs to something else.
@@ -55,6 +56,7 @@ impl SuiteFolder {
         let _exclusive = folder.exclusive()?;
         match read_plan(path)? {
             Some(there) if there == folder.experiment => return Ok(folder),
+            Some(there) if folder.experiment.goes_beyond(&there) => {}
             Some(there) => folder.check_same(&there)?,
             None => {}
         }

@@ -4,6 +4,6 @@ mod grid;
 mod page;
 mod plan;
 
-pub use grid::{Entry, Grid, Range, Standing, read};
-pub use page::{html, markdown, terminal};
-pub use plan::{BUFFERS, RTTS, Wanted, default_algorithms, plan};
+pub use grid::{Entry, Grid, Link, Range, Standing, read};
+pub use page::{Drawing, html, markdown, terminal};
+pub use plan::{BUFFERS, RATE, RTTS, Wanted, default_algorithms, plan};

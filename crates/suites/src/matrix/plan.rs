@@ -3,7 +3,7 @@
 use crate::folder::{Experiment, Place};
 use crate::{Cell, Error, Plan, Result};
 use ccactl_abi::{ALGORITHMS, EcnNeed};
-use ccactl_scenario::{Override, Scenario, ScenarioFile};
+use ccactl_scenario::{FlowSpec, Override, Scenario, ScenarioFile};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -12,6 +12,8 @@ const NAME: &str = "matrix";
 
 /// Buffers unless somebody wants others: shallow, one BDP, deep.
 pub const BUFFERS: [&str; 3] = ["0.5bdp", "1bdp", "4bdp"];
+/// Rate of the link.
+pub const RATE: &str = "20Mbit/s";
 /// Base RTTs.
 pub const RTTS: [&str; 2] = ["20ms", "80ms"];
 
@@ -29,6 +31,10 @@ pub struct Wanted {
     pub buffers: Vec<String>,
     /// Times as in scenarios.
     pub rtts: Vec<String>,
+    /// As in scenarios.
+    pub rate: String,
+    /// Flows of each of the two algorithms, 100 at the most.
+    pub flows: usize,
     /// Runs of each cell.
     pub repeat: u32,
 }
@@ -41,6 +47,8 @@ pub fn default_algorithms() -> Vec<String> {
 }
 
 /// The labels of a cell.
+pub(super) const LINK_RATE: &str = "rate";
+pub(super) const FLOWS: &str = "flows";
 pub(super) const RTT: &str = "rtt";
 pub(super) const BUFFER: &str = "buffer";
 pub(super) const ONE: &str = "one";
@@ -71,6 +79,7 @@ pub fn plan(wanted: &Wanted, place: &Place, folder: &Path) -> Result<Plan> {
 fn cell(wanted: &Wanted, (rtt, buffer): (&str, &str), one: &str, other: Option<&str>) -> Result<Cell> {
     let changes = [
         Override::value("repeat", i64::from(wanted.repeat)),
+        Override::text("link.rate", &wanted.rate),
         Override::text("link.base_rtt", rtt),
         Override::text("link.buffer", buffer),
         Override::text("flow[one].algorithm", one),
@@ -79,18 +88,30 @@ fn cell(wanted: &Wanted, (rtt, buffer): (&str, &str), one: &str, other: Option<&
     let mut scenario = parsed(&changes)?;
     let named = |i: usize| scenario.flows[i].algorithm.trim_end_matches(".bpf.o").to_owned();
     let mut labels = BTreeMap::from([
-        (RTT.to_owned(), rtt.to_owned()),
-        (BUFFER.to_owned(), buffer.to_owned()),
-        (ONE.to_owned(), named(0)),
+        (LINK_RATE, wanted.rate.clone()),
+        (FLOWS, wanted.flows.to_string()),
+        (RTT, rtt.to_owned()),
+        (BUFFER, buffer.to_owned()),
+        (ONE, named(0)),
     ]);
-    let mut id = format!("rtt={rtt},buffer={buffer},one={}", named(0));
     if other.is_some() {
-        id += &format!(",other={}", named(1));
-        labels.insert(OTHER.to_owned(), named(1));
+        labels.insert(OTHER, named(1));
     } else {
         scenario.flows.truncate(1);
     }
-    Ok(Cell { id: id.replace('/', "-"), labels, scenario })
+    let usual = |key: &str, value: &str| key == LINK_RATE && value == RATE || key == FLOWS && value == "1";
+    let order = [LINK_RATE, FLOWS, RTT, BUFFER, ONE, OTHER];
+    let told = order.iter().filter_map(|key| Some((key, labels.get(key)?))).filter(|(key, value)| !usual(key, value));
+    let id: Vec<String> = told.map(|(key, value)| format!("{key}={value}")).collect();
+    scenario.flows = scenario.flows.iter().flat_map(|flow| several(flow, wanted.flows)).collect();
+    let labels = labels.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    Ok(Cell { id: id.join(",").replace('/', "-"), labels, scenario })
+}
+
+/// As many flows with names of their own.
+fn several(flow: &FlowSpec, count: usize) -> Vec<FlowSpec> {
+    let name = |i: usize| if i == 0 { flow.name.clone() } else { format!("{}-{}", flow.name, i + 1) };
+    (0..count).map(|i| FlowSpec { name: name(i), ..flow.clone() }).collect()
 }
 
 fn parsed(changes: &[Override]) -> Result<Scenario> {
@@ -104,7 +125,14 @@ mod tests {
 
     fn wanted(algorithms: &[&str]) -> Wanted {
         let own = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-        Wanted { algorithms: own(algorithms), buffers: own(&["1bdp", "4bdp"]), rtts: own(&["40ms"]), repeat: 2 }
+        Wanted {
+            algorithms: own(algorithms),
+            buffers: own(&["1bdp", "4bdp"]),
+            rtts: own(&["40ms"]),
+            rate: RATE.to_owned(),
+            flows: 1,
+            repeat: 2,
+        }
     }
 
     #[test]
@@ -119,6 +147,16 @@ mod tests {
             assert_eq!(cell.scenario.flows.len(), if cell.labels.contains_key(OTHER) { 2 } else { 1 }, "{}", cell.id);
             Scenario::parse("again.toml", &cell.scenario.to_toml()).unwrap_or_else(|error| panic!("{error}"));
         }
+    }
+
+    #[test]
+    fn many_flows_a_side_and_another_rate_have_a_place_of_their_own() {
+        let wanted = Wanted { flows: 50, rate: "100Mbit/s".to_owned(), ..wanted(&["reno", "cubic"]) };
+        let plan = plan(&wanted, &Place::default(), Path::new("out")).unwrap();
+        let pair = &plan.cells[1];
+        assert_eq!(pair.id, "rate=100Mbit-s,flows=50,rtt=40ms,buffer=1bdp,one=reno,other=reno");
+        assert_eq!((plan.cells[0].scenario.flows.len(), pair.scenario.flows.len()), (50, 100));
+        Scenario::parse("again.toml", &pair.scenario.to_toml()).unwrap_or_else(|error| panic!("{error}"));
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub struct Delay {
     steps: Vec<(Nanos, Nanos)>,
     /// From one handing over to the next; 0 where packets come out by themselves.
     batch: Nanos,
+    /// Of the ACKs of a connection in a batch only the latest comes out.
+    filters: bool,
     last_due: Nanos,
 }
 
@@ -46,13 +48,25 @@ impl Delay {
     #[must_use]
     pub fn new(steps: Vec<(Nanos, Nanos)>) -> Self {
         assert!(steps.first().is_some_and(|first| first.0 == 0), "a delay has a value from the beginning on");
-        Delay { steps, batch: 0, last_due: 0 }
+        Delay { steps, batch: 0, filters: false, last_due: 0 }
     }
 
     /// Hands over what has come at multiples of this time after the origin.
     #[must_use]
     pub fn in_batches(self, batch: Nanos) -> Self {
         Delay { batch, ..self }
+    }
+
+    /// Of the ACKs of a connection that are handed over together only the latest is.
+    #[must_use]
+    pub fn filtering(self) -> Self {
+        Delay { filters: true, ..self }
+    }
+
+    /// Whether ACKs are left out.
+    #[must_use]
+    pub fn filters(&self) -> bool {
+        self.filters
     }
 
     /// When a packet that enters at `at` comes out.

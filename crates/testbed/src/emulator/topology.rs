@@ -153,7 +153,10 @@ impl Hop<'_> {
 
     /// The same from the server on.
     fn down_stages(&self) -> impl Iterator<Item = Stage> + use<> {
-        let back = || Delay::new(self.spec.one_way()).in_batches(self.spec.ack_batch.unwrap_or_default().ns);
+        let back = || {
+            let delay = Delay::new(self.spec.one_way()).in_batches(self.spec.ack_batch.unwrap_or_default().ns);
+            if self.spec.ack_filter { delay.filtering() } else { delay }
+        };
         let hop = self.down.map_or_else(|| Stage::Delay(back()), Stage::Transmitter);
         [Some(hop), self.snoop(Some(self.up))].into_iter().flatten()
     }
@@ -166,7 +169,7 @@ fn transmitter(name: &str, spec: &LinkSpec, way: Way, run: u32) -> Transmitter {
         config.capacity = spec.down_capacity();
     }
     let (overhead_bytes, snoop_bytes) = (spec.overhead_bytes, spec.snoop_bytes());
-    Transmitter { config, overhead_bytes, snoop_bytes, is_bottleneck: name == LINK }
+    Transmitter { config, overhead_bytes, snoop_bytes, hides_marks: spec.hide_marks, is_bottleneck: name == LINK }
 }
 
 fn highest_bps(spec: &LinkSpec) -> u64 {

@@ -30,6 +30,7 @@ pub(crate) fn shaper(link: &LinkSpec, lacks: &mut Lacks) -> Need {
         "none: the kernel gathers no packets on the way back",
         "one",
     );
+    lacks.ensure(!link.hide_marks, "link.hide_marks", "false: the kernel takes no mark off", "true");
     lacks.ensure(link.snoop.is_none(), "link.snoop", "none: the kernel has no such agent", "one");
     let expected = format!("{KERNEL_OVERHEAD_BYTES}, what the kernel counts");
     let found = link.overhead_bytes;

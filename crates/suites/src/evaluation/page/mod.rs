@@ -55,7 +55,8 @@ fn wrapped(text: &str) -> String {
 /// `18.93 ± 0.12`
 fn estimate_text(measure: Measure, estimate: Option<&Estimate>) -> String {
     let Some(estimate) = estimate else { return UNKNOWN.to_owned() };
-    let half = estimate.ci95.map_or_else(String::new, |half| format!(" ± {}", measure.text(half)));
+    let half =
+        estimate.ci95.map_or_else(String::new, |half| format!(" ± {}", measure.text_beside(half, estimate.mean)));
     format!("{}{half}", measure.text(estimate.mean))
 }
 
@@ -71,7 +72,9 @@ fn measure_text(row: &Row) -> String {
 fn verdict_text(row: &Row) -> String {
     match (row.verdict, row.margin) {
         (super::Verdict::AsGood, Some(margin)) => {
-            let text = format!("{} within {} {}", row.verdict.word(), row.measure.text(margin), row.unit);
+            let beside = row.cubic.as_ref().map_or(margin, |cubic| cubic.mean);
+            let text =
+                format!("{} within {} {}", row.verdict.word(), row.measure.text_beside(margin, beside), row.unit);
             text.trim_end().to_owned()
         }
         _ => row.verdict.word().to_owned(),

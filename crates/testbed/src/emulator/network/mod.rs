@@ -9,6 +9,7 @@
 //!
 //! Everything happens at its own time: a packet enters its second link when it was due there, however late the caller asks.
 
+mod filter;
 mod parts;
 mod report;
 mod snoop;
@@ -24,6 +25,7 @@ use super::route::{Route, Stage, Way};
 use super::series::{Sent, Series};
 use ccactl_link::snoop::Snoop;
 use ccactl_link::{DelayLine, Departure, DropReason, Ecn, Item, Link, Nanos, Output};
+use filter::AckFilter;
 use parts::{least_way, transmitters_of};
 use std::collections::VecDeque;
 
@@ -80,9 +82,16 @@ struct Moving<P> {
     /// In queues so far.
     sojourn: Nanos,
     back_to_back: Option<bool>,
+    /// It is an ACK that goes on only if no later one comes with it.
+    in_filter: bool,
 }
 
 impl<P> Moving<P> {
+    /// An ACK whose loss takes nothing away that a later one does not say: without blocks of selective acknowledgement.
+    fn is_filtered(&self) -> bool {
+        self.transit.is_ack && self.transit.tcp.is_some_and(|tcp| tcp.segment.sack.is_empty())
+    }
+
     /// The field as it is by now: an earlier link may have marked the packet.
     fn ecn(&self) -> Ecn {
         if self.marked { Ecn::Ce } else { self.transit.ecn }
@@ -98,6 +107,7 @@ struct Node<P> {
     busy: Option<BusySince>,
     planned: PlannedRate,
     tally: LinkTally,
+    hides_marks: bool,
     /// Least time from a departure to the arrival at a device.
     least_way: Nanos,
 }
@@ -110,6 +120,8 @@ struct Lane {
     class: u8,
     counters: PathCounters,
     sojourn: Histogram,
+    /// Only where some stage of it leaves ACKs out.
+    filter: Option<AckFilter>,
 }
 
 /// The network.
@@ -160,6 +172,7 @@ impl<P: Copy> Network<P> {
                 busy: transmitter.is_bottleneck.then(BusySince::default),
                 planned: PlannedRate::default(),
                 tally: LinkTally::new(),
+                hides_marks: transmitter.hides_marks,
                 least_way,
             }
         };
@@ -170,7 +183,8 @@ impl<P: Copy> Network<P> {
         let lane = |(route, class): (Route, u8)| {
             let bottleneck = transmitters_of(&route).find(|i| is_bottleneck[*i]);
             let (counters, sojourn) = (PathCounters::default(), Histogram::new());
-            Lane { stages: route.stages, bottleneck, class, counters, sojourn }
+            let filters = route.stages.iter().any(|stage| matches!(stage, Stage::Delay(delay) if delay.filters()));
+            Lane { stages: route.stages, bottleneck, class, counters, sojourn, filter: filters.then(AckFilter::new) }
         };
         let both_ways = |path: Path| [(path.up, path.class), (path.down, path.class)];
         Network {
@@ -195,7 +209,8 @@ impl<P: Copy> Network<P> {
     /// A packet comes from a device at `now`. The caller has called [`Network::step`] until it gave nothing.
     pub fn inject(&mut self, now: Nanos, transit: Transit<P>) {
         self.lane(&transit).counters.offered_packets += 1;
-        self.enter(now, Moving { transit, next_stage: 0, marked: false, sojourn: 0, back_to_back: None });
+        let moving = Moving { transit, next_stage: 0, marked: false, sojourn: 0, back_to_back: None, in_filter: false };
+        self.enter(now, moving);
     }
 
     /// The next thing that the caller has to know of and that has happened by `now`, in the order of time.
@@ -259,9 +274,15 @@ impl<P: Copy> Network<P> {
 
     /// The first packet on its way has come to its next stage or to its device.
     fn arrive(&mut self) -> Option<Event<P>> {
-        let (due, moving) = self.on_the_way.pop(Nanos::MAX)?;
+        let (due, mut moving) = self.on_the_way.pop(Nanos::MAX)?;
         let wire_bytes = u64::from(moving.transit.bytes + self.overhead_bytes);
         let lane = self.lane(&moving.transit);
+        if std::mem::take(&mut moving.in_filter)
+            && lane.filter.as_mut().is_some_and(|filter| !filter.is_latest(moving.transit.flow, due))
+        {
+            lane.counters.dropped(DropReason::Early);
+            return Some(Event::Gone(moving.transit.packet));
+        }
         if usize::from(moving.next_stage) < lane.stages.len() {
             self.enter(due, moving);
             return None;
@@ -279,7 +300,10 @@ impl<P: Copy> Network<P> {
         let mut due = at;
         while let Some(stage) = lane.stages.get_mut(usize::from(moving.next_stage)) {
             match stage {
-                Stage::Delay(delay) => due = delay.pass(due, origin),
+                Stage::Delay(delay) => {
+                    due = delay.pass(due, origin);
+                    moving.in_filter |= delay.filters() && moving.is_filtered();
+                }
                 Stage::Transmitter(node) if due == at => {
                     let node = *node;
                     return self.offer(at, node, moving);
@@ -293,6 +317,11 @@ impl<P: Copy> Network<P> {
                 Stage::Transmitter(_) | Stage::Snoop(_) => break,
             }
             moving.next_stage += 1;
+        }
+        if moving.in_filter
+            && let Some(filter) = &mut lane.filter
+        {
+            filter.comes(moving.transit.flow, due);
         }
         self.on_the_way.push(due, moving);
     }
@@ -347,7 +376,7 @@ impl<P: Copy> Network<P> {
         let counters = &mut self.lanes[lane_index(&moving.transit)].counters;
         counters.marked_packets += u64::from(marked && !moving.marked);
         counters.lost(lost);
-        moving.marked |= marked;
+        moving.marked |= marked && !node.hides_marks;
         moving.sojourn += sojourn;
         node.planned.add(at, wire_bytes, back_to_back);
         match &mut node.busy {

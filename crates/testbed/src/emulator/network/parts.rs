@@ -12,6 +12,8 @@ pub struct Transmitter {
     pub overhead_bytes: u32,
     /// Cache of the Snoop agent ahead of it, if there is one.
     pub snoop_bytes: Option<u64>,
+    /// Its marks are counted, and taken off again.
+    pub hides_marks: bool,
     /// Whether it is the bottleneck, whose rate is measured.
     pub is_bottleneck: bool,
 }

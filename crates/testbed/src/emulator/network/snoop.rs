@@ -22,10 +22,10 @@ pub struct Tcp {
 }
 
 impl<P: Copy> Network<P> {
-    /// Some transmitter has an agent, which has to see [`Transit::tcp`](super::Transit::tcp).
+    /// Some transmitter has an agent, or some way back leaves ACKs out: either has to see [`Transit::tcp`](super::Transit::tcp).
     #[must_use]
     pub fn reads_tcp(&self) -> bool {
-        self.nodes.iter().any(|node| node.snoop.is_some())
+        self.nodes.iter().any(|node| node.snoop.is_some()) || self.lanes.iter().any(|lane| lane.filter.is_some())
     }
 
     /// A packet comes to a transmitter: through the agent ahead of it, if there is one.
