@@ -40,7 +40,7 @@ fn method(card: &Card) -> Vec<String> {
 }
 
 /// A paragraph of a page of documentation: lines of at most 100 characters.
-fn wrapped(text: &str) -> String {
+pub(crate) fn wrapped(text: &str) -> String {
     const WIDTH: usize = 100;
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
