@@ -25,8 +25,8 @@
  *                                          <-----------------------------
  *                                              larger cwnd
  *   WINDOW, RATE -- timeout --> SLOW_START up to the reduced window
- *   any -- an ACK finds no Accurate ECN --> NO_ECN: the socket goes to the kernel's reno. If that is
- *          refused, the flow grows and halves as Reno here.
+ *   WINDOW, RATE <-- RTTs as in a queue of L4S, or of a classic one --> CLASSIC: marks cut as in CUBIC
+ *   any -- an ACK finds no Accurate ECN --> NO_ECN: to the kernel's reno, or as Reno here if that is refused
  *
  * The window is kept in 2^-20 packets. snd_cwnd follows it by one packet per ACK, in recovery too. Products that
  * need 128 bits in the reference are split at the binary point, with the same result (4 s of RTT, 2 Tbit/s at most).
@@ -36,8 +36,7 @@
  * (ect1.bpf.c). Where the peer has no Accurate ECN, the connection has no ECN.
  *
  * classic_ecn=1 is for kernels and paths without: ECT(0), for queues with a step or ramp at a shallow threshold.
- * Marks are then echoed as in DCTCP (ecn_echo.bpf.h). A plain RFC 3168 peer repeats each mark for a round, and
- * Prague is too slow. A classic queue is noticed by its RTTs: then marks cut as in CUBIC (prague_aqm.bpf.h).
+ * Marks are then echoed as in DCTCP. A plain RFC 3168 peer repeats each mark for a round: Prague is too slow.
  *
  * Missing, as a mainline kernel has no hook for it: an upper bound of TSO bursts (250 us; they last up to 1 ms,
  * sk_pacing_shift), and segments below the MSS at very small windows.
@@ -46,6 +45,8 @@
  *   - The pacing rate counts the fractional window as whole packets rounded up, not down: see prague_pace().
  *   - A loss sets ssthresh to the reduced window. The reference keeps it infinite at a timeout in slow start.
  *   - Marks are taken from tp->delivered_ce.
+ *
+ * Read ecn_echo.bpf.h first, the receiver's half, shared with DCTCP; then prague_aqm.bpf.h, which knows the queue.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"
