@@ -73,6 +73,9 @@ impl Contestant {
         let mut scenario = path.scenario(&changes)?;
         if *self == Contestant::Alone {
             scenario.flows.retain(|flow| !is_subject(&flow.name));
+            // A scenario has no path that nobody takes.
+            let flows = &scenario.flows;
+            scenario.paths.retain(|path| flows.iter().any(|flow| flow.paths.contains(&path.name)));
         }
         Ok(scenario)
     }
