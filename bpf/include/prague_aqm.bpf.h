@@ -10,7 +10,7 @@
  *   score += lg(mean deviation / 750 us) / 2 + max(lg((mean - least RTT) / 2 ms), 0) / 2        within 0 and 17
  *
  * Up to 8 nothing happens; from 9 on a mark takes at least 0.625 / 2 of the window, about what CUBIC gives. Between them
- * the floor rises. So some ten rounds decide, and twenty are needed for the way back.
+ * the floor rises. A queue of tens of milliseconds takes three rounds to it.
  *
  * Mean and deviation have to outlast the saw of the window, so they are the slower the larger ssthresh is.
  */
@@ -24,8 +24,8 @@
 #define PRAGUE_AQM_STICKY  (8 * PRAGUE_AQM_ONE)
 #define PRAGUE_AQM_CLASSIC (PRAGUE_AQM_STICKY + PRAGUE_AQM_ONE)
 #define PRAGUE_AQM_HIGHEST (PRAGUE_AQM_CLASSIC + PRAGUE_AQM_STICKY)
-#define PRAGUE_AQM_LG_750  625916 /* lg 750 */
-#define PRAGUE_AQM_LG_2000 718653 /* lg 2000 */
+#define PRAGUE_AQM_LG_750  625918 /* lg 750 */
+#define PRAGUE_AQM_LG_2000 718654 /* lg 2000 */
 #define PRAGUE_AQM_SLOWEST 18
 #define PRAGUE_AQM_MAX_RTT (1 << 22) /* us: 4 s */
 
@@ -37,7 +37,7 @@ struct prague_aqm {
 };
 CC_STORAGE(prague_aqms, struct prague_aqm);
 
-/* The logarithm to base 2 of 1 and more, 0.001 off at the most. */
+/* The logarithm to base 2 of 1 and more, 0.008 off at the most. */
 static __always_inline s32 prague_aqm_lg(u64 x)
 {
 	u32 bits = cc_fls64(x | 1);
