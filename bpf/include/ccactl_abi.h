@@ -68,6 +68,13 @@ enum cca_sample_flags {
 	CCA_FLAG_TRACE = 4, /* the trace member is filled */
 };
 
+/* What two ends have agreed on in their handshake. */
+enum cca_ecn_mode {
+	CCA_ECN_OFF = 0,
+	CCA_ECN_CLASSIC = 1,  /* RFC 3168: whether anything was marked in a round trip */
+	CCA_ECN_ACCURATE = 2, /* RFC 9768: how much */
+};
+
 /*
  * One row of a recording. What stands before `trace` is the whole record in the ring unless CCA_FLAG_TRACE is set: most
  * algorithms publish nothing.
@@ -81,13 +88,14 @@ struct cca_sample {
 	unsigned long long bytes_acked;
 	unsigned long long bytes_sent; /* payload, retransmissions included */
 	unsigned long long bytes_retrans;
-	unsigned long long bytes_received; /* payload */
-	unsigned long long opened_ns;      /* end of the handshake, 0 = before the recording */
-	unsigned long long progress_ns;    /* arrival of the last ACK known to have delivered payload, 0 = none */
-	unsigned long long rtt_sum_us;     /* over rtt_samples */
-	unsigned long long dropped_rows;   /* 0 in the ring; the reader of the ring fills it */
-	unsigned int delivery_pkts;        /* rate_delivered over delivery_interval_us */
-	unsigned int netns;                /* inode number of the network namespace */
+	unsigned long long bytes_received;     /* payload */
+	unsigned long long opened_ns;          /* end of the handshake, 0 = before the recording */
+	unsigned long long progress_ns;        /* arrival of the last ACK known to have delivered payload, 0 = none */
+	unsigned long long rtt_sum_us;         /* over rtt_samples */
+	unsigned long long dropped_rows;       /* 0 in the ring; the reader of the ring fills it */
+	unsigned long long delivered_ce_bytes; /* payload that the AccECN option has reported as marked */
+	unsigned int delivery_pkts;            /* rate_delivered over delivery_interval_us */
+	unsigned int netns;                    /* inode number of the network namespace */
 	unsigned int cwnd_pkts;
 	unsigned int ssthresh_pkts; /* >= 0x7fffffff = infinite */
 	unsigned int inflight_pkts; /* packets_out - sacked - lost + retrans (tcp_packets_in_flight) */
@@ -114,7 +122,8 @@ struct cca_sample {
 	unsigned char ca_state;          /* TCP_CA_Open .. TCP_CA_Loss */
 	unsigned char flags;             /* enum cca_sample_flags */
 	unsigned char previous_ca_state; /* with CCA_EVENT_CA_STATE */
-	unsigned char pad[3];
+	unsigned char ecn_mode;          /* enum cca_ecn_mode */
+	unsigned char pad[2];
 	unsigned char saddr[16]; /* IPv4 in the first four bytes */
 	unsigned char daddr[16];
 	char algorithm[CCA_NAME_LEN];          /* kernel name */
@@ -290,7 +299,7 @@ struct cca_past {
 
 #ifndef CCA_NO_STATIC_ASSERT
 _Static_assert(sizeof(struct cca_trace) == 72, "struct cca_trace");
-_Static_assert(sizeof(struct cca_sample) == 336, "struct cca_sample");
+_Static_assert(sizeof(struct cca_sample) == 344, "struct cca_sample");
 _Static_assert(sizeof(struct cca_record_config) == 56, "struct cca_record_config");
 _Static_assert(sizeof(struct cca_policy) == 80, "struct cca_policy");
 _Static_assert(sizeof(struct cca_mark) == 40, "struct cca_mark");

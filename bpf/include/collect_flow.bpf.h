@@ -7,10 +7,16 @@
 
 #define NSEC_PER_USEC 1000ULL
 
+/* include/net/tcp.h: bits of ecn_flags. The first was called TCP_ECN_OK. */
+#define TCP_ECN_MODE_RFC3168 1
+#define TCP_ECN_MODE_ACCECN  16
+
 /* Members that no algorithm needs, so kernel_types.h and its native twin do not have them. */
 struct tcp_sock___collect {
 	u16 total_rto; /* retransmission timeouts; since 6.7 */
 	u32 rcv_wnd;   /* offered last */
+	u8 ecn_flags;
+	u32 delivered_ecn_bytes[3]; /* payload by codepoint: ECT(1), ECT(0), CE; since 6.18 */
 } __attribute__((preserve_access_index));
 
 struct sock_common___collect {
@@ -75,6 +81,25 @@ static __always_inline u32 rto_count(const struct flow_state *flow, struct tcp_s
 	return flow->rto_count + flow->is_rto_due;
 }
 
+/* Marked payload by the AccECN option. The kernel's count wraps at 4 GiB. */
+static __always_inline u32 delivered_ce_bytes(struct tcp_sock *tp)
+{
+	struct tcp_sock___collect *kernel = (void *)tp;
+
+	return bpf_core_field_exists(kernel->delivered_ecn_bytes) ? kernel->delivered_ecn_bytes[2] : 0;
+}
+
+/* Both bits are set while the handshake has not decided yet; before 6.18 there is no accurate ECN. */
+static __always_inline u8 ecn_mode(struct tcp_sock *tp)
+{
+	struct tcp_sock___collect *kernel = (void *)tp;
+	u8 flags = kernel->ecn_flags;
+
+	if (bpf_core_field_exists(kernel->delivered_ecn_bytes) && flags & TCP_ECN_MODE_ACCECN)
+		return flags & TCP_ECN_MODE_RFC3168 ? CCA_ECN_OFF : CCA_ECN_ACCURATE;
+	return flags & TCP_ECN_MODE_RFC3168 ? CCA_ECN_CLASSIC : CCA_ECN_OFF;
+}
+
 /* From now on the socket is known. Its counters begin where the kernel's stand. */
 static __always_inline void begin(struct flow_state *flow, struct sock *sk, struct tcp_sock *tp)
 {
@@ -112,6 +137,7 @@ static __always_inline void look(struct flow_state *flow, struct tcp_sock *tp)
 	u32 delivered = tp->delivered, rtt_us = tp->rack.rtt_us, min_us = tp->rtt_min.s[0].v;
 	u64 acked = payload_acked(flow, tp);
 
+	flow->ce_bytes += (u32)(delivered_ce_bytes(tp) - (u32)flow->ce_bytes);
 	if (delivered == flow->delivered)
 		return;
 	flow->delivered = delivered;

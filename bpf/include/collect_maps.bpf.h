@@ -39,7 +39,8 @@ struct flow_state {
 	u64 progress_ns; /* last ACK known to have delivered payload */
 	u64 acked_bytes; /* payload acknowledged at the last look */
 	u64 rtt_sum_us;
-	u64 ops; /* address of the algorithm's table at the last look, 0 = not looked at yet */
+	u64 ce_bytes; /* the kernel's count of 32 bits, carried on */
+	u64 ops;      /* address of the algorithm's table at the last look, 0 = not looked at yet */
 	u32 netns;
 	u32 rtt_samples;
 	u32 rtt_min_us;   /* 0 = none */

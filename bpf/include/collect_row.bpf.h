@@ -44,6 +44,8 @@ static __always_inline void fill_totals(struct cca_sample *row, struct sock *sk,
 	row->lost_pkts = tp->lost;
 	row->delivered_pkts = tp->delivered;
 	row->delivered_ce_pkts = tp->delivered_ce;
+	row->delivered_ce_bytes = flow->ce_bytes;
+	row->ecn_mode = ecn_mode(tp);
 	row->opened_ns = flow->opened_ns;
 	row->progress_ns = flow->progress_ns;
 	row->rtt_sum_us = flow->rtt_sum_us;

@@ -41,6 +41,13 @@ pub const FLAG_CWND_LIMITED: u8 = 2;
 /// Bit of [`Sample::flags`]: [`Sample::trace`] is filled.
 pub const FLAG_TRACE: u8 = 4;
 
+/// [`Sample::ecn_mode`]: no ECN.
+pub const ECN_OFF: u8 = 0;
+/// [`Sample::ecn_mode`]: RFC 3168.
+pub const ECN_CLASSIC: u8 = 1;
+/// [`Sample::ecn_mode`]: accurate ECN (RFC 9768).
+pub const ECN_ACCURATE: u8 = 2;
+
 /// [`RecordConfig::every`]: one row per ACK.
 pub const EVERY_ACK: u32 = 0;
 /// [`RecordConfig::every`]: one row per smoothed RTT.
@@ -130,6 +137,8 @@ pub struct Sample {
     pub rtt_sum_us: u64,
     /// Rows that the recording had lost when this one was taken from the ring; 0 in the ring itself.
     pub dropped_rows: u64,
+    /// Payload bytes that the AccECN option has reported as marked.
+    pub delivered_ce_bytes: u64,
     /// Packets delivered over `delivery_interval_us`.
     pub delivery_pkts: u32,
     /// Inode number of the network namespace.
@@ -186,8 +195,10 @@ pub struct Sample {
     pub flags: u8,
     /// With [`EVENT_CA_STATE`]: the state before.
     pub previous_ca_state: u8,
+    /// One of the `ECN_` constants.
+    pub ecn_mode: u8,
     /// Explicit padding.
-    pub pad: [u8; 3],
+    pub pad: [u8; 2],
     /// Local address, IPv4 in the first four bytes.
     pub saddr: [u8; 16],
     /// Remote address, IPv4 in the first four bytes.
@@ -516,7 +527,7 @@ impl CongestionOps {
 const _: () = {
     assert!(size_of::<CongestionOps>() == 120);
     assert!(size_of::<Trace>() == 72);
-    assert!(size_of::<Sample>() == 336);
+    assert!(size_of::<Sample>() == 344);
     assert!(size_of::<RecordConfig>() == 56);
     assert!(size_of::<Policy>() == 80);
     assert!(size_of::<Mark>() == 40);
@@ -527,7 +538,7 @@ const _: () = {
     assert!(size_of::<ReceiverRow>() == 16);
     assert!(size_of::<Loaded>() == 2632);
     assert!(size_of::<Past>() == 2656);
-    assert!(SAMPLE_BYTES_WITHOUT_TRACE == 264);
+    assert!(SAMPLE_BYTES_WITHOUT_TRACE == 272);
     assert!(COUNTS == 12);
 };
 

@@ -55,11 +55,11 @@ fn mirrors() -> Vec<Shape> {
         "cca_receiver_row" ReceiverRow { flow_id error pad }
         "cca_sample" Sample {
             time_ns flow_id cgroup_id pacing_rate_bytes_per_s delivery_interval_us bytes_acked bytes_sent bytes_retrans
-            bytes_received opened_ns progress_ns rtt_sum_us dropped_rows delivery_pkts netns cwnd_pkts ssthresh_pkts
+            bytes_received opened_ns progress_ns rtt_sum_us dropped_rows delivered_ce_bytes delivery_pkts netns cwnd_pkts ssthresh_pkts
             inflight_pkts snd_wnd_bytes srtt_us rtt_us min_rtt_us mss_bytes retrans_pkts rto_count lost_pkts
             delivered_pkts delivered_ce_pkts rtt_samples rtt_min_us rcv_wnd_bytes
             rcv_limit_bytes rcv_rtt_us rcv_min_rtt_us sport dport event family ca_state flags
-            previous_ca_state pad saddr daddr algorithm previous_algorithm trace
+            previous_ca_state ecn_mode pad saddr daddr algorithm previous_algorithm trace
         }
         "cca_record_config" RecordConfig {
             cgroup_id interval_ns cgroup_level netns port every pid events algorithm

@@ -142,7 +142,7 @@ fn bad_input_is_one_line_and_code_2() {
 
     let other = path(&folder, "other.parquet");
     transfer().meta("schema_version", "9").parquet(Path::new(&other));
-    assert!(complaint(&run(&[&other]), 2).contains("schema version 9, expected 1 to 3"));
+    assert!(complaint(&run(&[&other]), 2).contains("schema version 9, expected 1 to 4"));
 
     let idle = path(&folder, "idle.parquet");
     Fixture::new(vec![Row::at(1, 0)]).parquet(Path::new(&idle));

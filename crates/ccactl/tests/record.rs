@@ -126,7 +126,7 @@ fn what_a_killed_recording_leaves_is_readable_and_not_overwritten() {
     running.signal(Signal::SIGKILL);
     assert!(!running.end().success());
     let stream = partial_path(&host.file("x.parquet"));
-    assert_eq!(StreamFile::open(&stream).unwrap().schema().metadata()["ccactl.schema_version"], "3");
+    assert_eq!(StreamFile::open(&stream).unwrap().schema().metadata()["ccactl.schema_version"], "4");
 
     let again = ["record", "--port", "1", "--duration", "10ms", "-o", "x.parquet"];
     let refused = host.ccactl(&again).output().unwrap();

@@ -77,7 +77,7 @@ fn what_is_no_stream_of_a_recording_is_refused() {
     fs::write(&path, stream(&[("ccactl.version", "1")], &[&[1]]).0).unwrap();
     refused("no metadata key ccactl.schema_version");
     fs::write(&path, stream(&[("ccactl.schema_version", "9")], &[&[1]]).0).unwrap();
-    refused("schema version is 9, expected 1 to 3");
+    refused("schema version is 9, expected 1 to 4");
     assert!(matches!(recover(folder.path(), &target, false), Err(Error::NotAStream { .. })));
 }
 

@@ -3,7 +3,13 @@
 mod needs;
 
 use ccactl_lab::{End, GuestCommand, Results, Task};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+use parquet::schema::types::Type;
 use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 const SCENARIO: &str = "
@@ -33,6 +39,32 @@ fn printed(results: &Results, command: usize) -> Value {
     let end = &results.outcome.commands[command].end;
     assert_eq!(end, &End::Exited(0), "{}", results.stderr(command).unwrap());
     serde_json::from_str(&results.stdout(command).unwrap()).unwrap()
+}
+
+/// By `ecn_mode` of Prague's rows: the most that `delivered_ce_bytes` has come to.
+fn marks_of_prague(recording: &Path) -> BTreeMap<String, u64> {
+    let reader = SerializedFileReader::new(File::open(recording).unwrap()).unwrap();
+    let mut most = BTreeMap::new();
+    let wanted = ["algorithm", "ecn_mode", "delivered_ce_bytes"];
+    let columns = reader.metadata().file_metadata().schema().get_fields().iter();
+    let columns = columns.filter(|column| wanted.contains(&column.name())).cloned().collect();
+    let rows = Type::group_type_builder("schema").with_fields(columns).build().unwrap();
+    for row in reader.get_row_iter(Some(rows)).unwrap() {
+        let fields: HashMap<String, Field> =
+            row.unwrap().get_column_iter().map(|(name, field)| (name.clone(), field.clone())).collect();
+        if fields["algorithm"] != Field::Str("bpf_prague".to_owned()) {
+            continue;
+        }
+        let Field::Str(mode) = &fields["ecn_mode"] else { panic!("{:?}", fields["ecn_mode"]) };
+        let bytes = match &fields["delivered_ce_bytes"] {
+            Field::ULong(bytes) => *bytes,
+            Field::Null => 0,
+            other => panic!("{other:?}"),
+        };
+        let so_far = most.entry(mode.clone()).or_insert(0);
+        *so_far = bytes.max(*so_far);
+    }
+    most
 }
 
 #[test]
@@ -70,6 +102,12 @@ fn prague_negotiates_accurate_ecn_sends_ect1_and_counts_each_mark() {
     assert_eq!(prague["received_bytes"], 4_000_000);
     assert_eq!(prague["metrics"]["delivered_ce_pkts"], marks, "the sender's count is the link's");
     assert_eq!(cubic["metrics"]["delivered_ce_pkts"], 0);
+    let recorded = marks_of_prague(&results.folder().join("l4s/run-1/recording.parquet"));
+    assert_eq!(recorded.keys().map(String::as_str).collect::<Vec<_>>(), ["accecn"], "what the handshake agreed on");
+    let bytes = recorded["accecn"];
+    // Full segments, and the option is allowed to come late: within a tenth.
+    let expected = marks * 1448;
+    assert!(bytes.abs_diff(expected) * 10 <= expected, "{bytes} bytes of {marks} marked segments");
     // What the two queues are for. The bounds are those of a short run; docs/experiments has the long ones.
     let p99_us = ecn["ect1"]["queueing"]["p99_us"].as_f64().unwrap();
     assert!(p99_us < 2000.0, "{ecn}");

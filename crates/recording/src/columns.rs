@@ -205,6 +205,10 @@ columns! {
     DeliveredPkts       "delivered_pkts":         U32  required, Packets, since 1, Delta;
     /// segments delivered with a congestion mark, cumulative
     DeliveredCePkts     "delivered_ce_pkts":      U32  required, Packets, since 1, Dictionary;
+    /// payload delivered with a congestion mark as the AccECN option reports it, cumulative; none without accurate ECN
+    DeliveredCeBytes    "delivered_ce_bytes":     U64  optional, Bytes,   since 4, Dictionary;
+    /// what the two ends agreed on: `off`, `classic` (RFC 3168), `accecn` (RFC 9768)
+    EcnMode             "ecn_mode":               Text required, None,    since 4, Dictionary;
     /// the last rate sample was limited by the application
     AppLimited          "app_limited":            Flag required, None,    since 1, Dictionary;
     /// the window is what limits the flow

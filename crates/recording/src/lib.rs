@@ -25,6 +25,6 @@ pub use frames::{Frame, Frames, Problem};
 pub use metadata::{DropReasons, Key, Metadata, keys_table};
 
 /// Version of the columns and keys; a reader refuses what it does not know.
-pub const SCHEMA_VERSION: u32 = 3;
+pub const SCHEMA_VERSION: u32 = 4;
 /// The oldest version that is still read.
 pub const OLDEST_VERSION: u32 = 1;

@@ -118,7 +118,7 @@ macro_rules! metadata {
 
 #[rustfmt::skip]
 metadata! {
-    /// `3`; readers take `1` and `2` too and refuse what they do not know
+    /// `4`; readers take `1` to `3` too and refuse what they do not know
     SchemaVersion "schema_version" in "all";
     /// of ccactl
     Version "version" in "all" => writer: String, text;

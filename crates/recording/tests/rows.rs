@@ -5,8 +5,9 @@ use arrow_array::types::{Float32Type, Int64Type, TimestampNanosecondType, UInt16
 use arrow_array::{Array, RecordBatch};
 use bytemuck::Zeroable;
 use ccactl_abi::layout::{
-    EVENT_ALGORITHM, EVENT_CA_STATE, EVENT_CLOSE, EVENT_OPEN, EVENT_RTO, EVENT_SAMPLE, FLAG_APP_LIMITED,
-    FLAG_CWND_LIMITED, FLAG_TRACE, INFINITE_SSTHRESH, Sample, Trace, UNBOUNDED_U32, UNBOUNDED_U64, name_bytes,
+    ECN_ACCURATE, ECN_CLASSIC, EVENT_ALGORITHM, EVENT_CA_STATE, EVENT_CLOSE, EVENT_OPEN, EVENT_RTO, EVENT_SAMPLE,
+    FLAG_APP_LIMITED, FLAG_CWND_LIMITED, FLAG_TRACE, INFINITE_SSTHRESH, Sample, Trace, UNBOUNDED_U32, UNBOUNDED_U64,
+    name_bytes,
 };
 use ccactl_abi::{Algorithm, EcnNeed, Elf, Family, Kind, TraceValue};
 use ccactl_recording::write::rows::{Context, batch, schema};
@@ -68,6 +69,8 @@ fn sample() -> Sample {
         lost_pkts: 5,
         delivered_pkts: 6,
         delivered_ce_pkts: 8,
+        delivered_ce_bytes: 9000,
+        ecn_mode: ECN_ACCURATE,
         sport: 5001,
         dport: 65_535,
         family: 4,
@@ -108,6 +111,7 @@ fn a_row_has_the_values_of_its_sample() {
         ("dst", "198.51.100.255"),
         ("algorithm", "bpf_toy"),
         ("ca_state", "recovery"),
+        ("ecn_mode", "accecn"),
     ] {
         assert_eq!(text(&rows, column), [Some(value.to_owned())], "{column}");
     }
@@ -120,6 +124,7 @@ fn a_row_has_the_values_of_its_sample() {
         ("bytes_sent", 2),
         ("bytes_retrans", 3),
         ("bytes_received", 11),
+        ("delivered_ce_bytes", 9000),
         ("dropped_rows", 13),
     ] {
         assert_eq!(rows[column].as_primitive::<UInt64Type>().iter().collect::<Vec<_>>(), [Some(value)], "{column}");
@@ -161,18 +166,28 @@ fn what_the_kernel_does_not_know_yet_is_none() {
         pacing_rate_bytes_per_s: u64::MAX,
         delivery_interval_us: 0,
         flags: 0,
+        ecn_mode: ECN_CLASSIC,
         event: EVENT_OPEN,
         ca_state: 0,
         ..sample()
     };
     let just_finite = Sample { ssthresh_pkts: INFINITE_SSTHRESH - 1, ..sample() };
     let rows = rows(&[fresh, just_finite, Sample { event: EVENT_CLOSE, ..sample() }]);
-    for column in ["ssthresh_pkts", "srtt_us", "rtt_us", "min_rtt_us", "pacing_rate_bps", "delivery_rate_bps"] {
+    for column in [
+        "ssthresh_pkts",
+        "srtt_us",
+        "rtt_us",
+        "min_rtt_us",
+        "pacing_rate_bps",
+        "delivery_rate_bps",
+        "delivered_ce_bytes",
+    ] {
         assert_eq!((rows[column].is_null(0), rows[column].is_null(1)), (true, false), "{column}");
     }
     assert_eq!(values!(rows, "ssthresh_pkts", UInt32Type)[1], Some(INFINITE_SSTHRESH - 1));
     assert_eq!(text(&rows, "event"), ["open", "sample", "close"].map(|event| Some(event.to_owned())));
     assert_eq!(text(&rows, "ca_state")[0].as_deref(), Some("open"));
+    assert_eq!(text(&rows, "ecn_mode")[0].as_deref(), Some("classic"));
     assert!(!rows["app_limited"].as_boolean().value(0));
 }
 

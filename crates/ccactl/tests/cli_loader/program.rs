@@ -32,7 +32,7 @@ fn it_runs_with_the_glibc_of_rhel_9() {
 #[test]
 fn the_version_names_what_it_agrees_on_with_others() {
     let version = ccactl(&["--version"]);
-    for part in [env!("CARGO_PKG_VERSION"), "recordings: schema 3", "contract 1"] {
+    for part in [env!("CARGO_PKG_VERSION"), "recordings: schema 4", "contract 1"] {
         assert!(version.contains(part), "{part}: {version}");
     }
     assert_eq!(ccactl(&["-V"]).trim(), format!("ccactl {}", env!("CARGO_PKG_VERSION")));

@@ -65,7 +65,7 @@ fn the_metadata_say_what_was_recorded() {
     let recording = Recording::parquet(&host.file("x.parquet"));
     let value = |key: &str| recording.metadata[&format!("ccactl.{key}")].as_str();
     let json = |key: &str| serde_json::from_str::<serde_json::Value>(value(key)).unwrap();
-    assert_eq!((value("schema_version"), value("every"), value("scenario")), ("3", "ack", "a = 1"));
+    assert_eq!((value("schema_version"), value("every"), value("scenario")), ("4", "ack", "a = 1"));
     assert_eq!((value("rows"), value("drops")), (summary.rows.to_string().as_str(), "0"));
     assert_eq!(value("duration_us"), summary.duration.as_micros().to_string());
     assert_eq!(json("filter")["cgroup_id"], host.cgroup.id());

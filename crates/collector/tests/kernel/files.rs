@@ -50,7 +50,7 @@ fn a_name_in_arrows_keeps_the_stream() {
     let summary = recorder.stop().unwrap();
     let recording = Recording::stream(&host.file("x.arrows"));
     assert_eq!(recording.rows() as u64, summary.rows);
-    assert_eq!(recording.metadata["ccactl.schema_version"], "3");
+    assert_eq!(recording.metadata["ccactl.schema_version"], "4");
     assert!(!partial_path(&host.file("x.arrows")).exists());
 }
 

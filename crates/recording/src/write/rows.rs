@@ -103,6 +103,8 @@ fn values(column: Column, s: &[Sample], cx: &Context) -> ArrayRef {
         Column::LostPkts =>            num::<UInt32Type>(s, |s| s.lost_pkts),
         Column::DeliveredPkts =>       num::<UInt32Type>(s, |s| s.delivered_pkts),
         Column::DeliveredCePkts =>     num::<UInt32Type>(s, |s| s.delivered_ce_pkts),
+        Column::DeliveredCeBytes =>    opt::<UInt64Type>(s, |s| (s.ecn_mode == layout::ECN_ACCURATE).then_some(s.delivered_ce_bytes)),
+        Column::EcnMode =>             names(s, &ECN_MODES, |s| s.ecn_mode),
         Column::AppLimited =>          flag(s, layout::FLAG_APP_LIMITED),
         Column::CwndLimited =>         flag(s, layout::FLAG_CWND_LIMITED),
         Column::DurationUs =>          at_close::<UInt64Type>(s, |s| since_opened_us(s, s.time_ns)),
@@ -126,6 +128,9 @@ fn values(column: Column, s: &[Sample], cx: &Context) -> ArrayRef {
 
 /// Names of the congestion states, by `ca_state` of a sample.
 pub const CA_STATES: [&str; 5] = ["open", "disorder", "cwr", "recovery", "loss"];
+
+/// Names of the modes of ECN, by `ecn_mode` of a sample.
+pub const ECN_MODES: [&str; 3] = ["off", "classic", "accecn"];
 
 /// What Arrow calls the type of a column.
 fn data_type(kind: Type) -> DataType {

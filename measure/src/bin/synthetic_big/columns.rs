@@ -98,6 +98,8 @@ fn values(column: Column, c: &Columns) -> ArrayRef {
         Column::LostPkts =>            c.some::<UInt32Type>(|a| a.lost_pkts),
         Column::DeliveredPkts =>       c.some::<UInt32Type>(|a| a.delivered_pkts),
         Column::DeliveredCePkts =>     c.some::<UInt32Type>(|a| a.ce_pkts),
+        Column::DeliveredCeBytes =>    c.maybe::<UInt64Type>(|_| None),
+        Column::EcnMode =>             c.text(|_| Some("off")),
         Column::RtoCount =>            c.some::<UInt32Type>(|a| a.timeouts),
         Column::DurationUs =>          c.maybe::<UInt64Type>(|a| a.duration_us),
         Column::CompletionUs =>        c.maybe::<UInt64Type>(|a| a.duration_us),
