@@ -46,13 +46,14 @@ fn marks_of_prague(recording: &Path) -> BTreeMap<String, u64> {
     let reader = SerializedFileReader::new(File::open(recording).unwrap()).unwrap();
     let mut most = BTreeMap::new();
     let wanted = ["algorithm", "ecn_mode", "delivered_ce_bytes"];
-    let columns = reader.metadata().file_metadata().schema().get_fields().iter();
-    let columns = columns.filter(|column| wanted.contains(&column.name())).cloned().collect();
-    let rows = Type::group_type_builder("schema").with_fields(columns).build().unwrap();
+    let schema = reader.metadata().file_metadata().schema();
+    let columns = schema.get_fields().iter().filter(|column| wanted.contains(&column.name())).cloned().collect();
+    let rows = Type::group_type_builder(schema.name()).with_fields(columns).build().unwrap();
     for row in reader.get_row_iter(Some(rows)).unwrap() {
         let fields: HashMap<String, Field> =
             row.unwrap().get_column_iter().map(|(name, field)| (name.clone(), field.clone())).collect();
-        if fields["algorithm"] != Field::Str("bpf_prague".to_owned()) {
+        // A copy with tunables of its own has a name of its own: bpf_prag_570092.
+        if !matches!(&fields["algorithm"], Field::Str(name) if name.starts_with("bpf_prag")) {
             continue;
         }
         let Field::Str(mode) = &fields["ecn_mode"] else { panic!("{:?}", fields["ecn_mode"]) };
