@@ -43,7 +43,7 @@ pub struct Ack {
     pub ece: bool,
     /// Segments that arrived with a mark, with accurate ECN (RFC 9768); else 0.
     pub ce_pkts: u32,
-    /// When it left, by the world's clock; for statistics alone.
+    /// When it left, by the world's clock: its own time stamp.
     pub sent_ns: Nanos,
 }
 

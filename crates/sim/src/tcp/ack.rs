@@ -2,7 +2,7 @@
 
 use super::rate::Sampler;
 use super::rtt;
-use super::{Flags, Resend, Sender, SenderEcn};
+use super::{Flags, Resend, START_NS, Sender, SenderEcn};
 use crate::Nanos;
 use crate::board::{ANY_RESENT, LOST, RESENT, SACKED};
 use crate::segment::{Ack, Block};
@@ -65,6 +65,10 @@ impl Sender {
             self.timeouts = 0;
         }
         self.tsecr_ms = ack.tsecr_ms;
+        let options = &mut self.socket.tp_mut().rx_opt;
+        let clock_ms = ((START_NS + ack.sent_ns) / 1_000_000) as u32;
+        options.rcv_tsval = clock_ms.wrapping_add(self.config.peer_clock_ms);
+        options.rcv_tsecr = ack.tsecr_ms;
         seen.flags.ece = self.config.ecn == SenderEcn::Classic && ack.ece;
         self.take_sacks(ack, &mut seen);
         if prior_packets == 0 {

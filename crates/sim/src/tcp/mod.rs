@@ -105,11 +105,21 @@ pub struct SenderConfig {
     pub gso_max_segs: u32,
     /// See there.
     pub ecn: SenderEcn,
+    /// How far ahead the time stamps of the peer are. Those of Linux begin anywhere (`secure_tcp_ts_off()`), and TCP-LP
+    /// stumbles over that.
+    pub peer_clock_ms: u32,
 }
 
 impl Default for SenderConfig {
     fn default() -> Self {
-        SenderConfig { mss_bytes: 1448, hz: 250, handshake_rtt_us: 0, gso_max_segs: 65_535, ecn: SenderEcn::Off }
+        SenderConfig {
+            mss_bytes: 1448,
+            hz: 250,
+            handshake_rtt_us: 0,
+            gso_max_segs: 65_535,
+            ecn: SenderEcn::Off,
+            peer_clock_ms: 0x9e37_79b9,
+        }
     }
 }
 
