@@ -47,8 +47,10 @@ struct Flow {
     return_ns: Nanos,
     bytes: u64,
     acks: VecDeque<(Nanos, Ack)>,
-    sender_due_ns: Option<Nanos>,
-    receiver_due_ns: Option<Nanos>,
+    /// The next moment at which its timers are looked at: no later than they are due, so that one which moves away, as with
+    /// each ACK, needs no new moment.
+    sender_look_ns: Option<Nanos>,
+    receiver_look_ns: Option<Nanos>,
 }
 
 /// A segment on its way: whose it is, and how many links it has passed.
@@ -103,8 +105,8 @@ impl World {
             return_ns: config.return_ns,
             bytes: config.bytes,
             acks: VecDeque::new(),
-            sender_due_ns: None,
-            receiver_due_ns: None,
+            sender_look_ns: None,
+            receiver_look_ns: None,
         });
         flow
     }
@@ -248,21 +250,18 @@ impl World {
 
     fn plan_receiver(&mut self, at: usize) {
         let flow = &mut self.flows[at];
-        let next_ns = flow.receiver.next_timer_ns();
-        if next_ns != flow.receiver_due_ns {
-            flow.receiver_due_ns = next_ns;
-            if let Some(next_ns) = next_ns {
-                self.events.plan(next_ns, Turn::Receiver(at as u32));
-            }
+        if let Some(next_ns) = earlier(flow.receiver.next_timer_ns(), flow.receiver_look_ns) {
+            flow.receiver_look_ns = Some(next_ns);
+            self.events.plan(next_ns, Turn::Receiver(at as u32));
         }
     }
 
     fn on_receiver_timer(&mut self, at: usize) {
         let flow = &mut self.flows[at];
-        if flow.receiver_due_ns != Some(self.now_ns) {
+        if flow.receiver_look_ns != Some(self.now_ns) {
             return;
         }
-        flow.receiver_due_ns = None;
+        flow.receiver_look_ns = None;
         if let Some(ack) = flow.receiver.on_timer(self.now_ns) {
             self.send_back(at, ack);
         }
@@ -279,13 +278,16 @@ impl World {
     /// Whether it was time.
     fn on_sender_timer(&mut self, at: usize) -> bool {
         let flow = &mut self.flows[at];
-        if flow.sender_due_ns != Some(self.now_ns) {
+        if flow.sender_look_ns != Some(self.now_ns) {
             return false;
         }
-        flow.sender_due_ns = None;
-        flow.sender.on_timer(self.now_ns);
+        flow.sender_look_ns = None;
+        let is_due = flow.sender.next_timer_ns().is_some_and(|due_ns| due_ns <= self.now_ns);
+        if is_due {
+            flow.sender.on_timer(self.now_ns);
+        }
         self.after_sender(at);
-        true
+        is_due
     }
 
     /// Carries what a sender has sent, and plans its next timer.
@@ -295,14 +297,16 @@ impl World {
             self.carry(Packet { flow: at as u32, passed: 0, segment });
         }
         let flow = &mut self.flows[at];
-        let next_ns = flow.sender.next_timer_ns();
-        if next_ns != flow.sender_due_ns {
-            flow.sender_due_ns = next_ns;
-            if let Some(next_ns) = next_ns {
-                self.events.plan(next_ns, Turn::Sender(at as u32));
-            }
+        if let Some(next_ns) = earlier(flow.sender.next_timer_ns(), flow.sender_look_ns) {
+            flow.sender_look_ns = Some(next_ns);
+            self.events.plan(next_ns, Turn::Sender(at as u32));
         }
     }
+}
+
+/// The first moment, if it comes before the second.
+fn earlier(due_ns: Option<Nanos>, look_ns: Option<Nanos>) -> Option<Nanos> {
+    due_ns.filter(|&due| look_ns.is_none_or(|look| due < look))
 }
 
 impl Default for World {
