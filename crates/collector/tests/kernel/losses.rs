@@ -5,16 +5,20 @@ use crate::recording::Recording;
 use crate::traffic::{Plan, Traffic};
 use aya::maps::{Map, MapData, MapInfo, PerCpuArray, loaded_maps};
 use aya::programs::loaded_programs;
+use ccactl_abi::layout::SAMPLE_BYTES_WITHOUT_TRACE;
 use ccactl_abi::layout::{self, EVENT_CLOSE, Sample};
 use ccactl_collector::{Drops, Output, Progress, Recorder, record};
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
 
-/// Samples have 7/8 of the ring, a page here, and take 248 + 8 bytes each; so do the openings of both sockets before.
-const ROWS_OF_SAMPLES: u64 = 4096 / 8 * 7 / 256;
+/// Samples have 7/8 of the ring, a page here; the openings of both sockets are among them.
+const ROWS_OF_SAMPLES: u64 = (PAGE / 8 * 7).div_ceil(RECORD);
 /// What only events may fill; a byte of the ring is kept free by the kernel.
-const ROWS_OF_EVENTS: u64 = 4096 / 8 / 256 - 1;
+const ROWS_OF_EVENTS: u64 = (PAGE - 1) / RECORD - ROWS_OF_SAMPLES;
+const PAGE: u64 = 4096;
+/// A row without a trace, with the header that the ring puts before it.
+const RECORD: u64 = (SAMPLE_BYTES_WITHOUT_TRACE as u64 + 8).next_multiple_of(8);
 
 /// Held by the tests that make such a ring, since one of them finds its maps by the size.
 static ONE_PAGE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
