@@ -56,7 +56,7 @@ impl Entry {
         }
     }
 
-    /// Whether all of these flags are set, or some.
+    /// Whether any of these flags is set.
     pub fn is(&self, flags: u8) -> bool {
         self.flags & flags != 0
     }

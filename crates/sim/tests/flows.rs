@@ -87,6 +87,7 @@ fn two_of_a_kind_share_and_bbr_has_the_smaller_queue() {
 
 #[test]
 fn every_algorithm_fills_the_link_and_loses_no_segment_for_good() {
+    let mut algorithms = 0;
     for algorithm in NAMES {
         let Ok(socket) = Socket::checked(algorithm) else { continue };
         if socket.unit().ops().ssthresh.is_none() {
@@ -105,7 +106,9 @@ fn every_algorithm_fills_the_link_and_loses_no_segment_for_good() {
         assert!(world.sender(0).is_done(), "{algorithm}: {totals:?}");
         assert_eq!((totals.acked_bytes, world.receiver(0).received_bytes()), (bytes, bytes), "{algorithm}");
         assert!(totals.resent_pkts >= world.dropped_pkts(0), "{algorithm}: {totals:?}");
+        algorithms += 1;
     }
+    assert!(algorithms >= 29, "{algorithms} of {}", NAMES.len());
 }
 
 #[test]

@@ -34,35 +34,14 @@ struct CreateLink {
     unused: [u64; 6],
 }
 
-/// What connections ask for.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Ecn {
-    /// RFC 3168.
-    Classic,
-    /// RFC 9768, for which connections can ask since Linux 7.0.
-    Accurate,
-}
-
-impl Ecn {
-    pub const ALL: [Ecn; 2] = [Ecn::Classic, Ecn::Accurate];
-
-    /// The value of `net.ipv4.tcp_ecn`.
-    fn sysctl(self) -> &'static str {
-        match self {
-            Ecn::Classic => "1",
-            Ecn::Accurate => "3",
-        }
-    }
-}
-
 /// Marks one packet in so many, at random, in the namespace of this thread, whose connections ask for ECN from now on.
 /// Ends with the value.
-pub fn mark_one_in(packets: u32, ecn: Ecn) -> OwnedFd {
+pub fn mark_one_in(packets: u32) -> OwnedFd {
     const PROG_LOAD: i32 = 5;
     const LINK_CREATE: i32 = 28;
     const SCHED_CLS: u32 = 3;
     const TCX_INGRESS: u32 = 46;
-    fs::write("/proc/sys/net/ipv4/tcp_ecn", ecn.sysctl()).unwrap();
+    fs::write("/proc/sys/net/ipv4/tcp_ecn", "1").unwrap();
     let program = [
         insn(0xbf, 0x16, 0, 0),     // r6 = context
         insn(0x85, 0, 0, 7),        // r0 = bpf_get_prandom_u32()

@@ -2,7 +2,6 @@
 //! processes: this very test binary, started anew with [`child`] as its only test.
 
 use crate::host::Cgroup;
-use crate::marks::Ecn;
 use crate::workload;
 use nix::sched::{CloneFlags, unshare};
 use std::collections::HashMap;
@@ -36,7 +35,7 @@ pub enum Plan {
     /// [`workload::switch`] from the kernel's cubic to its reno.
     Switch,
     /// [`workload::marked`].
-    Marked { bytes: u64, one_in: u64, ecn: Ecn },
+    Marked { bytes: u64, one_in: u64 },
     /// [`workload::ping`].
     Ping { writes: u64 },
 }
@@ -54,7 +53,7 @@ impl Plan {
             Plan::CloseLater { bytes, pause_ms } => format!("close-later {bytes} {pause_ms}"),
             Plan::Stall { pause_ms } => format!("stall {pause_ms} 0"),
             Plan::Switch => "switch 0 0".to_owned(),
-            Plan::Marked { bytes, one_in, ecn } => format!("marked {bytes} {one_in} {}", ecn as u64),
+            Plan::Marked { bytes, one_in } => format!("marked {bytes} {one_in}"),
             Plan::Ping { writes } => format!("ping {writes} 0"),
         }
     }
@@ -70,7 +69,7 @@ impl Plan {
             "close-later" => Plan::CloseLater { bytes: number(1), pause_ms: number(2) },
             "stall" => Plan::Stall { pause_ms: number(1) },
             "switch" => Plan::Switch,
-            "marked" => Plan::Marked { bytes: number(1), one_in: number(2), ecn: Ecn::ALL[number(3) as usize] },
+            "marked" => Plan::Marked { bytes: number(1), one_in: number(2) },
             "ping" => Plan::Ping { writes: number(1) },
             other => panic!("no plan {other:?}"),
         }
@@ -88,7 +87,7 @@ impl Plan {
             }
             Plan::Stall { pause_ms } => workload::stall(&listener, Duration::from_millis(pause_ms)),
             Plan::Switch => workload::switch(&listener, "cubic", "reno"),
-            Plan::Marked { bytes, one_in, ecn } => workload::marked(&listener, bytes as usize, one_in as u32, ecn),
+            Plan::Marked { bytes, one_in } => workload::marked(&listener, bytes as usize, one_in as u32),
             Plan::Ping { writes } => workload::ping(&listener, writes),
         }
     }

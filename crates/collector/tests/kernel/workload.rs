@@ -1,6 +1,6 @@
 //! What the traffic process does with its sockets when it is more than a plain transfer, and what it knows of them.
 
-use crate::marks::{Ecn, mark_one_in};
+use crate::marks::mark_one_in;
 use nix::sys::socket::{setsockopt, sockopt};
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -119,8 +119,8 @@ pub fn switch(listener: &TcpListener, first: &str, second: &str) {
 }
 
 /// A transfer of which one packet in so many gets a congestion mark on its way.
-pub fn marked(listener: &TcpListener, bytes: usize, one_in: u32, ecn: Ecn) {
-    let _marks = mark_one_in(one_in, ecn);
+pub fn marked(listener: &TcpListener, bytes: usize, one_in: u32) {
+    let _marks = mark_one_in(one_in);
     with_receiver(listener, |stream, _| {
         (&*stream).write_all(&vec![0x55; bytes]).unwrap();
         wait_until_acknowledged(stream);

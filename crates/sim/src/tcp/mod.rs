@@ -261,10 +261,17 @@ impl Sender {
     }
 
     /// The application writes so many bytes more, which become segments. `u64::MAX`: it never runs out of data.
+    ///
+    /// # Panics
+    /// When an earlier write ended within a segment: only the last one may.
     pub fn write(&mut self, now_ns: Nanos, bytes: u64) {
         self.set_now(now_ns);
         self.check_app_limited();
         self.restart_after_idle();
+        if bytes == 0 {
+            return;
+        }
+        assert_eq!(self.last_bytes, self.config.mss_bytes, "only the last write ends within a segment");
         let mss = u64::from(self.config.mss_bytes);
         let segments = bytes.div_ceil(mss);
         self.written = self.written.saturating_add(segments);

@@ -1,7 +1,7 @@
 //! Timers of a sender: retransmission, probe of a lost tail (RFC 8985, section 7), reordering.
 
+use super::Sender;
 use super::rtt::{RTO_FIRST_US, RTO_MIN_US};
-use super::{START_NS, Sender};
 use crate::Nanos;
 use ccactl_native::{CA_CWR, CA_OPEN, CA_RECOVERY};
 
@@ -22,8 +22,7 @@ pub(super) struct Timer {
 
 impl Sender {
     fn set_timer(&mut self, kind: TimerKind, jiffies: u64) {
-        // The kernel's jiffies are not those of our clock's start, which is a whole second.
-        let fires_ns = self.wheel.fires_ns(self.now_ns - START_NS, jiffies.max(1)) + START_NS;
+        let fires_ns = self.wheel.fires_ns(self.now_ns, jiffies.max(1));
         self.timer = Some(Timer { kind, fires_ns });
     }
 
