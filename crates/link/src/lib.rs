@@ -20,6 +20,7 @@ mod config;
 mod delay_line;
 mod link;
 mod list;
+pub mod network;
 mod packet;
 pub mod queue;
 mod rate;

@@ -58,7 +58,7 @@ pub enum Error {
     Interrupted,
     /// The scenario asks for what this back end of links cannot do.
     #[error(transparent)]
-    Unsupported(#[from] crate::netem::Unsupported),
+    Unsupported(#[from] crate::unsupported::Unsupported),
     /// The kernel lacks a queue discipline.
     #[error(
         "--link netem: {field} needs the queue discipline {kind} of the kernel, found: {found}; load the module {module} \

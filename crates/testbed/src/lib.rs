@@ -8,5 +8,7 @@ mod error;
 pub mod host;
 pub mod netem;
 pub mod traffic;
+mod unsupported;
 
 pub use error::{Error, Result};
+pub use unsupported::{Lack, Unsupported};

@@ -56,7 +56,7 @@ fn moves_5_mb_through_a_lossy_bottleneck(algorithm: &str) {
 
     let name = algorithm_of(&sender);
     let (report, _) = bottleneck.0.stop().expect("the emulator's thread ends");
-    let flow = &report.flows[0].counters;
+    let flow = &report.network.flows[0].counters;
     eprintln!(
         "{algorithm}: {:.2} s, {:.1} Mbit/s, {} packets dropped by the buffer, {} lost at random",
         elapsed.as_secs_f64(),
@@ -70,7 +70,7 @@ fn moves_5_mb_through_a_lossy_bottleneck(algorithm: &str) {
 }
 
 fn check(report: &EmulatorReport) {
-    assert!(report.flows[0].counters.lost_packets > 0, "none of some 3500 packets was lost at random");
+    assert!(report.network.flows[0].counters.lost_packets > 0, "none of some 3500 packets was lost at random");
     assert_eq!(report.troubles, Troubles::default());
 }
 

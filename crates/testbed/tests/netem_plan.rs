@@ -1,7 +1,8 @@
 //! Scenarios in, exact commands out.
 
 use ccactl_scenario::{Override, Scenario};
-use ccactl_testbed::netem::{Addresses, Plan, Unsupported};
+use ccactl_testbed::Unsupported;
+use ccactl_testbed::netem::{Addresses, Plan};
 use std::net::Ipv4Addr;
 
 /// 20 Mbit/s, 40 ms, 100 000 bytes, two flows of which one has 10 ms more.

@@ -1,11 +1,12 @@
 //! The network in virtual time: routes, delays, counters and the series. No clock, no device, no root.
 
+use ccactl_link::network::{Delay, Route, Stage};
+use ccactl_link::network::{Event, Network, Path, Tcp, Transit, Transmitter};
+use ccactl_link::network::{INTERVAL, Way};
 use ccactl_link::snoop::Segment;
 use ccactl_link::{Capacity, Ecn, LinkConfig, Loss, Nanos, RatePlan};
 use ccactl_scenario::Scenario;
-use ccactl_testbed::emulator::network::{Event, Network, Path, Tcp, Transit, Transmitter};
-use ccactl_testbed::emulator::route::{Delay, Route, Stage};
-use ccactl_testbed::emulator::{INTERVAL, Topology, Way};
+use ccactl_testbed::emulator::Topology;
 use proptest::prelude::*;
 
 const MS: Nanos = 1_000_000;
@@ -229,7 +230,7 @@ proptest! {
         }
         let gone = seen.iter().filter(|(_, due)| due.is_none()).count() as u64;
         let flows = network.flows();
-        let sum = |count: &dyn Fn(&ccactl_testbed::emulator::FlowCounters) -> u64| flows.iter().map(|flow| count(&flow.counters)).sum::<u64>();
+        let sum = |count: &dyn Fn(&ccactl_link::network::FlowCounters) -> u64| flows.iter().map(|flow| count(&flow.counters)).sum::<u64>();
         prop_assert_eq!(sum(&|c| c.dropped_packets() + c.lost_packets + c.return_dropped_packets + c.return_lost_packets), gone);
         prop_assert_eq!(sum(&|c| c.offered_packets + c.return_offered_packets), packets.len() as u64);
         for link in network.links() {

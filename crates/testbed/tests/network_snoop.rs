@@ -1,11 +1,12 @@
 //! Snoop agents in the network, in virtual time: where they stand, what they hold, and what sender and receiver see of losses.
 
+use ccactl_link::network::{Delay, Route, Stage};
+use ccactl_link::network::{Event, Network, Path, Tcp, Transit, Transmitter};
+use ccactl_link::network::{SnoopFigures, Way};
 use ccactl_link::snoop::{Sack, Segment};
 use ccactl_link::{Capacity, Ecn, LinkConfig, Loss, Nanos};
 use ccactl_scenario::Scenario;
-use ccactl_testbed::emulator::network::{Event, Network, Path, Tcp, Transit, Transmitter};
-use ccactl_testbed::emulator::route::{Delay, Route, Stage};
-use ccactl_testbed::emulator::{SnoopFigures, Topology, Way};
+use ccactl_testbed::emulator::Topology;
 use std::collections::{BTreeSet, HashMap};
 
 const MS: Nanos = 1_000_000;

@@ -1,9 +1,9 @@
 //! `link.parquet`: what the links of a run did over time, beside its recording.
 
-use crate::emulator::{INTERVAL, Interval, Way};
 use crate::error::{Error, Result};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use ccactl_host::output::{Place, Replace};
+use ccactl_link::network::{INTERVAL, Interval, Way};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;

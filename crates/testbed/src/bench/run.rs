@@ -42,9 +42,9 @@ pub fn run(
     let file = folder.join(recording::RECORDING_FILE);
     let measured = measure(scenario, options, &file, run, interrupt, observe)?;
     interrupt.check()?;
-    if let Some(emulator) = &measured.carried.emulator {
+    if !measured.carried.series.is_empty() {
         let names: Vec<_> = measured.carried.transmitters.iter().map(|of| (of.link.clone(), of.way)).collect();
-        link_file::write(&folder, &names, &emulator.series)?;
+        link_file::write(&folder, &names, &measured.carried.series)?;
     }
     let summary = recording::summarize(&file)?;
     check_commands(scenario, &measured, &summary)?;

@@ -218,7 +218,8 @@ fn any(count: u64, what: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emulator::{Lateness, Troubles};
+    use crate::emulator::Troubles;
+    use ccactl_link::network::Lateness;
     use ccactl_report::Measures;
 
     const QUIET: CpuUse = CpuUse {
@@ -238,14 +239,11 @@ mod tests {
             reserved: true,
             cpu_s: 1.0,
             lateness: Lateness { packets: 1, p50_us: 10.0, p99_us: 900.0, p999_us: 3000.0, max_us: 9000.0 },
-            flows: Vec::new(),
-            links: Vec::new(),
+            network: NetworkReport::default(),
             rate_error: Some(0.005),
             backlogged_s: 5.0,
             troubles: Troubles::default(),
             stray_packets: 0,
-            inside_packets: 0,
-            series: Vec::new(),
         }
     }
 

@@ -1,19 +1,17 @@
 //! The forwarding loop: packets from the TUN devices through the network in virtual time, and to the devices when they are due.
 //! Nothing here allocates once the loop runs.
 
+use super::Troubles;
 use super::address;
-use super::counters::Troubles;
 use super::ecn;
 use super::header::Header;
-use super::histogram::Histogram;
-use super::network::{Event, Network, Transit};
 use super::pool::{Packet, Pool};
 use super::rate_meter::Pace;
-use super::route::Way;
 use super::tcp;
 use crate::clock;
 use crate::host::tun::Tun;
 use ccactl_link::Nanos;
+use ccactl_link::network::{Event, Histogram, Network, Transit, Way};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -143,10 +141,6 @@ impl Engine {
     /// The network as the loop left it.
     pub(super) fn into_network(self) -> Network<Packet> {
         self.network
-    }
-
-    pub(super) fn network(&self) -> &Network<Packet> {
-        &self.network
     }
 
     /// Reads what the devices have; true when a device may have more.

@@ -6,34 +6,25 @@
 //! ```
 
 pub mod address;
-mod counters;
 mod ecn;
 mod engine;
 pub mod header;
-mod histogram;
-pub mod network;
 mod pool;
 pub mod rate_meter;
 mod realtime;
-pub mod route;
-mod series;
 mod tcp;
 mod topology;
 
-pub use counters::{EcnFigures, FlowCounters, LinkCounters, QueueFigures, SnoopFigures, Troubles};
 pub use engine::Devices;
-pub use histogram::{Lateness, QueueingDelay};
-pub use network::{FlowTally, LinkReport};
-pub use route::Way;
-pub use series::{INTERVAL, Interval};
 pub use topology::{Access, Topology};
 
 use crate::clock;
 use crate::error::{Error, Result};
 use ccactl_link::Nanos;
+use ccactl_link::network::{Lateness, Network, NetworkReport};
 use engine::{Controls, Engine};
-use network::Network;
 use realtime::{LockedMemory, Standing};
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
@@ -49,10 +40,8 @@ pub struct EmulatorReport {
     pub cpu_s: f64,
     /// Scheduled against actual time of every packet, both directions.
     pub lateness: Lateness,
-    /// By path.
-    pub flows: Vec<FlowTally>,
-    /// By transmitter.
-    pub links: Vec<LinkReport>,
+    /// What its network did.
+    pub network: NetworkReport,
     /// How much faster than its plan the bottleneck was while it was backlogged, as a share; absent when it never was for 100 ms.
     pub rate_error: Option<f64>,
     /// How long the bottleneck was backlogged, for 100 ms or more at a time.
@@ -61,10 +50,17 @@ pub struct EmulatorReport {
     pub troubles: Troubles,
     /// Packets that belong to no path.
     pub stray_packets: u64,
-    /// Packets that were in queues and on wires at the end.
-    pub inside_packets: u64,
-    /// What the transmitters did over time.
-    pub series: Vec<Interval>,
+}
+
+/// Troubles of the emulator itself; all are 0 in a good run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Troubles {
+    /// Packets that a device did not take from the emulator.
+    pub write_failures: u64,
+    /// Errors when reading from a device.
+    pub read_failures: u64,
+    /// Times at which the emulator had no memory for a packet.
+    pub pool_exhausted: u64,
 }
 
 /// What the thread leaves.
@@ -139,19 +135,15 @@ fn report(Ended { engine, realtime, reserved, cpu_s }: Ended) -> EmulatorReport 
     // Data of downloads come through the bottleneck's other transmitter: the one that had more to do is judged.
     let [up, down] = engine.paces;
     let pace = if down.secs() > up.secs() { down } else { up };
-    let network = engine.network();
     EmulatorReport {
         realtime,
         reserved,
         cpu_s,
         lateness: engine.lateness.lateness(),
-        flows: network.flows(),
-        links: network.links(),
         rate_error: pace.error(),
         backlogged_s: pace.secs(),
         troubles: engine.troubles,
         stray_packets: engine.stray_packets,
-        inside_packets: network.inside() as u64,
-        series: engine.into_network().into_series(),
+        network: engine.into_network().into_report(),
     }
 }

@@ -1,8 +1,7 @@
 //! What Snoop agents see of a TCP segment over IPv4, and the only thing that they change: blocks of selective acknowledgement.
 
 use super::ecn::updated_checksum;
-use super::network::Tcp;
-use super::route::Way;
+use ccactl_link::network::{Tcp, Way};
 use ccactl_link::snoop::{Sack, Segment};
 
 const IPV4_HEADER_BYTES: usize = 20;

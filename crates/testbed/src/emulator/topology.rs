@@ -1,8 +1,7 @@
 //! From a scenario to the network that emulates it.
 
-use super::network::{Path, Transmitter};
-use super::route::{Delay, Route, Stage, Way};
 use ccactl_link::Nanos;
+use ccactl_link::network::{Delay, Path, Route, Stage, Transmitter, Way};
 use ccactl_link::snoop::Snoop;
 use ccactl_scenario::{Direction, FlowSpec, LINK, LinkSpec, Scenario};
 

@@ -17,10 +17,8 @@ mod need;
 mod plan;
 mod queue;
 mod shaper;
-mod unsupported;
 mod wire;
 
 pub use layout::{Addresses, HOST_DEVICE, Node};
 pub use need::Need;
 pub use plan::{Direction, Line, Plan, Tool, Watched};
-pub use unsupported::{Lack, Unsupported};

@@ -2,8 +2,8 @@
 
 use crate::netem::layout::{Addresses, Cable, End, Node, cables};
 use crate::netem::need::Need;
-use crate::netem::unsupported::{Lacks, Unsupported};
 use crate::netem::{queue, shaper, wire};
+use crate::unsupported::{Lacks, Unsupported};
 use ccactl_scenario::{LinkSpec, Scenario};
 use std::fmt;
 
@@ -105,7 +105,7 @@ impl Plan {
         let transmitter = [shaper::shaper(link, &mut lacks), queue::queue(link, &mut lacks)];
         let wire = wire::wire(link, &mut lacks);
         let extra = extra(scenario);
-        lacks.none_or(())?;
+        lacks.none_or("netem", ())?;
 
         let cables = cables(addresses);
         let queues = Queues { link, transmitter, wire, extra };

@@ -2,7 +2,7 @@
 //! value, is a lack.
 
 use crate::netem::need::Need;
-use crate::netem::unsupported::Lacks;
+use crate::unsupported::Lacks;
 use ccactl_link::queue::{CoDel, Discipline, FqCoDel, Pie};
 use ccactl_link::{Capacity, Nanos};
 use ccactl_scenario::LinkSpec;

@@ -1,7 +1,7 @@
 //! The rate of a link as a token bucket.
 
 use crate::netem::need::Need;
-use crate::netem::unsupported::Lacks;
+use crate::unsupported::Lacks;
 use ccactl_scenario::LinkSpec;
 
 /// The kernel counts Ethernet frames without their check sequence.

@@ -1,7 +1,7 @@
 //! What happens to a packet after its transmission, as netem: delay, jitter, loss.
 
 use crate::netem::need::Need;
-use crate::netem::unsupported::Lacks;
+use crate::unsupported::Lacks;
 use ccactl_link::Nanos;
 use ccactl_scenario::units::Span;
 use ccactl_scenario::{Distribution, JitterSpec, LinkSpec, LossSpec};

@@ -1,6 +1,9 @@
 //! What the network of a run did.
 
-use crate::emulator::{EcnFigures, EmulatorReport, LinkCounters, LinkReport, QueueFigures, SnoopFigures, Way};
+use crate::emulator::EmulatorReport;
+use ccactl_link::network::{
+    EcnFigures, FlowTally, Interval, LinkCounters, LinkReport, NetworkReport, QueueFigures, SnoopFigures, Way,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -38,18 +41,29 @@ pub struct Carried {
     pub device_drops: u64,
     /// Highest rate at which packets can come through for long, in bit/s.
     pub carried_bps: u64,
-    /// What only the emulator knows.
+    /// By path; none where nobody counts by flow.
+    pub flows: Vec<FlowTally>,
+    /// What the transmitters did over time; none where nobody saw it.
+    pub series: Vec<Interval>,
+    /// Packets in queues and on wires at the end, where somebody knows.
+    pub inside_packets: Option<u64>,
+    /// How well the emulator kept time; its network's report is in the fields above.
     pub emulator: Option<EmulatorReport>,
 }
 
 impl Carried {
     pub(super) fn by_emulator(
-        report: EmulatorReport,
+        mut report: EmulatorReport,
         names: Vec<(String, Way)>,
         carried_bps: u64,
         device_drops: u64,
     ) -> Carried {
-        let transmitter = |((link, way), of_it): ((String, Way), &LinkReport)| TransmitterResult {
+        let network = std::mem::take(&mut report.network);
+        Carried { device_drops, emulator: Some(report), ..Carried::seen(network, names, carried_bps) }
+    }
+
+    fn seen(report: NetworkReport, names: Vec<(String, Way)>, carried_bps: u64) -> Carried {
+        let transmitter = |((link, way), of_it): ((String, Way), LinkReport)| TransmitterResult {
             link,
             way,
             counters: of_it.counters,
@@ -58,8 +72,15 @@ impl Carried {
             planned_rate_bps: of_it.planned_rate_bps,
             snoop: of_it.snoop,
         };
-        let transmitters = names.into_iter().zip(&report.links).map(transmitter).collect();
-        Carried { transmitters, device_drops, carried_bps, emulator: Some(report) }
+        Carried {
+            transmitters: names.into_iter().zip(report.links).map(transmitter).collect(),
+            device_drops: 0,
+            carried_bps,
+            flows: report.flows,
+            series: report.series,
+            inside_packets: Some(report.inside_packets),
+            emulator: None,
+        }
     }
 }
 

@@ -1,13 +1,14 @@
 //! Hosts with a TUN device each, and the emulator between them.
 
 use super::{Carried, Hosts, proxy};
-use crate::emulator::{Access, Devices, Emulator, EmulatorReport, Topology, Way, address};
+use crate::emulator::{Access, Devices, Emulator, EmulatorReport, Topology, address};
 use crate::error::Result;
 use crate::host::netns::Netns;
 use crate::host::offload;
 use crate::host::run_id::RunId;
 use crate::host::tun::{self, Tun};
 use ccactl_link::Nanos;
+use ccactl_link::network::Way;
 use ccactl_scenario::Scenario;
 
 /// Hosts with a running emulator between them.

@@ -2,12 +2,13 @@
 
 use super::counters::{self, Counted};
 use super::{Carried, Hosts, TransmitterResult};
-use crate::emulator::{LinkCounters, Topology, Way, address};
+use crate::emulator::{Topology, address};
 use crate::error::{Error, Result};
 use crate::host::netns::Netns;
 use crate::host::run_id::{PREFIX, RunId};
 use crate::host::{iproute, offload, tun};
 use crate::netem::{Addresses, Direction, Node, Plan, Watched};
+use ccactl_link::network::{LinkCounters, Way};
 use ccactl_scenario::{LINK, Scenario};
 use std::collections::BTreeMap;
 
@@ -72,6 +73,9 @@ impl Kernel {
             transmitters: [up].into_iter().chain(down).collect(),
             device_drops: self.device_drops()?,
             carried_bps: self.carried_bps,
+            flows: Vec::new(),
+            series: Vec::new(),
+            inside_packets: None,
             emulator: None,
         })
     }

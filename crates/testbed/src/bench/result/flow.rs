@@ -2,8 +2,9 @@
 
 use super::Measured;
 use crate::bench::children::FlowReport;
-use crate::emulator::{Access, FlowCounters, FlowTally, QueueingDelay, address};
+use crate::emulator::{Access, address};
 use crate::traffic::Transfer;
+use ccactl_link::network::{FlowCounters, FlowTally, QueueingDelay};
 use ccactl_report::{AlgorithmChange, FlowSummary, Measures, RecordingSummary};
 use ccactl_scenario::{Direction, FlowPath, FlowSpec, Repeat, SERVER, Scenario};
 use serde::{Deserialize, Serialize};
@@ -106,7 +107,7 @@ impl Completion {
 pub(super) fn flow_results(scenario: &Scenario, measured: &Measured, summary: &RecordingSummary) -> Vec<FlowResult> {
     let of_flow = |(i, flow): (usize, &FlowSpec)| {
         let report = &measured.reports.flows[i];
-        let tallies = |path: usize| measured.carried.emulator.as_ref().map(|emulator| emulator.flows[path]);
+        let tallies = |path: usize| measured.carried.flows.get(path).copied();
         let sockets: Vec<&FlowSummary> =
             summary.flows.iter().filter(|socket| socket.cgroup_id == measured.cgroup_ids[i]).collect();
         let largest = sockets.iter().max_by_key(|socket| socket.measures.acked_bytes);

@@ -4,7 +4,8 @@ use super::measured::Measured;
 use crate::bench::network::TransmitterResult;
 use crate::bench::recording::base_rtt_us;
 use crate::bench::validity;
-use crate::emulator::{EmulatorReport, Lateness, QueueFigures, Way};
+use crate::emulator::EmulatorReport;
+use ccactl_link::network::{Lateness, QueueFigures, Way};
 use ccactl_report::RecordingSummary;
 use ccactl_scenario::{LINK, Scenario};
 use serde::{Deserialize, Serialize};
@@ -113,8 +114,8 @@ impl Timekeeping {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emulator::LinkCounters;
-    use crate::emulator::QueueingDelay;
+    use ccactl_link::network::LinkCounters;
+    use ccactl_link::network::QueueingDelay;
     use serde_json::{Value, json};
 
     fn transmitter(queue: Option<QueueFigures>) -> Value {

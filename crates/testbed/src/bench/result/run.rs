@@ -82,7 +82,7 @@ impl RunResult {
             cpu: measured.cpu,
             begin_in_recording_s: measured.recorded.clock.elapsed_us(measured.t0) as f64 / US_PER_S,
             link: LinkResult::new(scenario, &measured, &summary),
-            inside_packets: measured.carried.emulator.as_ref().map(|emulator| emulator.inside_packets),
+            inside_packets: measured.carried.inside_packets,
             recorded_rows: recorded.0,
             recorder_drops: recorded.1,
             jain: jain(scenario, &flows),

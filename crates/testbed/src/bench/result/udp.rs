@@ -1,7 +1,7 @@
 //! UDP sources of a run.
 
 use super::Measured;
-use crate::emulator::FlowCounters;
+use ccactl_link::network::FlowCounters;
 use ccactl_scenario::Scenario;
 use serde::{Deserialize, Serialize};
 
@@ -26,10 +26,7 @@ pub struct UdpResult {
 }
 
 pub(super) fn udp_results(scenario: &Scenario, measured: &Measured) -> Vec<UdpResult> {
-    let counters = |source: usize| {
-        let emulator = measured.carried.emulator.as_ref()?;
-        Some(emulator.flows[scenario.flows.len() + source].counters)
-    };
+    let counters = |source: usize| Some(measured.carried.flows.get(scenario.flows.len() + source)?.counters);
     let reports = scenario.udp.iter().zip(&measured.reports.udp).enumerate();
     reports
         .map(|(source, (udp, (sent, received)))| {

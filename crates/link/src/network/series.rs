@@ -1,6 +1,6 @@
 //! What every transmitter did over time, in intervals of 10 ms. Memory for the whole run is there before it begins.
 
-use ccactl_link::{DropReason, Nanos};
+use crate::{DropReason, Nanos};
 
 /// Length of an interval.
 pub const INTERVAL: Nanos = 10_000_000;

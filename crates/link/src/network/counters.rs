@@ -2,8 +2,8 @@
 
 use super::histogram::{Histogram, QueueingDelay};
 use super::series::Sent;
-use ccactl_link::snoop::SnoopCounters;
-use ccactl_link::{DropReason, Ecn, LossReason};
+use crate::snoop::SnoopCounters;
+use crate::{DropReason, Ecn, LossReason};
 use serde::{Deserialize, Serialize};
 use std::ops::Add;
 
@@ -288,15 +288,4 @@ impl LinkTally {
             queueing: self.sojourn.queueing(),
         }
     }
-}
-
-/// Troubles of the emulator itself; all are 0 in a good run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Troubles {
-    /// Packets that a device did not take from the emulator.
-    pub write_failures: u64,
-    /// Errors when reading from a device.
-    pub read_failures: u64,
-    /// Times at which the emulator had no memory for a packet.
-    pub pool_exhausted: u64,
 }

@@ -1,7 +1,7 @@
 //! Times of packets as a histogram of fixed memory: how late they were given out, how long they waited in queues.
 
+use crate::Nanos;
 use ccactl_host::quantiles::{Classes, rank};
-use ccactl_link::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// Percentiles are exact to 1/64. Memory is fixed and touched before the first packet: the path of a packet allocates nothing,

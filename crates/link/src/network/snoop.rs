@@ -5,10 +5,10 @@
 //!   ACKs ◀── enter ◀── agent ◀── look_at_ack ◀── way back
 //! ```
 
+use super::route::Stage;
 use super::{Event, Moving, Network};
-use crate::emulator::route::Stage;
-use ccactl_link::Nanos;
-use ccactl_link::snoop::{Action, Segment};
+use crate::Nanos;
+use crate::snoop::{Action, Segment};
 
 /// What an agent sees of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! What a network tells at the end.
 
+use super::counters::{EcnFigures, FlowCounters, LinkCounters, QueueFigures, SnoopFigures};
+use super::histogram::QueueingDelay;
+use super::route::Way;
+use super::series::Interval;
 use super::{Lane, Network, Node};
-use crate::emulator::counters::{EcnFigures, FlowCounters, LinkCounters, QueueFigures, SnoopFigures};
-use crate::emulator::histogram::QueueingDelay;
-use crate::emulator::route::Way;
-use crate::emulator::series::Interval;
 
 /// What has happened to the flow of a path.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,6 +28,19 @@ pub struct LinkReport {
     pub planned_rate_bps: Option<f64>,
     /// The Snoop agent ahead of it, if there is one.
     pub snoop: Option<SnoopFigures>,
+}
+
+/// What a network has done.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct NetworkReport {
+    /// By path.
+    pub flows: Vec<FlowTally>,
+    /// By transmitter.
+    pub links: Vec<LinkReport>,
+    /// Packets that were in queues and on wires at the end.
+    pub inside_packets: u64,
+    /// What the transmitters did over time.
+    pub series: Vec<Interval>,
 }
 
 impl<P: Copy> Network<P> {
@@ -64,9 +77,14 @@ impl<P: Copy> Network<P> {
         self.nodes.iter().map(report).collect()
     }
 
-    /// The series of all transmitters.
+    /// All that it tells.
     #[must_use]
-    pub fn into_series(self) -> Vec<Interval> {
-        self.series.into_rows()
+    pub fn into_report(self) -> NetworkReport {
+        NetworkReport {
+            flows: self.flows(),
+            links: self.links(),
+            inside_packets: self.inside() as u64,
+            series: self.series.into_rows(),
+        }
     }
 }

@@ -9,24 +9,31 @@
 //!
 //! Everything happens at its own time: a packet enters its second link when it was due there, however late the caller asks.
 
+mod busy;
+mod counters;
 mod filter;
+mod histogram;
 mod parts;
 mod report;
+mod route;
+mod series;
 mod snoop;
 
+pub use counters::{EcnFigures, FlowCounters, LinkCounters, QueueFigures, SnoopFigures};
+pub use histogram::{Histogram, Lateness, QueueingDelay};
 pub use parts::{Path, Transmitter};
-pub use report::{FlowTally, LinkReport};
+pub use report::{FlowTally, LinkReport, NetworkReport};
+pub use route::{Delay, Route, Stage, Way};
+pub use series::{INTERVAL, Interval};
 pub use snoop::Tcp;
 
-use super::counters::{LinkTally, PathCounters};
-use super::histogram::Histogram;
-use super::rate_meter::{BusySince, PlannedRate};
-use super::route::{Route, Stage, Way};
-use super::series::{Sent, Series};
-use ccactl_link::snoop::Snoop;
-use ccactl_link::{DelayLine, Departure, DropReason, Ecn, Item, Link, Nanos, Output};
+use crate::snoop::Snoop;
+use crate::{DelayLine, Departure, DropReason, Ecn, Item, Link, Nanos, Output};
+use busy::{BusySince, PlannedRate};
+use counters::{LinkTally, PathCounters};
 use filter::AckFilter;
 use parts::{least_way, transmitters_of};
+use series::{Sent, Series};
 use std::collections::VecDeque;
 
 /// A packet on its way.

@@ -1,7 +1,7 @@
 //! What a network is made of.
 
-use crate::emulator::route::{Route, Stage, Way};
-use ccactl_link::{LinkConfig, Nanos};
+use super::route::{Route, Stage, Way};
+use crate::{LinkConfig, Nanos};
 
 /// One transmitter of the network.
 #[derive(Debug, Clone)]
@@ -27,7 +27,7 @@ pub struct Path {
     pub down: Route,
     /// Which way the data of its flow go.
     pub data: Way,
-    /// Class of its packets, both ways: see [`ccactl_link::Item::class`].
+    /// Class of its packets, both ways: see [`crate::Item::class`].
     pub class: u8,
 }
 

@@ -1,6 +1,6 @@
 //! Which links and delays a packet passes between two hosts.
 
-use ccactl_link::Nanos;
+use crate::Nanos;
 
 /// Which way a packet goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]

@@ -1,6 +1,6 @@
 //! Which ACKs of those that arrive together are the latest of their connection: cable modems let only these on.
 
-use ccactl_link::Nanos;
+use crate::Nanos;
 use std::collections::VecDeque;
 
 /// Connections and batches that are on their way at the same time; with more of them memory is allocated.

@@ -1,13 +1,13 @@
-//! What of a scenario the kernel's queue disciplines cannot do.
+//! What of a scenario a back end cannot do.
 
 use std::fmt;
 
-/// A field with a value that only the emulator can carry out.
+/// A field with a value that another back end can carry out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lack {
     /// As on the command line.
     pub field: String,
-    /// What the kernel can do.
+    /// What this one can do.
     pub expected: String,
     /// What the scenario asks for.
     pub found: String,
@@ -16,13 +16,15 @@ pub struct Lack {
 /// Everything of a scenario that would not be as it says.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Unsupported {
+    /// Which back end, as on the command line.
+    pub backend: &'static str,
     /// At least one, in the order of the fields.
     pub lacks: Vec<Lack>,
 }
 
 impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("--link netem: ")?;
+        write!(f, "--link {}: ", self.backend)?;
         for lack in &self.lacks {
             write!(f, "{}: expected {}, found {}; ", lack.field, lack.expected, lack.found)?;
         }
@@ -49,7 +51,7 @@ impl Lacks {
     }
 
     /// `value`, if there was nothing.
-    pub fn none_or<T>(self, value: T) -> Result<T, Unsupported> {
-        if self.0.is_empty() { Ok(value) } else { Err(Unsupported { lacks: self.0 }) }
+    pub fn none_or<T>(self, backend: &'static str, value: T) -> Result<T, Unsupported> {
+        if self.0.is_empty() { Ok(value) } else { Err(Unsupported { backend, lacks: self.0 }) }
     }
 }
