@@ -3,9 +3,10 @@
 //!
 //! `cargo run --release -p ccactl-sim --example beside_matrix -- matrix.json`
 
+use ccactl_link::network::{self, Delay, Route, Stage, Transmitter, Way};
 use ccactl_link::{Capacity, LinkConfig, WireConfig};
 use ccactl_native::{NAMES, Socket};
-use ccactl_sim::{EcnFeedback, FlowConfig, SenderConfig, World};
+use ccactl_sim::{Data, EcnFeedback, FlowConfig, Opening, SenderConfig, World};
 use serde::Deserialize;
 use std::error::Error;
 
@@ -61,18 +62,27 @@ impl Path {
 
     /// The share of the first of two flows.
     fn share(&self, algorithms: [&str; 2], starts_ns: (u64, u64)) -> Result<f64, Box<dyn Error>> {
-        let mut world = World::new();
-        let wire = WireConfig { delay: vec![(0, self.rtt_ms * MS / 2)], ..WireConfig::default() };
-        world.add_link(LinkConfig { wire, ..LinkConfig::drop_tail(self.rate_bps, Capacity::Bytes(self.buffer_bytes)) });
+        let one_way_ns = self.rtt_ms * MS / 2;
+        let wire = WireConfig { delay: vec![(0, one_way_ns)], ..WireConfig::default() };
+        let config = LinkConfig { wire, ..LinkConfig::drop_tail(self.rate_bps, Capacity::Bytes(self.buffer_bytes)) };
+        let link =
+            Transmitter { config, overhead_bytes: 0, snoop_bytes: None, hides_marks: false, is_bottleneck: true };
+        let path = network::Path {
+            up: Route { stages: vec![Stage::Transmitter(0)] },
+            down: Route { stages: vec![Stage::Delay(Delay::new(vec![(0, one_way_ns)]))] },
+            data: Way::Up,
+            class: 0,
+        };
+        let mut world = World::new(vec![link], vec![path], 0);
         for (algorithm, start_ns) in algorithms.into_iter().zip([starts_ns.0, starts_ns.1]) {
             world.add_flow(FlowConfig {
                 socket: Socket::new(algorithm)?,
                 sender: SenderConfig { handshake_rtt_us: self.rtt_ms as u32 * 1000, ..SenderConfig::default() },
                 feedback: EcnFeedback::Off,
-                links: vec![0],
-                return_ns: self.rtt_ms * MS / 2,
+                path: 0,
+                opening: Opening::Established,
                 start_ns,
-                bytes: u64::MAX,
+                data: Data::Endless,
             });
         }
         world.run_until(DURATION_NS, |_| {});

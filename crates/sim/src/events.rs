@@ -1,4 +1,4 @@
-//! What happens next: a heap of moments.
+//! What happens next at the ends of flows: a heap of moments.
 
 use crate::Nanos;
 use std::cmp::Reverse;
@@ -7,18 +7,16 @@ use std::collections::BinaryHeap;
 /// Whose turn it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Turn {
-    /// A link has something to hand over.
-    Link(u32),
-    /// Something reaches the far end of a link's wire.
-    Wire(u32),
-    /// An ACK reaches its sender without a link.
-    Return(u32),
+    /// A flow opens its connection, or tries again.
+    Open(u32),
+    /// The application of a flow writes.
+    Write(u32),
     /// A timer of a sender.
     Sender(u32),
     /// A timer of a receiver.
     Receiver(u32),
-    /// The application of a flow writes.
-    Application(u32),
+    /// A source sends a packet.
+    Source(u32),
 }
 
 /// Moments in order; those of the same nanosecond in the order in which they were planned.
@@ -37,12 +35,14 @@ impl Events {
         self.planned += 1;
     }
 
-    /// The next one up to `until_ns`.
-    pub fn take(&mut self, until_ns: Nanos) -> Option<(Nanos, Turn)> {
-        let &Reverse((at_ns, _, turn)) = self.heap.peek()?;
-        (at_ns <= until_ns).then(|| {
-            self.heap.pop();
-            (at_ns, turn)
-        })
+    /// When the next one is.
+    pub fn next_ns(&self) -> Option<Nanos> {
+        self.heap.peek().map(|Reverse((at_ns, ..))| *at_ns)
+    }
+
+    /// The next one, of which [`Events::next_ns`] has said that it is there.
+    pub fn take(&mut self) -> Turn {
+        let Reverse((_, _, turn)) = self.heap.pop().expect("asked before");
+        turn
     }
 }

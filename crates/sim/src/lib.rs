@@ -1,26 +1,29 @@
 //! The simulator: Linux' TCP as far as congestion control sees it, in virtual time, around the C source of the algorithms.
 //!
-//! [`World`] has links of `ccactl-link` and flows. Each flow is a [`Sender`], whose algorithm is a `ccactl_native::Socket`, and
-//! a [`Receiver`]. Nothing here reads a clock or calls the kernel: the same world gives the same packets each time.
+//! [`World`] has a network of `ccactl-link` and flows. Each flow is a [`Sender`], whose algorithm is a `ccactl_native::Socket`,
+//! and a [`Receiver`]. Nothing here reads a clock or calls the kernel: the same world gives the same packets each time.
 //!
 //! The parts follow Linux 6.18, and each names its file there. What is not modelled:
-//! - The handshake: a flow begins established, with one RTT sample.
+//! - The end of a connection: no FIN leaves, a flow that ends is gone.
 //! - Small queues (`tcp_small_queue_check`): a sender's own device takes what it is given at once, as the testbed's does.
 //! - The receive window: it is as large as the flow needs.
 //! - Path MTU, urgent data, reneging receivers, connections without SACK or timestamps.
 
+mod application;
 mod board;
 mod events;
 mod receiver;
 mod segment;
+mod slab;
 mod tcp;
 mod wheel;
 mod world;
 
+pub use application::{Data, NextPiece, Piece};
 pub use receiver::{EcnFeedback, Receiver};
 pub use segment::{Ack, Block, HEADER_BYTES, Segment};
 pub use tcp::{Sender, SenderConfig, SenderEcn, Totals};
-pub use world::{FlowConfig, FlowId, Observed, World};
+pub use world::{FlowConfig, FlowId, Moment, Observed, Opening, SourceConfig, SourceCount, World};
 
 /// Nanoseconds of virtual time.
 pub type Nanos = u64;

@@ -4,13 +4,17 @@ mod common;
 
 use ccactl_link::{Capacity, Discipline, LinkConfig, Loss, WireConfig};
 use ccactl_native::{NAMES, Socket};
-use ccactl_sim::{EcnFeedback, FlowConfig, SenderConfig, SenderEcn, World};
+use ccactl_sim::{Data, EcnFeedback, FlowConfig, SenderConfig, SenderEcn, World};
 use common::{MS, Path, S};
 
 const PATH: Path = Path { rate_bps: 20_000_000, rtt_ms: 40, buffer_bdp: 1.0 };
 
 /// What 20 Mbit/s on the wire carry of payload.
 const FULL_MBPS: f64 = 20.0 * 1448.0 / 1500.0;
+
+fn dropped_pkts(world: &World) -> u64 {
+    world.network().links()[0].counters.dropped_full_packets
+}
 
 #[test]
 fn slow_start_doubles_the_window_in_a_round_trip_until_the_queue_is_full() {
@@ -49,10 +53,9 @@ fn a_random_loss_costs_what_the_square_root_law_says() {
     // Mathis et al. 1997, with an ACK for two segments: rate = MSS / RTT · sqrt(3 / 4p).
     let path = Path { rate_bps: 1_000_000_000, rtt_ms: 50, buffer_bdp: 2.0 };
     let p = 0.001;
-    let mut world = World::new();
     let mut config = path.link();
     config.wire = WireConfig { loss: Loss::Bernoulli(p), ..config.wire };
-    world.add_link(config);
+    let mut world = path.over(config);
     world.add_flow(path.flow(Socket::new("reno").unwrap()));
     world.run_until(20 * S, |_| {});
     let before = world.receiver(0).received_bytes();
@@ -93,10 +96,9 @@ fn every_algorithm_fills_the_link_and_loses_no_segment_for_good() {
         if socket.unit().ops().ssthresh.is_none() {
             continue;
         }
-        let mut world = World::new();
-        world.add_link(PATH.link());
+        let mut world = PATH.over(PATH.link());
         let bytes = 30_000_000;
-        world.add_flow(FlowConfig { bytes, ..PATH.flow(socket) });
+        world.add_flow(FlowConfig { data: Data::Bytes(bytes), ..PATH.flow(socket) });
         world.run_until(40 * S, |seen| {
             let tp = seen.sender.socket.tp();
             assert!(tp.sacked_out + tp.lost_out <= tp.packets_out, "{algorithm}");
@@ -105,7 +107,7 @@ fn every_algorithm_fills_the_link_and_loses_no_segment_for_good() {
         let totals = world.sender(0).totals();
         assert!(world.sender(0).is_done(), "{algorithm}: {totals:?}");
         assert_eq!((totals.acked_bytes, world.receiver(0).received_bytes()), (bytes, bytes), "{algorithm}");
-        assert!(totals.resent_pkts >= world.dropped_pkts(0), "{algorithm}: {totals:?}");
+        assert!(totals.resent_pkts >= dropped_pkts(&world), "{algorithm}: {totals:?}");
         algorithms += 1;
     }
     assert!(algorithms >= 29, "{algorithms} of {}", NAMES.len());
@@ -115,12 +117,11 @@ fn every_algorithm_fills_the_link_and_loses_no_segment_for_good() {
 fn a_lost_tail_is_repaired_by_a_probe_and_a_lost_window_by_a_timeout() {
     // The link goes down after so many ms, for so long.
     let outage = |down_ms: u64, up_ms: u64, bytes: u64| {
-        let mut world = World::new();
         let steps = vec![(0, 20_000_000), (down_ms * MS, 0), (up_ms * MS, 20_000_000)];
         let rate = ccactl_link::RatePlan::Steps(steps);
         // No room: what comes while the link is down is lost.
-        world.add_link(LinkConfig { rate, capacity: Capacity::Packets(20), ..PATH.link() });
-        world.add_flow(FlowConfig { bytes, ..PATH.flow(Socket::new("cubic").unwrap()) });
+        let mut world = PATH.over(LinkConfig { rate, capacity: Capacity::Packets(20), ..PATH.link() });
+        world.add_flow(FlowConfig { data: Data::Bytes(bytes), ..PATH.flow(Socket::new("cubic").unwrap()) });
         world.run_until(30 * S, |_| {});
         assert!(world.sender(0).is_done());
         world.sender(0).totals()
@@ -128,10 +129,9 @@ fn a_lost_tail_is_repaired_by_a_probe_and_a_lost_window_by_a_timeout() {
     let long = outage(500, 3500, 5_000_000);
     assert!(long.timeouts >= 2, "{long:?}");
     // A first window of which the end finds no room.
-    let mut world = World::new();
-    world.add_link(LinkConfig { capacity: Capacity::Packets(7), ..PATH.link() });
+    let mut world = PATH.over(LinkConfig { capacity: Capacity::Packets(7), ..PATH.link() });
     let bytes = 1448 * 10;
-    world.add_flow(FlowConfig { bytes, ..PATH.flow(Socket::new("cubic").unwrap()) });
+    world.add_flow(FlowConfig { data: Data::Bytes(bytes), ..PATH.flow(Socket::new("cubic").unwrap()) });
     world.run_until(5 * S, |_| {});
     let totals = world.sender(0).totals();
     assert!(world.sender(0).is_done());
@@ -141,8 +141,7 @@ fn a_lost_tail_is_repaired_by_a_probe_and_a_lost_window_by_a_timeout() {
 #[test]
 fn marks_take_the_place_of_losses() {
     let world_of = |algorithm: &str, ecn, feedback, queue| {
-        let mut world = World::new();
-        world.add_link(LinkConfig { queue, capacity: Capacity::Packets(500), ..PATH.link() });
+        let mut world = PATH.over(LinkConfig { queue, capacity: Capacity::Packets(500), ..PATH.link() });
         let flow = PATH.flow(Socket::new(algorithm).unwrap());
         world.add_flow(FlowConfig { sender: SenderConfig { ecn, ..flow.sender }, feedback, ..flow });
         world.run_until(30 * S, |_| {});
@@ -152,7 +151,7 @@ fn marks_take_the_place_of_losses() {
     let classic = world_of("cubic", SenderEcn::Classic, EcnFeedback::Classic, codel());
     let tp = classic.sender(0).socket.tp();
     assert!(tp.delivered_ce > 0, "marks come back");
-    let after_start = classic.dropped_pkts(0);
+    let after_start = dropped_pkts(&classic);
     assert!(after_start < 10, "{after_start} drops");
     let accurate = world_of("prague", SenderEcn::Accurate, EcnFeedback::Count, Discipline::DualPi2(Default::default()));
     let tp = accurate.sender(0).socket.tp();

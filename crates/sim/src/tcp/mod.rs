@@ -279,9 +279,19 @@ impl Sender {
         self.transmit();
     }
 
-    /// What it has sent since the last call.
-    pub fn take_sent(&mut self) -> std::vec::Drain<'_, Segment> {
-        self.sent.drain(..)
+    /// What it has sent and nobody has taken yet.
+    pub(crate) fn sent_mut(&mut self) -> &mut Vec<Segment> {
+        &mut self.sent
+    }
+
+    /// Payload of a full segment.
+    pub(crate) fn mss_bytes(&self) -> u32 {
+        self.config.mss_bytes
+    }
+
+    /// Written and not sent yet, as if all segments were full.
+    pub(crate) fn unsent_bytes(&self) -> u64 {
+        (self.written - self.board.nxt()).saturating_mul(u64::from(self.config.mss_bytes))
     }
 
     /// When [`Sender::on_timer`] is to be called next, by the world's clock.

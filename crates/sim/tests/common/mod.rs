@@ -1,8 +1,9 @@
 //! Flows through one bottleneck.
 
+use ccactl_link::network::{self, Delay, Route, Stage, Transmitter, Way};
 use ccactl_link::{Capacity, LinkConfig, WireConfig};
 use ccactl_native::Socket;
-use ccactl_sim::{EcnFeedback, FlowConfig, SenderConfig, World};
+use ccactl_sim::{Data, EcnFeedback, FlowConfig, Opening, SenderConfig, World};
 
 pub const MS: u64 = 1_000_000;
 pub const S: u64 = 1000 * MS;
@@ -27,23 +28,40 @@ impl Path {
         LinkConfig { wire, ..LinkConfig::drop_tail(self.rate_bps, Capacity::Bytes(bytes)) }
     }
 
-    /// A flow that never runs out of data, over link 0.
+    /// A flow that never runs out of data.
     pub fn flow(&self, socket: Socket) -> FlowConfig {
         FlowConfig {
             socket,
             sender: SenderConfig { handshake_rtt_us: self.rtt_ms as u32 * 1000, ..SenderConfig::default() },
             feedback: EcnFeedback::Off,
-            links: vec![0],
-            return_ns: self.rtt_ms * MS / 2,
+            path: 0,
+            opening: Opening::Established,
             start_ns: 0,
-            bytes: u64::MAX,
+            data: Data::Endless,
         }
+    }
+
+    /// Data pass the link, and ACKs come back in half the RTT.
+    pub fn path(&self) -> network::Path {
+        let back = Delay::new(vec![(0, self.rtt_ms * MS / 2)]);
+        network::Path {
+            up: Route { stages: vec![Stage::Transmitter(0)] },
+            down: Route { stages: vec![Stage::Delay(back)] },
+            data: Way::Up,
+            class: 0,
+        }
+    }
+
+    /// A world with that link as the bottleneck, and no flow.
+    pub fn over(&self, config: LinkConfig) -> World {
+        let link =
+            Transmitter { config, overhead_bytes: 0, snoop_bytes: None, hides_marks: false, is_bottleneck: true };
+        World::new(vec![link], vec![self.path()], 0)
     }
 
     /// A world with this bottleneck and a flow of each algorithm.
     pub fn world(&self, algorithms: &[&str]) -> World {
-        let mut world = World::new();
-        world.add_link(self.link());
+        let mut world = self.over(self.link());
         for algorithm in algorithms {
             world.add_flow(self.flow(Socket::new(algorithm).unwrap()));
         }
