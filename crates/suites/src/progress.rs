@@ -46,10 +46,9 @@ impl Progress {
         let overall = bars.add(ProgressBar::new(cells.len() as u64));
         overall.set_style(style("{prefix} [{bar:30}] {pos}/{len} cells{msg}"));
         overall.set_prefix(fit_line(title).into_owned());
-        let length = |cell: &Cell| Duration::from(cell.scenario.with_warm_up());
         let overhead = ground.overhead(cells);
         let name = |cell: &Cell| if cell.id == WHOLE { title.to_owned() } else { cell.id.clone() };
-        let cells = cells.iter().map(|cell| (name(cell), length(cell), cell.scenario.repeat));
+        let cells = cells.iter().map(|cell| (name(cell), ground.length(cell), cell.scenario.repeat));
         Progress {
             bars,
             overall,
@@ -78,7 +77,7 @@ impl Progress {
 
     fn left_of(&self, index: usize, active: &Active) -> Duration {
         let (_, length, runs) = self.cells[index];
-        if self.ground == Ground::Guests {
+        if self.ground != Ground::Host {
             return self.overhead.of_cell(length, runs).saturating_sub(active.since.elapsed());
         }
         let of_this_run = (length + self.overhead.per_run()).saturating_sub(active.elapsed);
@@ -102,8 +101,9 @@ impl Progress {
         let bar = self.bars.add(ProgressBar::new(length.as_secs()));
         match self.ground {
             Ground::Host => bar.set_style(style("  {msg} [{bar:20}] {pos}/{len} s")),
-            Ground::Guests => {
-                bar.set_style(style("  {msg} in a guest for {elapsed}"));
+            Ground::Guests | Ground::Simulator => {
+                let place = if self.ground == Ground::Guests { "a guest" } else { "the simulator" };
+                bar.set_style(style(&format!("  {{msg}} in {place} for {{elapsed}}")));
                 bar.enable_steady_tick(Duration::from_secs(1));
             }
         }
@@ -130,7 +130,9 @@ impl Progress {
             }
             Step::Elapsed(elapsed) => {
                 active.elapsed = elapsed;
-                active.bar.set_position(elapsed.as_secs());
+                if self.ground == Ground::Host {
+                    active.bar.set_position(elapsed.as_secs());
+                }
                 self.show_left();
             }
             Step::Invalid { run, problems } => {

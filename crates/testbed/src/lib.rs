@@ -7,6 +7,7 @@ pub mod emulator;
 mod error;
 pub mod host;
 pub mod netem;
+mod simulated;
 pub mod traffic;
 mod unsupported;
 

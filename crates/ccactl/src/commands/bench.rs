@@ -1,5 +1,6 @@
 //! `ccactl bench`
 
+use super::carrier::Carrier;
 use super::carry_out::{How, carry_out, interrupt_flag, utc_now};
 use super::{bench_view, calibrate, lab, output, suite};
 use crate::error::Result;
@@ -8,7 +9,7 @@ use ccactl_host::{outln, terminal};
 use ccactl_loader::{Loader, is_file};
 use ccactl_scenario::units::Span;
 use ccactl_scenario::{Override, ScenarioFile};
-use ccactl_testbed::bench::{self, Backend, BenchResult};
+use ccactl_testbed::bench::{self, BenchResult};
 use ccactl_testbed::host::clean;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -27,9 +28,8 @@ pub struct Args {
     /// Folder for scenario, recordings, result.json and report.html [default: ./ccactl-bench-NAME-TIME]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Who carries the packets: `emulator`, which measures how well it keeps time, or the kernel's `netem`, tbf and queue disciplines
-    #[arg(long, value_name = "BACKEND", default_value_t = Backend::Emulator)]
-    link: Backend,
+    #[command(flatten)]
+    carrier: Carrier,
     /// Try a run that is not valid up to so many times
     #[arg(long, value_name = "N", default_value_t = bench::ATTEMPTS, value_parser = clap::value_parser!(u32).range(1..))]
     attempts: u32,
@@ -160,7 +160,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let scenario = file.alone(&args.changes.overrides()).map_err(ccactl_testbed::Error::from)?;
     let folder = args.output.unwrap_or_else(|| format!("ccactl-bench-{}-{}", scenario.name, utc_now()).into());
     let interrupt = interrupt_flag()?;
-    let how = How { attempts: args.attempts, backend: args.link, phase: args.start_phase };
+    let how = How { attempts: args.attempts, backend: args.carrier.backend(), phase: args.start_phase };
     if args.lab.is_asked_for() {
         return args.lab.carry_out(&scenario, &folder, how, args.json, &interrupt);
     }

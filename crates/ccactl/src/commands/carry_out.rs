@@ -31,7 +31,9 @@ pub fn carry_out(
     heading: Option<&str>,
     interrupt: &AtomicBool,
 ) -> Result<BenchResult> {
-    Loader::open()?;
+    if how.backend.needs_host() {
+        Loader::open()?;
+    }
     how.backend.check(scenario)?;
     let output = OutputDir::prepare(folder)?;
     let program = std::env::current_exe().context("find the ccactl binary for the built-in traffic")?;

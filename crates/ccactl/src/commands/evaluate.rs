@@ -1,5 +1,6 @@
 //! `ccactl evaluate`: is an algorithm as good as CUBIC, and is it safe beside what there is? Or, of a BBR: does it do what its draft says?
 
+use super::carrier::Carrier;
 use super::carry_out::interrupt_flag;
 use super::suite::work::{Done, Place, Work};
 use super::{lab, output};
@@ -18,7 +19,6 @@ use ccactl_suites::evaluation::{
 use ccactl_suites::folder::{self, SuiteFolder};
 use ccactl_suites::runner::{Selection, Shard};
 use ccactl_suites::{Cell, Error as SuiteError, Plan, page};
-use ccactl_testbed::bench::Backend;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -51,9 +51,8 @@ pub struct Args {
     shard: Option<Shard>,
     #[command(flatten)]
     work: Work,
-    /// Who carries the packets: `emulator` or `netem`
-    #[arg(long, value_name = "BACKEND", default_value_t = Backend::Emulator)]
-    link: Backend,
+    #[command(flatten)]
+    carrier: Carrier,
     #[command(flatten)]
     lab: lab::Args,
     /// Folder of the results. The runs of CUBIC in it serve every algorithm [default: ./ccactl-evaluate-PROFILE]
@@ -72,7 +71,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Choice::parse(&args.algorithm, &args.set, None)?.preset(args.preset.as_deref())?;
     let kernel = args.lab.is_asked_for().then(|| args.lab.kernel()).transpose()?;
     let folder = args.output.clone().unwrap_or_else(|| format!("ccactl-evaluate-{}", args.profile).into());
-    let place = folder::Place { backend: args.link, lab: kernel.as_ref().map(|kernel| kernel.release.clone()) };
+    let place =
+        folder::Place { backend: args.carrier.backend(), lab: kernel.as_ref().map(|kernel| kernel.release.clone()) };
     let evaluation = Evaluation { kernel: kernel.as_ref(), interrupt: interrupt_flag()?, folder, place, args: &args };
     match args.profile {
         Questions::Criteria(profile) => evaluation.criteria(profile),
@@ -164,7 +164,7 @@ impl Evaluation<'_> {
         let name = name_of(&part);
         let work = &self.args.work;
         let store = work.store.as_ref().map(|store| format!("{}/{name}", store.trim_end_matches('/')));
-        let place = Place { lab: &self.args.lab, kernel: self.kernel, link: self.args.link };
+        let place = Place { lab: &self.args.lab, kernel: self.kernel, link: self.args.carrier.backend() };
         let is_a_part = self.args.shard.is_some();
         let Done { folder, ended } = work.carry_out(&part, place, is_a_part, store.as_deref(), &self.interrupt)?;
         for failure in &ended.failures {

@@ -6,6 +6,7 @@ pub mod blackbox;
 pub mod calibrate;
 pub mod canary;
 pub mod canary_view;
+mod carrier;
 pub mod carry_out;
 pub mod check;
 pub mod demo;

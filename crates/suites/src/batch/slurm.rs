@@ -59,6 +59,7 @@ impl<'a> Slurm<'a> {
             // Links keep real time: nothing else may run there.
             Ground::Host => vec!["--exclusive".to_owned()],
             Ground::Guests => vec!["--cpus-per-task=1".to_owned(), format!("--mem={LAB_MIB}M")],
+            Ground::Simulator => vec!["--cpus-per-task=1".to_owned()],
         });
         words.extend(self.job.options.iter().cloned());
         words.extend([SCRIPT_FILE, CELLS_FILE].map(|name| self.file(name).display().to_string()));

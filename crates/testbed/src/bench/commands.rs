@@ -3,17 +3,18 @@
 use super::policies::chosen_by_its_sender;
 use crate::emulator::address;
 use crate::traffic::{
-    Application, Closing, Content, End, FIRST_PORT, FetchOptions, Protocol, ProxyOptions, ReceiveOptions, Schedule,
-    SendOptions, ServeOptions, UdpSendOptions,
+    Application, Closing, Content, End, FIRST_PORT, FetchOptions, Protocol, ProxyOptions, RatePlan, ReceiveOptions,
+    Schedule, SendOptions, ServeOptions, UdpSendOptions,
 };
 use ccactl_abi::EcnNeed;
+use ccactl_link::Nanos;
 use ccactl_scenario::units::Span;
 use ccactl_scenario::{Direction, FlowSpec, LinkSpec, ProxySpec, Repeat, Scenario, UdpSpec};
 use std::net::SocketAddr;
 use std::time::Duration;
 
 /// IPv4 without options, and UDP.
-const UDP_HEADER_BYTES: u32 = 20 + 8;
+pub const UDP_HEADER_BYTES: u32 = 20 + 8;
 
 /// The common receiver. A Linux listener refuses ECN to a SYN that carries ECT, as those of DCTCP and Prague do, unless its own
 /// algorithm asks for ECN; and only such an algorithm echoes each mark once. So for these flows both ends run the same one.
@@ -78,14 +79,27 @@ pub fn proxy(proxy: &ProxySpec, scenario: &Scenario) -> End {
 
 /// A UDP source.
 pub fn udp(source: &UdpSpec, link: &LinkSpec, port: u16) -> End {
-    let first = (source.start.ns, source.rate.bps);
     End::Udp(UdpSendOptions {
         to: server(port),
         payload_bytes: (source.packet_bytes - UDP_HEADER_BYTES) as usize,
-        packet_bytes: u64::from(source.packet_bytes + link.overhead_bytes),
-        steps: std::iter::once(first).chain(source.steps.iter().map(|step| (step.at.ns, step.rate.bps))).collect(),
+        packet_bytes: wire_bytes(source, link),
+        steps: steps(source),
         stop_ns: source.stop.ns,
     })
+}
+
+/// When the packets of a UDP source leave.
+pub fn sending_times(source: &UdpSpec, link: &LinkSpec) -> RatePlan {
+    RatePlan::new(steps(source), source.stop.ns, wire_bytes(source, link))
+}
+
+fn wire_bytes(source: &UdpSpec, link: &LinkSpec) -> u64 {
+    u64::from(source.packet_bytes + link.overhead_bytes)
+}
+
+fn steps(source: &UdpSpec) -> Vec<(Nanos, u64)> {
+    let later = source.steps.iter().map(|step| (step.at.ns, step.rate.bps));
+    std::iter::once((source.start.ns, source.rate.bps)).chain(later).collect()
 }
 
 fn protocol(flow: &FlowSpec) -> Protocol {
@@ -93,16 +107,19 @@ fn protocol(flow: &FlowSpec) -> Protocol {
 }
 
 fn content(flow: &FlowSpec) -> Content {
-    let application = flow.application.as_ref().map(|application| {
-        let first = (flow.start.ns, application.rate.bps);
-        let later = application.steps.iter().map(|step| (step.at.ns, step.rate.bps));
-        Application {
-            start_ns: flow.start.ns,
-            every_ns: application.every.ns,
-            steps: std::iter::once(first).chain(later).collect(),
-        }
-    });
-    Content { protocol: protocol(flow), bytes: flow.bytes, application }
+    Content { protocol: protocol(flow), bytes: flow.bytes, application: application(flow) }
+}
+
+/// What makes a flow's data, if something does.
+pub fn application(flow: &FlowSpec) -> Option<Application> {
+    let application = flow.application.as_ref()?;
+    let first = (flow.start.ns, application.rate.bps);
+    let later = application.steps.iter().map(|step| (step.at.ns, step.rate.bps));
+    Some(Application {
+        start_ns: flow.start.ns,
+        every_ns: application.every.ns,
+        steps: std::iter::once(first).chain(later).collect(),
+    })
 }
 
 fn server(port: u16) -> SocketAddr {

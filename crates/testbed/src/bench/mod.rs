@@ -16,6 +16,13 @@ mod swaps;
 mod validity;
 mod warm_up;
 
+pub(crate) use children::{FlowReport, Reports};
+pub(crate) use commands::{UDP_HEADER_BYTES, application, sending_times};
+pub(crate) use network::Carried;
+pub(crate) use policies::choice;
+pub(crate) use recording::metadata;
+pub(crate) use result::Measured;
+
 pub use event::{Event, Interrupt};
 pub use link_file::LINK_FILE;
 pub use network::{Backend, Emulated, TransmitterResult};

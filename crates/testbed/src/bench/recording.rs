@@ -35,7 +35,9 @@ impl Recording {
             level: loader.mount().level(parent.path()),
         });
         options.every = scenario.every.parse::<Every>().expect("checked with the scenario");
-        options.metadata = metadata(scenario, cgroups);
+        let clients = cgroups.1.iter().map(|cgroup| cgroup.as_ref().map(Cgroup::id));
+        options.metadata =
+            metadata(scenario, &cgroups.0.iter().map(Cgroup::id).collect::<Vec<_>>(), &clients.collect::<Vec<_>>());
         options.loaded = loaded(loader)?;
         Ok(Recording(Some(Recorder::start(options)?)))
     }
@@ -92,12 +94,13 @@ fn paths(scenario: &Scenario, number: usize) -> BTreeMap<String, String> {
     named.filter_map(|(address, path)| Some((address.to_string(), path.name?.to_owned()))).collect()
 }
 
-fn metadata(scenario: &Scenario, (senders, clients): (&[Cgroup], &[Option<Cgroup>])) -> Metadata {
+/// What a recording of these flows says beside its rows: `senders` by flow, and `clients` where they are recorded too.
+pub fn metadata(scenario: &Scenario, senders: &[u64], clients: &[Option<u64>]) -> Metadata {
     let link = &scenario.link;
-    let described = |(number, cgroup): (usize, &Cgroup)| {
+    let described = |(number, cgroup_id): (usize, u64)| {
         let flow = &scenario.flows[number];
         FlowInfo {
-            cgroup_id: cgroup.id(),
+            cgroup_id,
             name: flow.name.clone(),
             algorithm: Some(flow.algorithm.clone()),
             base_rtt_us: (!flow.is_mptcp()).then(|| base_rtt_us(scenario.base_rtt(flow))),
@@ -105,11 +108,11 @@ fn metadata(scenario: &Scenario, (senders, clients): (&[Cgroup], &[Option<Cgroup
             way: Some(way(scenario, flow).to_owned()),
         }
     };
-    let client = |(number, cgroup): (usize, &Option<Cgroup>)| {
+    let client = |(number, cgroup_id): (usize, &Option<u64>)| {
         let algorithm = scenario.flows[number].receive.clone();
-        Some(FlowInfo { algorithm, ..described((number, cgroup.as_ref()?)) })
+        Some(FlowInfo { algorithm, ..described((number, (*cgroup_id)?)) })
     };
-    let senders = senders.iter().enumerate().map(described);
+    let senders = senders.iter().copied().enumerate().map(described);
     Metadata {
         flows: Some(senders.chain(clients.iter().enumerate().filter_map(client)).collect()),
         link: Some(Link {

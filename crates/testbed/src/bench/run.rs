@@ -2,7 +2,7 @@
 
 use super::children::{Children, Places, Reports};
 use super::link_file;
-use super::network::Network;
+use super::network::{Backend, Network};
 use super::output::OutputDir;
 use super::policies::Policies;
 use super::recording::{self, Recording};
@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::host::cgroup::Cgroup;
 use crate::host::cpu::{CpuMeter, CpuUse};
 use crate::host::run_id::{PREFIX, RunId};
+use crate::simulated;
 use ccactl_link::Nanos;
 use ccactl_loader::Loader;
 use ccactl_report::RecordingSummary;
@@ -40,7 +41,13 @@ pub fn run(
     let name = if attempt == 1 { format!("run-{run}") } else { format!("run-{run}-attempt-{attempt}") };
     let folder = output.subdir(&name)?;
     let file = folder.join(recording::RECORDING_FILE);
-    let measured = measure(scenario, options, &file, run, interrupt, observe)?;
+    let measured = match options.backend {
+        Backend::Simulator => {
+            let mut show = |elapsed, rows| observe(Event::Running { elapsed, rows });
+            simulated::measure(scenario, &file, run, interrupt, &mut show)?
+        }
+        Backend::Emulator | Backend::Netem => measure(scenario, options, &file, run, interrupt, observe)?,
+    };
     interrupt.check()?;
     if !measured.carried.series.is_empty() {
         let names: Vec<_> = measured.carried.transmitters.iter().map(|of| (of.link.clone(), of.way)).collect();

@@ -19,7 +19,7 @@ pub struct Application {
 
 /// Payload that is due at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(crate) struct Piece {
     /// When.
     pub at_ns: Nanos,
     /// How much.
@@ -29,7 +29,7 @@ pub(super) struct Piece {
 impl Application {
     /// The piece that follows the one that was due at `before_ns`, if there was one, now that TCP has taken it. None when there is no
     /// more.
-    pub(super) fn piece_after(&self, before_ns: Option<Nanos>, now_ns: Nanos) -> Option<Piece> {
+    pub(crate) fn piece_after(&self, before_ns: Option<Nanos>, now_ns: Nanos) -> Option<Piece> {
         let due_ns = before_ns.map_or(self.start_ns, |before_ns| before_ns + self.every_ns);
         let at_ns = due_ns.max(now_ns);
         let begun = self.steps.partition_point(|(step_ns, _)| *step_ns <= at_ns);

@@ -44,6 +44,8 @@ pub enum Needs {
     Root,
     /// QEMU: it runs in a guest of the virtual lab, and needs no rights.
     Lab,
+    /// Neither rights nor quiet: it is simulated.
+    Nothing,
 }
 
 impl Needs {
@@ -51,6 +53,7 @@ impl Needs {
         match ground {
             Ground::Host => Needs::Root,
             Ground::Guests => Needs::Lab,
+            Ground::Simulator => Needs::Nothing,
         }
     }
 }
@@ -83,6 +86,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         let needs = match unit.needs {
             Needs::Root => "root, a host of its own",
             Needs::Lab => "the virtual lab",
+            Needs::Nothing => "nothing",
         };
         [unit.id.clone(), unit.runs.to_string(), time, needs.to_owned()]
     };

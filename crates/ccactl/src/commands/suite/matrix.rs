@@ -1,6 +1,7 @@
 //! `ccactl bench matrix`: every algorithm beside every other, as one page.
 
 use super::work::{Done, Place, Work};
+use crate::commands::carrier::Carrier;
 use crate::commands::carry_out::interrupt_flag;
 use crate::commands::{lab, output};
 use crate::error::Result;
@@ -12,7 +13,6 @@ use ccactl_suites::folder::{self, SuiteFolder};
 use ccactl_suites::matrix::{self, BUFFERS, Grid, RATE, RTTS, Wanted, default_algorithms};
 use ccactl_suites::runner::{Selection, Shard};
 use ccactl_suites::{Error as SuiteError, Plan, page};
-use ccactl_testbed::bench::Backend;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -47,9 +47,8 @@ pub struct Args {
     shard: Option<Shard>,
     #[command(flatten)]
     work: Work,
-    /// Who carries the packets: `emulator` or `netem`
-    #[arg(long, value_name = "BACKEND", default_value_t = Backend::Emulator)]
-    link: Backend,
+    #[command(flatten)]
+    carrier: Carrier,
     #[command(flatten)]
     lab: lab::Args,
     /// Folder of the results; the same command goes on there
@@ -62,7 +61,8 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<ExitCode> {
     let kernel = args.lab.is_asked_for().then(|| args.lab.kernel()).transpose()?;
-    let place = folder::Place { backend: args.link, lab: kernel.as_ref().map(|kernel| kernel.release.clone()) };
+    let place =
+        folder::Place { backend: args.carrier.backend(), lab: kernel.as_ref().map(|kernel| kernel.release.clone()) };
     let algorithms = if args.algorithms.is_empty() { default_algorithms() } else { args.algorithms.clone() };
     let wanted = Wanted {
         algorithms,
@@ -78,7 +78,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let plan = Plan { cells: selection.of(&whole.matrix)?, ..whole };
     let interrupt = interrupt_flag()?;
     let is_a_part = args.shard.is_some();
-    let at = Place { lab: &args.lab, kernel: kernel.as_ref(), link: args.link };
+    let at = Place { lab: &args.lab, kernel: kernel.as_ref(), link: args.carrier.backend() };
     let failed = Cell::new(false);
     let carry_out = |plan: &Plan| -> Result<SuiteFolder> {
         let Done { folder, ended } =

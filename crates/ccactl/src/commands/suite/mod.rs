@@ -35,7 +35,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     plan.experiment.changed.iter().for_each(|change| errln!("not as the scenario is written: {change}"));
     let interrupt = interrupt_flag()?;
     let is_a_part = selection.is_a_part();
-    let place = Place { lab: &selection.lab, kernel: kernel.as_ref(), link: selection.link };
+    let place = Place { lab: &selection.lab, kernel: kernel.as_ref(), link: selection.carrier.backend() };
     let Done { folder, ended } = work.carry_out(&plan, place, is_a_part, work.store.as_deref(), &interrupt)?;
     let Ended { failures, elsewhere } = ended;
     if is_a_part {

@@ -1,5 +1,6 @@
 //! Which cells of which experiment: what every command on suites is asked.
 
+use crate::commands::carrier::Carrier;
 use crate::commands::lab;
 use crate::error::Result;
 use ccactl_lab::kernel::Kernel;
@@ -7,7 +8,6 @@ use ccactl_scenario::Variant;
 use ccactl_suites::folder::Place;
 use ccactl_suites::runner::{self, Ground, Only, Shard};
 use ccactl_suites::{Plan, Request};
-use ccactl_testbed::bench::Backend;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -38,9 +38,8 @@ pub struct Args {
     /// Any field, such as `duration=60s`
     #[arg(long, value_name = "FIELD=VALUE")]
     set: Vec<String>,
-    /// Who carries the packets: `emulator` or `netem`, for all cells
-    #[arg(long, value_name = "BACKEND", default_value_t = Backend::Emulator)]
-    pub link: Backend,
+    #[command(flatten)]
+    pub carrier: Carrier,
     #[command(flatten)]
     pub lab: lab::Args,
     /// Folder; a suite that was interrupted in it goes on [default: ./ccactl-bench-NAME, with -quick or -as-printed]
@@ -61,7 +60,11 @@ impl Args {
 
     /// Where cells run.
     pub fn ground(&self) -> Ground {
-        if self.lab.is_asked_for() { Ground::Guests } else { Ground::Host }
+        match self.carrier.backend() {
+            _ if self.lab.is_asked_for() => Ground::Guests,
+            backend if backend.needs_host() => Ground::Host,
+            _ => Ground::Simulator,
+        }
     }
 
     /// What is to be run, with guests of this kernel.
@@ -74,7 +77,7 @@ impl Args {
             seed: self.seed,
             variant: self.quick.then_some(Variant::Quick).or(as_printed),
             set: self.set.clone(),
-            place: Place { backend: self.link, lab: guests.map(|kernel| kernel.release.clone()) },
+            place: Place { backend: self.carrier.backend(), lab: guests.map(|kernel| kernel.release.clone()) },
             folder: self.output.clone(),
         })?)
     }
@@ -89,7 +92,7 @@ impl Args {
         words.extend(self.quick.then(|| "--quick".to_owned()));
         words.extend(self.as_printed.then(|| "--as-printed".to_owned()));
         words.extend(self.set.iter().flat_map(|change| option("--set", change.clone())));
-        words.extend(option("--link", self.link.to_string()));
+        words.extend(option("--link", self.carrier.backend().to_string()));
         words.extend(self.lab.words());
         words.extend(option("--output", absolute(folder)));
         words

@@ -71,7 +71,9 @@ impl Work {
     ) -> Result<Done> {
         let how = How { attempts: self.attempts, backend: place.link, phase: None };
         if place.kernel.is_none() {
-            Loader::open()?;
+            if place.link.needs_host() {
+                Loader::open()?;
+            }
             for cell in &plan.cells {
                 place.link.check(&cell.scenario).with_context(|| format!("cell {}", cell.id))?;
             }
@@ -120,7 +122,11 @@ fn run_pending(
         let jobs = jobs.unwrap_or_else(guests::side_by_side);
         return run_all(plan, folder, &pending, jobs, &guests, Ground::Guests, interrupt);
     }
+    let ground = if how.backend.needs_host() { Ground::Host } else { Ground::Simulator };
     let jobs = jobs.unwrap_or_else(|| {
+        if ground == Ground::Simulator {
+            return std::thread::available_parallelism().map_or(1, Into::into);
+        }
         let calibrated = runner::side_by_side(&pending);
         terminal::note(&calibrated.reason);
         calibrated.count
@@ -129,7 +135,7 @@ fn run_pending(
     let How { attempts, backend, phase: _ } = how;
     let executor =
         Testbed { options: Options { program, limits: Limits::default(), attempts, backend, phase_ns: None } };
-    run_all(plan, folder, &pending, jobs, &executor, Ground::Host, interrupt)
+    run_all(plan, folder, &pending, jobs, &executor, ground, interrupt)
 }
 
 fn run_all(

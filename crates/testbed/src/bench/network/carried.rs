@@ -2,7 +2,7 @@
 
 use crate::emulator::EmulatorReport;
 use ccactl_link::network::{
-    EcnFigures, FlowTally, Interval, LinkCounters, LinkReport, NetworkReport, QueueFigures, SnoopFigures, Way,
+    EcnFigures, FlowTally, Interval, LinkCounters, LinkReport, Network, NetworkReport, QueueFigures, SnoopFigures, Way,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -60,6 +60,11 @@ impl Carried {
     ) -> Carried {
         let network = std::mem::take(&mut report.network);
         Carried { device_drops, emulator: Some(report), ..Carried::seen(network, names, carried_bps) }
+    }
+
+    /// Nobody had to keep time.
+    pub(crate) fn by_simulator(network: Network<u32>, names: Vec<(String, Way)>, carried_bps: u64) -> Carried {
+        Carried::seen(network.into_report(), names, carried_bps)
     }
 
     fn seen(report: NetworkReport, names: Vec<(String, Way)>, carried_bps: u64) -> Carried {

@@ -15,6 +15,7 @@ pub use hosts::Hosts;
 use crate::error::Result;
 use crate::host::mptcp;
 use crate::host::run_id::RunId;
+use crate::simulated;
 use ccactl_link::Nanos;
 use ccactl_scenario::{FlowSpec, Scenario};
 use kernel::Kernel;
@@ -31,17 +32,22 @@ pub enum Backend {
     Emulator,
     /// The kernel: netem, a token bucket and its queue disciplines. Nobody measures how punctual they were.
     Netem,
+    /// Nobody: hosts and packets are simulated, in virtual time.
+    Simulator,
 }
 
-/// Both, in the words of the command line.
-const BACKENDS: [(&str, Backend); 2] = [("emulator", Backend::Emulator), ("netem", Backend::Netem)];
+/// All of them, in the words of the command line.
+const BACKENDS: [(&str, Backend); 3] =
+    [("emulator", Backend::Emulator), ("netem", Backend::Netem), ("simulator", Backend::Simulator)];
 
 impl FromStr for Backend {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let named = BACKENDS.into_iter().find(|(name, _)| *name == text);
-        named.map(|(_, backend)| backend).ok_or_else(|| format!("expected emulator or netem, found {text:?}"))
+        named
+            .map(|(_, backend)| backend)
+            .ok_or_else(|| format!("expected emulator, netem or simulator, found {text:?}"))
     }
 }
 
@@ -53,12 +59,19 @@ impl fmt::Display for Backend {
 }
 
 impl Backend {
+    /// Whether runs are carried out on a host, in real time and with rights.
+    #[must_use]
+    pub fn needs_host(self) -> bool {
+        self != Backend::Simulator
+    }
+
     /// In the words of a page.
     #[must_use]
     pub fn described(self) -> &'static str {
         match self {
             Backend::Emulator => "the emulator of ccactl",
             Backend::Netem => "queue disciplines of the kernel (netem, tbf), whose punctuality nobody measured",
+            Backend::Simulator => "the simulator of ccactl: hosts after Linux 6.18, in virtual time",
         }
     }
 
@@ -68,10 +81,11 @@ impl Backend {
     /// # Errors
     /// What the scenario asks for and this back end cannot do, or what this kernel lacks.
     pub fn check(self, scenario: &Scenario) -> Result<Option<String>> {
-        if scenario.flows.iter().any(FlowSpec::is_mptcp) {
+        if self.needs_host() && scenario.flows.iter().any(FlowSpec::is_mptcp) {
             mptcp::check()?;
         }
         match self {
+            Backend::Simulator => simulated::check(scenario).map(|_| None),
             Backend::Emulator => Ok(None),
             Backend::Netem => {
                 let plan = kernel::plan(scenario)?;
@@ -96,6 +110,7 @@ impl Network {
         match backend {
             Backend::Emulator => Emulated::create(id, scenario, run).map(Network::Emulated),
             Backend::Netem => Ok(Network::Kernel(Box::new(Kernel::create(id, scenario)?))),
+            Backend::Simulator => unreachable!("it needs no host"),
         }
     }
 
@@ -139,9 +154,9 @@ mod tests {
 
     #[test]
     fn a_back_end_is_found_by_its_name() {
-        for backend in [Backend::Emulator, Backend::Netem] {
+        for (_, backend) in BACKENDS {
             assert_eq!(backend.to_string().parse(), Ok(backend));
         }
-        assert_eq!("tc".parse::<Backend>(), Err("expected emulator or netem, found \"tc\"".to_owned()));
+        assert_eq!("tc".parse::<Backend>(), Err("expected emulator, netem or simulator, found \"tc\"".to_owned()));
     }
 }

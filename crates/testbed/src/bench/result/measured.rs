@@ -8,7 +8,7 @@ use ccactl_collector::Summary;
 use ccactl_link::Nanos;
 
 /// What a run gave before it was evaluated.
-pub(in crate::bench) struct Measured {
+pub(crate) struct Measured {
     /// When the run began (`CLOCK_MONOTONIC`).
     pub t0: Nanos,
     pub carried: Carried,

@@ -12,7 +12,7 @@ mod udp;
 pub use aggregate::{Aggregate, FlowAggregate};
 pub use flow::{Completion, FlowResult};
 pub use link::{LinkResult, Timekeeping};
-pub(super) use measured::Measured;
+pub(crate) use measured::Measured;
 pub use run::RunResult;
 pub use thresholds::MissedThreshold;
 pub use udp::UdpResult;
