@@ -6,7 +6,7 @@
 use ccactl_link::network::{self, Delay, Route, Stage, Transmitter, Way};
 use ccactl_link::{Capacity, LinkConfig, WireConfig};
 use ccactl_native::{NAMES, Socket};
-use ccactl_sim::{Data, EcnFeedback, FlowConfig, Opening, SenderConfig, World};
+use ccactl_sim::{Data, FlowConfig, Opening, ReceiverConfig, SenderConfig, World};
 use serde::Deserialize;
 use std::error::Error;
 
@@ -78,7 +78,7 @@ impl Path {
             world.add_flow(FlowConfig {
                 socket: Socket::new(algorithm)?,
                 sender: SenderConfig { handshake_rtt_us: self.rtt_ms as u32 * 1000, ..SenderConfig::default() },
-                feedback: EcnFeedback::Off,
+                receiver: ReceiverConfig::default(),
                 path: 0,
                 opening: Opening::Established,
                 start_ns,

@@ -5,7 +5,7 @@
 use ccactl_link::network::{self, Delay, Route, Stage, Transmitter, Way};
 use ccactl_link::{Capacity, LinkConfig, WireConfig};
 use ccactl_native::Socket;
-use ccactl_sim::{Data, EcnFeedback, FlowConfig, Opening, SenderConfig, World};
+use ccactl_sim::{Data, FlowConfig, Opening, ReceiverConfig, SenderConfig, World};
 use std::error::Error;
 use std::time::Instant;
 
@@ -21,8 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let one_way_ns = (rtt_ms * 0.5 * MS as f64) as u64;
     let buffer_pkts = (rate_mbps * 1e3 * rtt_ms / 8.0 / 1500.0 * buffer_bdp).max(2.0) as u64;
     let wire = WireConfig { delay: vec![(0, one_way_ns)], ..WireConfig::default() };
-    let config =
-        LinkConfig { wire, ..LinkConfig::drop_tail((rate_mbps * 1e6) as u64, Capacity::Packets(buffer_pkts)) };
+    let config = LinkConfig { wire, ..LinkConfig::drop_tail((rate_mbps * 1e6) as u64, Capacity::Packets(buffer_pkts)) };
     let link = Transmitter { config, overhead_bytes: 0, snoop_bytes: None, hides_marks: false, is_bottleneck: true };
     let path = network::Path {
         up: Route { stages: vec![Stage::Transmitter(0)] },
@@ -35,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         world.add_flow(FlowConfig {
             socket: Socket::new(algorithm)?,
             sender: SenderConfig::default(),
-            feedback: EcnFeedback::Off,
+            receiver: ReceiverConfig::default(),
             path: 0,
             opening: Opening::BySender,
             start_ns: i * 1000,

@@ -6,7 +6,7 @@
 //! The parts follow Linux 6.18, and each names its file there. What is not modelled:
 //! - The end of a connection: no FIN leaves, a flow that ends is gone.
 //! - Small queues (`tcp_small_queue_check`): a sender's own device takes what it is given at once, as the testbed's does.
-//! - The receive window: it is as large as the flow needs.
+//! - An application that does not read, and a window of less than a segment.
 //! - Path MTU, urgent data, reneging receivers, connections without SACK or timestamps.
 
 mod application;
@@ -17,12 +17,14 @@ mod segment;
 mod slab;
 mod tcp;
 mod wheel;
+mod window;
 mod world;
 
 pub use application::{Data, NextPiece, Piece};
-pub use receiver::{EcnFeedback, Receiver};
+pub use receiver::{EcnFeedback, Receiver, ReceiverConfig};
 pub use segment::{Ack, Block, HEADER_BYTES, Segment};
 pub use tcp::{Sender, SenderConfig, SenderEcn, Totals};
+pub use window::ReceiveBuffer;
 pub use world::{FlowConfig, FlowId, Moment, Observed, Opening, SourceConfig, SourceCount, World};
 
 /// Nanoseconds of virtual time.

@@ -2,7 +2,9 @@
 
 use crate::Nanos;
 use crate::segment::{Ack, Block, SACK_BLOCKS, Segment};
+use crate::tcp::SenderConfig;
 use crate::wheel::Wheel;
+use crate::window::{Arrival, ReceiveBuffer, Window};
 use ccactl_link::Ecn;
 
 /// `TCP_ATO_MIN`, `TCP_DELACK_MIN`
@@ -31,9 +33,19 @@ pub enum EcnFeedback {
     Count,
 }
 
+/// What a receiver is like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReceiverConfig {
+    /// See there.
+    pub feedback: EcnFeedback,
+    /// See there.
+    pub buffer: ReceiveBuffer,
+}
+
 /// The end of a connection that has only to acknowledge.
 pub struct Receiver {
     wheel: Wheel,
+    window: Window,
     feedback: EcnFeedback,
     /// RTT of the handshake in µs: SACKs are put off for a twentieth of it at most.
     rtt_us: u32,
@@ -57,16 +69,19 @@ pub struct Receiver {
     was_marked: bool,
     ce_pkts: u32,
     received_bytes: u64,
+    in_order_bytes: u64,
 }
 
 impl Receiver {
-    /// One that has got nothing yet. `handshake_rtt_us` may be 0: not known.
+    /// One that has got nothing yet, of a connection that is established now with such a sender.
     #[must_use]
-    pub fn new(hz: u32, feedback: EcnFeedback, handshake_rtt_us: u32) -> Receiver {
+    pub fn new(now_ns: Nanos, config: ReceiverConfig, sender: &SenderConfig) -> Receiver {
         Receiver {
-            wheel: Wheel::new(hz),
-            feedback,
-            rtt_us: handshake_rtt_us,
+            wheel: Wheel::new(sender.hz),
+            window: Window::new(now_ns, config.buffer, sender.mss_bytes),
+            feedback: config.feedback,
+            rtt_us: sender.handshake_rtt_us,
+            in_order_bytes: 0,
             rcv_nxt: 0,
             acked: 0,
             above: Vec::new(),
@@ -111,6 +126,7 @@ impl Receiver {
         }
         let before_change = self.take_mark(now_ns, segment);
         self.note_arrival(now_ns);
+        let before = self.rcv_nxt;
         let is_prompt = if segment.seq < self.rcv_nxt || self.has(segment.seq) {
             self.duplicate = Some((segment.seq, segment.seq + 1));
             self.quick_acks = self.quick_acks.max(2);
@@ -119,7 +135,29 @@ impl Receiver {
             self.received_bytes += u64::from(segment.bytes);
             self.take(segment.seq)
         };
-        [before_change, self.decide(now_ns, is_prompt)]
+        self.in_order_bytes = self.received_bytes - self.above_bytes(segment.bytes);
+        let arrival = Arrival {
+            now_ns,
+            bytes: segment.bytes,
+            tsecr_ms: segment.tsecr_ms,
+            copied_bytes: self.in_order_bytes,
+            above_bytes: self.received_bytes - self.in_order_bytes,
+        };
+        let is_in_order = segment.seq == before;
+        if is_in_order && self.window.grows(&arrival) {
+            self.quick_acks |= 1;
+        }
+        let ack = self.decide(now_ns, is_prompt);
+        if is_in_order {
+            self.window.is_read(&arrival);
+        }
+        [before_change, ack]
+    }
+
+    /// What waits above a hole, if its segments are like that one.
+    fn above_bytes(&self, segment_bytes: u32) -> u64 {
+        let segments: u64 = self.above.iter().map(|(from, to)| to - from).sum();
+        segments * u64::from(segment_bytes)
     }
 
     /// A mark, and the ACK that a DCTCP receiver sends for what came before it changed (RFC 8257, section 3.2).
@@ -247,6 +285,7 @@ impl Receiver {
             ece: self.is_ece,
             ce_pkts: if self.feedback == EcnFeedback::Count { self.ce_pkts } else { 0 },
             sent_ns: now_ns,
+            window_bytes: self.window.offer_bytes(self.in_order_bytes, self.received_bytes - self.in_order_bytes),
             ..Ack::default()
         };
         for (place, block) in ack.sacks.iter_mut().zip(self.duplicate.iter().chain(&self.recent)) {
@@ -264,12 +303,19 @@ mod tests {
     use super::*;
 
     fn segment(seq: u64) -> Segment {
-        Segment { seq, bytes: 1448, tsval_ms: seq as u32 + 1, ecn: Ecn::NotCapable, cwr: false }
+        Segment { seq, bytes: 1448, tsval_ms: seq as u32 + 1, tsecr_ms: 0, ecn: Ecn::NotCapable, cwr: false }
+    }
+
+    fn receiver(feedback: EcnFeedback) -> Receiver {
+        let sender = SenderConfig { hz: 1000, handshake_rtt_us: 40_000, ..SenderConfig::default() };
+        // No buffer, which cannot grow: no segment is acknowledged for that.
+        let buffer = ReceiveBuffer { first_bytes: 0, most_bytes: 0 };
+        Receiver::new(0, ReceiverConfig { feedback, buffer }, &sender)
     }
 
     /// A receiver behind its first, quickly acknowledged segments; the next is number 16.
     fn settled() -> Receiver {
-        let mut receiver = Receiver::new(1000, EcnFeedback::Off, 40_000);
+        let mut receiver = receiver(EcnFeedback::Off);
         for seq in 0..16 {
             let [_, ack] = receiver.on_segment(seq, &segment(seq));
             assert_eq!(ack.map(|ack| ack.ack), Some(seq + 1), "at once");
@@ -326,7 +372,7 @@ mod tests {
         let marked = |seq| Segment { ecn: Ecn::Ce, ..segment(seq) };
         let reduced = |seq| Segment { cwr: true, ..segment(seq) };
         let ece = |feedback| {
-            let mut receiver = Receiver::new(1000, feedback, 40_000);
+            let mut receiver = receiver(feedback);
             let all = [segment(0), marked(1), segment(2), reduced(3), segment(4)];
             all.map(|segment| receiver.on_segment(segment.seq, &segment)[1].map(|ack| (ack.ece, ack.ce_pkts)).unwrap())
         };

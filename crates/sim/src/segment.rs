@@ -17,6 +17,8 @@ pub struct Segment {
     pub bytes: u32,
     /// Time stamp option: the sender's clock in ms.
     pub tsval_ms: u32,
+    /// Echo of the receiver's own, by the world's clock.
+    pub tsecr_ms: u32,
     /// As it left.
     pub ecn: Ecn,
     /// The sender has reduced its window (RFC 3168, section 6.1.2).
@@ -45,6 +47,8 @@ pub struct Ack {
     pub ce_pkts: u32,
     /// When it left, by the world's clock: its own time stamp.
     pub sent_ns: Nanos,
+    /// What may be sent beyond `ack`, in payload.
+    pub window_bytes: u32,
 }
 
 impl Ack {

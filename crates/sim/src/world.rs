@@ -3,7 +3,7 @@
 use crate::Nanos;
 use crate::application::{Application, Data};
 use crate::events::{Events, Turn};
-use crate::receiver::{EcnFeedback, Receiver};
+use crate::receiver::{Receiver, ReceiverConfig};
 use crate::segment::{Ack, HEADER_BYTES, Segment};
 use crate::slab::Slab;
 use crate::tcp::{Sender, SenderConfig};
@@ -41,7 +41,7 @@ pub struct FlowConfig {
     /// See there; what the handshake measures takes the place of its RTT.
     pub sender: SenderConfig,
     /// See there.
-    pub feedback: EcnFeedback,
+    pub receiver: ReceiverConfig,
     /// Number of its path in the network.
     pub path: usize,
     /// See there.
@@ -112,8 +112,11 @@ enum Load {
         sent_ns: Nanos,
         syn_ns: Nanos,
     },
-    /// The end of a handshake: when the SYN-ACK left.
-    Established(Nanos),
+    /// The end of a handshake: when it left, and the SYN-ACK before it.
+    Established {
+        sent_ns: Nanos,
+        syn_ack_ns: Nanos,
+    },
     /// Of the source with that number.
     Noise(u32),
 }
@@ -128,7 +131,7 @@ struct Flow {
     /// Until it is established.
     waiting: Option<(Socket, SenderConfig)>,
     connection: Option<Connection>,
-    feedback: EcnFeedback,
+    receiver: ReceiverConfig,
     path: u32,
     /// The way of its data.
     way: Way,
@@ -200,7 +203,7 @@ impl World {
         self.flows.push(Flow {
             waiting: Some((config.socket, config.sender)),
             connection: None,
-            feedback: config.feedback,
+            receiver: config.receiver,
             path: config.path as u32,
             way: self.ways[config.path],
             opening: config.opening,
@@ -360,23 +363,26 @@ impl World {
                 let flow = &mut self.flows[at];
                 flow.connected_ns.get_or_insert(self.now_ns);
                 if flow.opening == Opening::ByReceiver {
-                    self.send(at, Load::Established(sent_ns));
+                    self.send(at, Load::Established { sent_ns: self.now_ns, syn_ack_ns: sent_ns });
                 } else {
-                    self.on_established(at, syn_ns, note);
+                    self.on_established(at, syn_ns, sent_ns, note);
                 }
             }
-            Load::Established(syn_ack_ns) => self.on_established(at, syn_ack_ns, note),
+            Load::Established { sent_ns, syn_ack_ns } => self.on_established(at, syn_ack_ns, sent_ns, note),
             Load::Noise(_) => {}
         }
     }
 
-    /// A handshake is over at the sender, which has sent its last packet at `since_ns`.
-    fn on_established(&mut self, at: FlowId, since_ns: Nanos, note: &mut impl FnMut(Observed<'_>)) {
+    /// A handshake is over at the sender: the packet before the last was sent at `since_ns`, the last one at `peer_ns`.
+    fn on_established(&mut self, at: FlowId, since_ns: Nanos, peer_ns: Nanos, note: &mut impl FnMut(Observed<'_>)) {
         if self.flows[at].connection.is_some() {
             return;
         }
         let rtt_us = (self.now_ns - since_ns) / 1000;
         self.establish(at, self.now_ns, u32::try_from(rtt_us).unwrap_or(u32::MAX));
+        if let Some(ends) = &mut self.flows[at].connection {
+            ends.sender.heard_from(peer_ns);
+        }
         self.note(at, Moment::Opened, note);
         self.write(at);
     }
@@ -384,9 +390,9 @@ impl World {
     fn establish(&mut self, at: FlowId, at_ns: Nanos, handshake_rtt_us: u32) {
         let flow = &mut self.flows[at];
         let Some((socket, config)) = flow.waiting.take() else { return };
-        let config = SenderConfig { handshake_rtt_us, ..config };
+        let config = SenderConfig { handshake_rtt_us, is_opener: flow.opening != Opening::ByReceiver, ..config };
         flow.connection = Some(Connection {
-            receiver: Receiver::new(config.hz, flow.feedback, handshake_rtt_us),
+            receiver: Receiver::new(at_ns, flow.receiver, &config),
             sender: Sender::new(socket, config, at_ns),
         });
     }
@@ -538,7 +544,7 @@ impl World {
             Load::Ack(_) => (back, HEADER_BYTES, Ecn::NotCapable, true),
             Load::Syn(_) => (to_receiver, SYN_BYTES, Ecn::NotCapable, false),
             Load::SynAck { .. } => (to_sender, SYN_BYTES, Ecn::NotCapable, false),
-            Load::Established(_) => (to_receiver, HEADER_BYTES, Ecn::NotCapable, true),
+            Load::Established { .. } => (to_receiver, HEADER_BYTES, Ecn::NotCapable, true),
             Load::Noise(_) => unreachable!("of a source, not of a flow"),
         };
         let tcp = match &load {

@@ -4,7 +4,7 @@ mod common;
 
 use ccactl_link::{Capacity, Discipline, LinkConfig, Loss, WireConfig};
 use ccactl_native::{NAMES, Socket};
-use ccactl_sim::{Data, EcnFeedback, FlowConfig, SenderConfig, SenderEcn, World};
+use ccactl_sim::{Data, EcnFeedback, FlowConfig, ReceiverConfig, SenderConfig, SenderEcn, World};
 use common::{MS, Path, S};
 
 const PATH: Path = Path { rate_bps: 20_000_000, rtt_ms: 40, buffer_bdp: 1.0 };
@@ -143,7 +143,11 @@ fn marks_take_the_place_of_losses() {
     let world_of = |algorithm: &str, ecn, feedback, queue| {
         let mut world = PATH.over(LinkConfig { queue, capacity: Capacity::Packets(500), ..PATH.link() });
         let flow = PATH.flow(Socket::new(algorithm).unwrap());
-        world.add_flow(FlowConfig { sender: SenderConfig { ecn, ..flow.sender }, feedback, ..flow });
+        world.add_flow(FlowConfig {
+            sender: SenderConfig { ecn, ..flow.sender },
+            receiver: ReceiverConfig { feedback, ..flow.receiver },
+            ..flow
+        });
         world.run_until(30 * S, |_| {});
         world
     };

@@ -65,6 +65,9 @@ impl Sender {
             self.timeouts = 0;
         }
         self.tsecr_ms = ack.tsecr_ms;
+        self.heard_from(ack.sent_ns);
+        self.window_end = ack.ack + u64::from(ack.window_bytes / self.config.mss_bytes);
+        self.socket.tp_mut().snd_wnd = ack.window_bytes;
         let options = &mut self.socket.tp_mut().rx_opt;
         let clock_ms = ((START_NS + ack.sent_ns) / 1_000_000) as u32;
         options.rcv_tsval = clock_ms.wrapping_add(self.config.peer_clock_ms);

@@ -18,6 +18,8 @@ use ccactl_native::{START_US, Socket};
 use rtt::Rtt;
 use timers::{Timer, TimerKind};
 
+/// What a SYN offers at most: its window is not scaled.
+const FIRST_WINDOW_BYTES: u32 = 65_535;
 /// `sysctl_tcp_reordering`
 const REORDERING_PKTS: u32 = 3;
 /// What is said of an ACK, as `FLAG_` of `tcp_input.c`.
@@ -101,6 +103,8 @@ pub struct SenderConfig {
     pub hz: u32,
     /// RTT sample of the handshake in µs; 0 = none.
     pub handshake_rtt_us: u32,
+    /// It has opened the connection: the kernel sees its SYN delivered as it sees data.
+    pub is_opener: bool,
     /// Segments that one buffer takes at most (`gso_max_segs`).
     pub gso_max_segs: u32,
     /// See there.
@@ -116,6 +120,7 @@ impl Default for SenderConfig {
             mss_bytes: 1448,
             hz: 250,
             handshake_rtt_us: 0,
+            is_opener: true,
             gso_max_segs: 65_535,
             ecn: SenderEcn::Off,
             peer_clock_ms: 0x9e37_79b9,
@@ -179,6 +184,10 @@ pub struct Sender {
     rack: rack::Rack,
     timer: Option<Timer>,
     tsecr_ms: u32,
+    /// The receiver's latest time stamp, by the world's clock.
+    peer_ms: u32,
+    /// One past the last segment for which the receiver has room.
+    window_end: u64,
     /// The receiver's count of marks in the ACK before.
     seen_ce: u32,
     cwr_due: bool,
@@ -201,7 +210,7 @@ impl Sender {
         let jiffies = socket.jiffies();
         let tp = socket.tp_mut();
         tp.mss_cache = config.mss_bytes;
-        tp.snd_wnd = u32::MAX / 2;
+        tp.snd_wnd = FIRST_WINDOW_BYTES;
         // Negotiated: timestamps, and ECN.
         tp.rx_opt.flags = 3;
         tp.ecn_flags |= match config.ecn {
@@ -213,6 +222,11 @@ impl Sender {
         if config.handshake_rtt_us > 0 {
             rtt.sample(tp, config.handshake_rtt_us, 0, 0);
             rtt::update_min(tp, config.handshake_rtt_us, jiffies, config.hz);
+            tp.delivered = 1;
+            if config.is_opener {
+                tp.rack.rtt_us = config.handshake_rtt_us;
+            }
+            recovery::update_pacing_rate(tp);
         }
         socket.init();
         Sender {
@@ -240,6 +254,8 @@ impl Sender {
             rack: rack::Rack::new(),
             timer: None,
             tsecr_ms: 0,
+            peer_ms: 0,
+            window_end: u64::from(FIRST_WINDOW_BYTES / config.mss_bytes),
             seen_ce: 0,
             cwr_due: false,
             now_ns: START_NS + now_ns,
@@ -277,6 +293,11 @@ impl Sender {
         self.written = self.written.saturating_add(segments);
         self.last_bytes = (bytes - (segments - 1).saturating_mul(mss)).min(mss) as u32;
         self.transmit();
+    }
+
+    /// When the packet left that has established the connection.
+    pub(crate) fn heard_from(&mut self, peer_ns: Nanos) {
+        self.peer_ms = (peer_ns / 1_000_000) as u32;
     }
 
     /// What it has sent and nobody has taken yet.

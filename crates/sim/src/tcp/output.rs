@@ -27,7 +27,7 @@ impl Sender {
         if !self.must_wait() {
             return None;
         }
-        let waits = (self.has_new_data() || tp.lost_out > tp.retrans_out) && tp.in_flight() < tp.snd_cwnd;
+        let waits = (self.may_send_new() || tp.lost_out > tp.retrans_out) && tp.in_flight() < tp.snd_cwnd;
         waits.then_some(tp.tcp_wstamp_ns)
     }
 
@@ -41,6 +41,11 @@ impl Sender {
 
     pub(super) fn has_new_data(&self) -> bool {
         self.board.nxt() < self.written
+    }
+
+    /// The same, and the receiver has a place for it (`tcp_snd_wnd_test()`).
+    pub(super) fn may_send_new(&self) -> bool {
+        self.board.nxt() < self.written.min(self.window_end)
     }
 
     /// `tcp_tso_segs()`: how many segments one buffer has.
@@ -60,7 +65,7 @@ impl Sender {
 
     /// `tcp_push_pending_frames()`, with what follows an ACK.
     pub(super) fn transmit(&mut self) {
-        if self.has_new_data() {
+        if self.may_send_new() {
             self.write_out(false);
         }
     }
@@ -76,7 +81,7 @@ impl Sender {
     fn write_out(&mut self, is_probe: bool) {
         let most = self.tso_segs();
         let (mut sent, mut is_cwnd_limited) = (0, false);
-        while self.has_new_data() {
+        while self.may_send_new() {
             if self.must_wait() {
                 break;
             }
@@ -87,7 +92,7 @@ impl Sender {
                 0 => break,
                 room => room.min((tp.snd_cwnd >> 1).max(1)),
             };
-            let waiting = self.written - self.board.nxt();
+            let waiting = self.written.min(self.window_end) - self.board.nxt();
             if !is_probe && waiting > 1 && self.defers(most, room, &mut is_cwnd_limited) {
                 break;
             }
@@ -183,7 +188,7 @@ impl Sender {
             ccactl_link::Ecn::Ect0 if is_resent => ccactl_link::Ecn::NotCapable,
             ecn => ecn,
         };
-        self.sent.push(Segment { seq, bytes, tsval_ms: self.now_ms(), ecn, cwr });
+        self.sent.push(Segment { seq, bytes, tsval_ms: self.now_ms(), tsecr_ms: self.peer_ms, ecn, cwr });
         self.totals.sent_pkts += 1;
         self.totals.resent_pkts += u64::from(is_resent);
         let tp = self.socket.tp_mut();

@@ -322,7 +322,7 @@ impl Sender {
             } else if flags.advanced && !recovered {
                 self.high_seq = self.board.nxt();
                 self.mirror();
-                if self.has_new_data() {
+                if self.may_send_new() {
                     return Resend::NewFirst;
                 }
                 self.is_frto = false;
@@ -410,18 +410,17 @@ impl Sender {
                 self.socket.cong_avoid(ack, rs.acked_sacked);
             }
         }
-        self.update_pacing_rate();
+        update_pacing_rate(self.socket.tp_mut());
     }
+}
 
-    /// `tcp_update_pacing_rate()`
-    fn update_pacing_rate(&mut self) {
-        let tp = self.socket.tp_mut();
-        let percent = if tp.snd_cwnd < tp.snd_ssthresh / 2 { 200 } else { 120 };
-        let mut rate = u64::from(tp.mss_cache) * 80_000 * percent * u64::from(tp.snd_cwnd.max(tp.packets_out));
-        if tp.srtt_us > 0 {
-            rate /= u64::from(tp.srtt_us);
-        }
-        let sk = &mut tp.inet_conn.sk;
-        sk.sk_pacing_rate = rate.min(sk.sk_max_pacing_rate);
+/// `tcp_update_pacing_rate()`
+pub(super) fn update_pacing_rate(tp: &mut TcpSock) {
+    let percent = if tp.snd_cwnd < tp.snd_ssthresh / 2 { 200 } else { 120 };
+    let mut rate = u64::from(tp.mss_cache) * 80_000 * percent * u64::from(tp.snd_cwnd.max(tp.packets_out));
+    if tp.srtt_us > 0 {
+        rate /= u64::from(tp.srtt_us);
     }
+    let sk = &mut tp.inet_conn.sk;
+    sk.sk_pacing_rate = rate.min(sk.sk_max_pacing_rate);
 }

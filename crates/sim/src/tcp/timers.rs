@@ -116,7 +116,7 @@ impl Sender {
     /// New data where there are any, else the last segment once more.
     fn send_probe(&mut self) -> bool {
         self.probe_resent = false;
-        if self.has_new_data() {
+        if self.may_send_new() {
             return self.transmit_at_most_one();
         }
         self.probe_resent = true;

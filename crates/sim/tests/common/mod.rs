@@ -3,7 +3,7 @@
 use ccactl_link::network::{self, Delay, Route, Stage, Transmitter, Way};
 use ccactl_link::{Capacity, LinkConfig, WireConfig};
 use ccactl_native::Socket;
-use ccactl_sim::{Data, EcnFeedback, FlowConfig, Opening, SenderConfig, World};
+use ccactl_sim::{Data, FlowConfig, Opening, ReceiverConfig, SenderConfig, World};
 
 pub const MS: u64 = 1_000_000;
 pub const S: u64 = 1000 * MS;
@@ -33,7 +33,7 @@ impl Path {
         FlowConfig {
             socket,
             sender: SenderConfig { handshake_rtt_us: self.rtt_ms as u32 * 1000, ..SenderConfig::default() },
-            feedback: EcnFeedback::Off,
+            receiver: ReceiverConfig::default(),
             path: 0,
             opening: Opening::Established,
             start_ns: 0,

@@ -4,7 +4,7 @@ use super::algorithm::{Algorithms, Simulated};
 use super::check::TCP_ECN;
 use super::file::RecordingFile;
 use super::rows::{Named, Rows};
-use crate::bench::{FlowReport, Interrupt, SwapResult, application, sending_times};
+use crate::bench::{FlowReport, Interrupt, SwapResult, TCP_MEMORY_DEFAULT, TCP_MEMORY_MAX, application, sending_times};
 use crate::emulator::address;
 use crate::error::Result;
 use crate::traffic::{FIRST_PORT, Transfer};
@@ -13,7 +13,8 @@ use ccactl_link::Nanos;
 use ccactl_loader::Counts;
 use ccactl_scenario::{Direction, FlowSpec, Repeat, SERVER, Scenario};
 use ccactl_sim::{
-    Data, EcnFeedback, FlowConfig, FlowId, Moment, Opening, Piece, SenderConfig, SenderEcn, SourceConfig, World,
+    Data, EcnFeedback, FlowConfig, FlowId, Moment, Opening, Piece, ReceiveBuffer, ReceiverConfig, SenderConfig,
+    SenderEcn, SourceConfig, World,
 };
 use std::collections::BTreeMap;
 use std::net::SocketAddrV4;
@@ -46,6 +47,7 @@ struct Flow<'a> {
     simulated: Simulated,
     ecn: (SenderEcn, EcnFeedback),
     gso_max_segs: Option<u32>,
+    buffer: ReceiveBuffer,
     /// Its connections in the world, with their transfers.
     connections: Vec<(FlowId, Transfer)>,
     has_stopped: bool,
@@ -88,15 +90,17 @@ impl<'a> Course<'a> {
         for (i, (spec, simulated)) in scenario.flows.iter().zip(&algorithms.flows).enumerate() {
             actions.insert((spec.start.ns, Action::Open(i)), ());
             actions.insert((spec.stop.ns, Action::Stop(i)), ());
-            let sender = match spec.direction {
-                Direction::Upload => spec.name.as_str(),
-                Direction::Download => SERVER,
+            let (sender, receiver) = match spec.direction {
+                Direction::Upload => (spec.name.as_str(), SERVER),
+                Direction::Download => (SERVER, spec.name.as_str()),
             };
+            let most_bytes = scenario.host(receiver).rcvbuf_max.unwrap_or(TCP_MEMORY_MAX);
             flows.push(Flow {
                 spec,
                 simulated: simulated.clone(),
                 ecn: ecn(scenario, spec, simulated),
                 gso_max_segs: scenario.host(sender).gso_max_segs,
+                buffer: ReceiveBuffer { first_bytes: TCP_MEMORY_DEFAULT.min(most_bytes), most_bytes },
                 connections: Vec::new(),
                 has_stopped: false,
             });
@@ -197,7 +201,7 @@ impl<'a> Course<'a> {
         let connection = world.add_flow(FlowConfig {
             socket: flow.simulated.socket(seed),
             sender,
-            feedback: flow.ecn.1,
+            receiver: ReceiverConfig { feedback: flow.ecn.1, buffer: flow.buffer },
             path: at,
             opening,
             start_ns,

@@ -11,9 +11,9 @@ use ccactl_scenario::{FlowSpec, HostSpec, SERVER, Scenario, SwapSpec, Wanted};
 
 /// Ceiling of the socket buffers. Windows of the shipped scenarios are below 10 MB; unless a scenario says so it must never be
 /// the buffers that limit a flow.
-const TCP_MEMORY_MAX: u64 = 64 << 20;
+pub const TCP_MEMORY_MAX: u64 = 64 << 20;
 /// What a socket begins with.
-const TCP_MEMORY_DEFAULT: u64 = 256 << 10;
+pub const TCP_MEMORY_DEFAULT: u64 = 256 << 10;
 const TCP_MEMORY_MIN: u64 = 4096;
 
 /// Settings of every namespace: what one run learns must not help the next.

@@ -10,7 +10,7 @@ mod proxy;
 
 pub use carried::{Carried, TransmitterResult};
 pub use emulated::Emulated;
-pub use hosts::Hosts;
+pub use hosts::{Hosts, TCP_MEMORY_DEFAULT, TCP_MEMORY_MAX};
 
 use crate::error::Result;
 use crate::host::mptcp;
