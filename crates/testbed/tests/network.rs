@@ -132,7 +132,7 @@ fn a_step_of_the_rate_is_in_the_series() {
         network.inject(7 * S, packet(number, 0, Way::Up, 1000));
     }
     drain(&mut network, 8 * S);
-    let rows = network.into_series();
+    let rows = network.into_report().series;
     assert_eq!(rows.len() as u64, 100 * MS / INTERVAL);
     // A packet that leaves exactly at the end of an interval counts into the next one.
     let sent: Vec<u32> = rows.iter().map(|row| row.sent_packets).collect();

@@ -16,11 +16,22 @@ pub const CLOCK: Clock = Clock { monotonic_ns: 0, unix_ns: 0 };
 
 const BATCH_ROWS: usize = 32 * 1024;
 
+/// The stream on disk; it goes with its owner, as it is of no use beside the recording or without the rest of a run.
+struct Stream(PathBuf);
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_file(&self.0) {
+            tracing::warn!("{}: not removed: {error}", self.0.display());
+        }
+    }
+}
+
 /// A recording that grows.
 pub struct RecordingFile {
     target: PathBuf,
-    stream: PathBuf,
     out: File,
+    stream: Stream,
     encoder: StreamEncoder,
     schema: arrow_schema::SchemaRef,
     context: Context,
@@ -33,16 +44,17 @@ pub struct RecordingFile {
 impl RecordingFile {
     /// Begins it; `known` are the algorithms behind the kernel names of its rows.
     pub fn create(target: &Path, metadata: Metadata, known: Vec<KnownAlgorithm>) -> Result<RecordingFile> {
-        let stream = target.with_extension("arrows");
+        let path = target.with_extension("arrows");
         let resolve: Resolver = Arc::new(move |name| known.iter().find(|of| of.kernel_name == name).cloned());
         let schema = rows::schema(&metadata.to_pairs());
         let (encoder, header) = StreamEncoder::new(&schema);
-        let mut out = File::create(&stream).map_err(output(&stream))?;
-        out.write_all(&header).map_err(output(&stream))?;
+        let mut out = File::create(&path).map_err(output(&path))?;
+        let stream = Stream(path);
+        out.write_all(&header).map_err(output(&stream.0))?;
         Ok(RecordingFile {
             target: target.to_owned(),
-            stream,
             out,
+            stream,
             encoder,
             schema,
             context: Context::new(CLOCK, resolve),
@@ -70,13 +82,13 @@ impl RecordingFile {
         self.context.learn(&self.waiting);
         let batch = rows::batch(&self.schema, &self.waiting, &self.context);
         self.waiting.clear();
-        self.out.write_all(&self.encoder.batch(&batch)).map_err(output(&self.stream))
+        self.out.write_all(&self.encoder.batch(&batch)).map_err(output(&self.stream.0))
     }
 
     /// Completes it, after a run of that length; the number of rows.
     pub fn finish(mut self, duration_ns: Nanos) -> Result<u64> {
         self.flush()?;
-        self.out.write_all(&self.encoder.end()).map_err(output(&self.stream))?;
+        self.out.write_all(&self.encoder.end()).map_err(output(&self.stream.0))?;
         let metadata = Metadata {
             algorithms: Some(self.context.known().map(Into::into).collect()),
             duration_us: Some(duration_ns / 1000),
@@ -86,9 +98,8 @@ impl RecordingFile {
             drops_by_reason: Some(DropReasons::default()),
             ..self.metadata
         };
-        let converted = convert_stream(&self.stream, &self.target, &metadata.to_pairs(), true);
+        let converted = convert_stream(&self.stream.0, &self.target, &metadata.to_pairs(), true);
         converted.map_err(|reason| Error::Output { path: self.target, cause: io::Error::other(reason) })?;
-        fs::remove_file(&self.stream).map_err(output(&self.stream))?;
         Ok(self.rows)
     }
 }
