@@ -54,6 +54,29 @@ pub fn emulator(args: &[&str]) -> Result {
     shell::run(shell::program(program).args(["--beside", &beside]).args(args))
 }
 
+/// Builds the example `dumbbell` of `crates/sim` and runs `measure/sim_speed.py`.
+pub fn simulator(args: &[&str]) -> Result {
+    setup::tools(Scope::Build)?;
+    heading("build");
+    let mut build = shell::cargo();
+    shell::run(build.args(["build", "--release", "--locked", "-p", "ccactl-sim", "--example", "dumbbell"]))?;
+    heading("bench");
+    let script = shell::root().join("measure/sim_speed.py");
+    let dumbbell = shell::target_dir().join("release/examples/dumbbell");
+    shell::run(shell::program("python3").arg(script).arg(dumbbell).args(args))
+}
+
+/// Builds `ccactl` and runs `measure/sim_fidelity.py`; results stay, as each takes a minute in the lab.
+pub fn fidelity(args: &[&str]) -> Result {
+    setup::tools(Scope::Build)?;
+    heading("build");
+    let ccactl = measure::ccactl()?;
+    heading("fidelity");
+    let script = shell::root().join("measure/sim_fidelity.py");
+    let folder = shell::target_dir().join("sim-fidelity");
+    shell::run(shell::program("python3").arg(script).arg(ccactl).arg(folder).args(args))
+}
+
 /// Rows of the recording that [`report`] reads unless another number is given.
 const REPORT_ROWS: u64 = 100_000_000;
 /// A row takes some 13 bytes; the file stays, so that the next run need not make it anew.

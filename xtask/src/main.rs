@@ -56,10 +56,16 @@ Usage: cargo xtask COMMAND
   bench emulator [--seconds N] [--repeats N]
                         setup, build, then rate error, lateness and CPU of the emulator beside those of rattan (measure/rattan, a
                         workspace of its own) on one path, as the table of docs/performance.md; needs root
+  bench simulator [ROUNDS]
+                        setup, build, then packets per second of CPU time of the simulator beside ns-3, with 1, 100 and 10 000 flows,
+                        where the Python module ns3 is there
   bench report [ROWS]   setup, build, then time and memory of `ccactl report` on a synthetic recording of 100 million rows, beside
                         DuckDB where the Python module duckdb is there; the recording stays in target/bench-report
   bench fleet [ROWS]    setup, build, then summaries of parts: time on one, two and three nodes for 100 million rows, and ten times as
                         many rows made, folded and removed part by part (root)
+  sim fidelity [--kernel VERSION] [--jobs N] [--scenario FILE] [--only NAME,…]
+                        setup, build, then one flow of each algorithm in the virtual lab and in the simulator, compared ACK by ACK;
+                        needs the Python module polars; results stay in target/sim-fidelity
   shots                 setup, then the pictures of docs/how-to anew, in a headless Chromium (root)
   soak [--quick] [--seed N] [--connections N] [--swaps N] [--kills N]
                         setup, build, then 200 swaps and 50 kills of ccactl under 2 000 connections on which every byte
@@ -125,6 +131,8 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         ("bench", ["swap", args @ ..]) => bench::swap(args)?,
         ("bench", ["dev"]) => bench::dev()?,
         ("bench", ["emulator", args @ ..]) => bench::emulator(args)?,
+        ("bench", ["simulator", args @ ..]) => bench::simulator(args)?,
+        ("sim", ["fidelity", args @ ..]) => bench::fidelity(args)?,
         ("bench", ["report", args @ ..]) => bench::report(args)?,
         ("bench", ["fleet", args @ ..]) => bench::fleet(args)?,
         ("shots", []) => shots::run()?,
@@ -144,7 +152,7 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         ("fuzz", [target, seconds]) if seconds.parse::<u32>().is_ok() => {
             fuzz::run(target, seconds.parse().unwrap_or(FUZZ_SECONDS))?;
         }
-        ("setup" | "test" | "measure" | "bench" | "vm" | "lint" | "book" | "dist" | "gen" | "fuzz", _) => {
+        ("setup" | "test" | "measure" | "bench" | "sim" | "vm" | "lint" | "book" | "dist" | "gen" | "fuzz", _) => {
             return Err(Error::new(error::USAGE, format!("{command} does not take `{}`\n\n{USAGE}", rest.join(" "))));
         }
         _ => return Err(Error::new(error::USAGE, format!("no command `{command}`\n\n{USAGE}"))),

@@ -165,7 +165,7 @@ impl Window {
 
 /// `tcp_win_from_space()`
 fn in_payload(space_bytes: u64, ratio: u64) -> u64 {
-    space_bytes * ratio >> 8
+    (space_bytes * ratio) >> 8
 }
 
 /// What a packet takes of memory: its buffer is a power of two.

@@ -59,7 +59,7 @@ fn a_run_leaves_what_one_on_a_host_leaves() {
         .collect();
     names.sort();
     assert_eq!(names, [LINK_FILE, RECORDING_FILE], "no stream stays");
-    let recording = Recording::open(&folder.path().join("run-1").join(RECORDING_FILE)).unwrap();
+    let recording = Recording::open(folder.path().join("run-1").join(RECORDING_FILE)).unwrap();
     assert_eq!(recording.metadata().rows, Some(run.recorded_rows));
 }
 
@@ -138,7 +138,8 @@ fn what_is_not_simulated_is_told_at_once_and_all_of_it() {
     let error = run_into(&folder.path().join("out"), &scenario(&lines), false).unwrap_err();
     assert_eq!(error.exit_code(), ccactl_abi::exit::USAGE);
     let text = error.to_string();
-    for part in ["--link simulator: link.snoop", "flow[a].command", "host.a.sndbuf_max", "host.a.sysctl", "ipv4/tcp_sack"]
+    for part in
+        ["--link simulator: link.snoop", "flow[a].command", "host.a.sndbuf_max", "host.a.sysctl", "ipv4/tcp_sack"]
     {
         assert!(text.contains(part), "{part} in {text}");
     }

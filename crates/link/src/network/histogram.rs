@@ -46,8 +46,15 @@ pub struct QueueingDelay {
     pub max_us: f64,
 }
 
+impl Default for Histogram {
+    fn default() -> Self {
+        Histogram::new()
+    }
+}
+
 impl Histogram {
     /// An empty one; its memory is touched.
+    #[must_use]
     pub fn new() -> Self {
         let mut counts = vec![1; Close::COUNT];
         counts.fill(0);

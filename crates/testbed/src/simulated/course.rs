@@ -296,8 +296,8 @@ fn data(spec: &FlowSpec) -> Data {
     }
 }
 
-/// What both ends of a flow make of marks. A host asks for ECN with `tcp_ecn` 1 and grants it with 1 or 2, which is the default;
-/// an algorithm that needs it has it at both ends, and then each mark is echoed once.
+/// What both ends of a flow make of marks. A host asks for ECN with `tcp_ecn` 1 and grants it with 1 or 2, the default. An
+/// algorithm that needs it has it at both ends, and then each mark is echoed once.
 fn ecn(scenario: &Scenario, spec: &FlowSpec, simulated: &Simulated) -> (SenderEcn, EcnFeedback) {
     match simulated.ecn {
         EcnNeed::Accurate => return (SenderEcn::Accurate, EcnFeedback::Count),
