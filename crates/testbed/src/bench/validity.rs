@@ -219,7 +219,7 @@ fn any(count: u64, what: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::emulator::Troubles;
-    use ccactl_link::network::Lateness;
+    use ccactl_link::network::{Lateness, NetworkReport};
     use ccactl_report::Measures;
 
     const QUIET: CpuUse = CpuUse {
