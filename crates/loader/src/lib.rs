@@ -76,7 +76,7 @@ pub use receive::{ReceiveChange, ReceiveOutcome, ReceiveRequest, ReceiverSockets
 pub use receiving::ReceivingCgroup;
 pub use request::{Choice, LoadRequest, Loadable};
 pub use sockets::{SocketOutcome, SocketReport};
-pub use source::is_file;
+pub use source::{is_file, source_of};
 pub use status::{CanaryStatus, FormerPolicy, PolicyStatus, RegisteredAlgorithm, State, TunableSetting};
 pub use swap::{RollbackOutcome, SwapRequest, SwapScope};
 pub use transient::TransientCgroup;

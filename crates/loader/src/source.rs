@@ -8,6 +8,7 @@ use ccactl_abi::{Algorithm, about};
 use ccactl_host::input;
 use ccactl_host::output::{self, Folder, Replace};
 use siphasher::sip::SipHasher13;
+use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::hash::Hasher;
@@ -82,7 +83,22 @@ fn read(path: &Path) -> Result<&'static Algorithm> {
     } else {
         input::read(path, MAX_OBJECT_BYTES).map_err(|source| Error::NoFile { path: path.to_owned(), source })?
     };
-    Algorithm::of_object(elf).map_err(|cause| Error::NotAnAlgorithm { path: path.to_owned(), cause })
+    let algorithm =
+        Algorithm::of_object(elf).map_err(|cause| Error::NotAnAlgorithm { path: path.to_owned(), cause })?;
+    if is_source {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        SOURCES.lock().unwrap_or_else(PoisonError::into_inner).insert(algorithm.hash(), path);
+    }
+    Ok(algorithm)
+}
+
+/// C files that this process has read, by the hash of their code.
+static SOURCES: Mutex<BTreeMap<u64, PathBuf>> = Mutex::new(BTreeMap::new());
+
+/// The C file that this process has read an algorithm from; none of a built-in one, and of one that came as an object.
+#[must_use]
+pub fn source_of(algorithm: &Algorithm) -> Option<PathBuf> {
+    SOURCES.lock().unwrap_or_else(PoisonError::into_inner).get(&algorithm.hash()).cloned()
 }
 
 /// From the cache, if the text that the compiler would see is the same.
@@ -178,6 +194,7 @@ mod tests {
         let algorithm = algorithm(&path).unwrap();
         assert_eq!((algorithm.name, algorithm.kernel_name), ("mine", "mine"));
         assert!(!algorithm.is_built_in());
+        assert_eq!(source_of(algorithm), Some(path.clone()));
         assert!(std::ptr::eq(algorithm, super::algorithm(&path).unwrap()), "the same code is one algorithm");
     }
 

@@ -306,9 +306,18 @@ impl Socket {
     pub fn swap(&mut self, algorithm: &str) -> Result<(), Error> {
         let unit =
             Unit::by_name(algorithm, self.checked).ok_or_else(|| Error::UnknownAlgorithm(algorithm.to_owned()))?;
+        self.swap_to(unit, |_| Ok(()))
+    }
+
+    /// The same to an algorithm of any origin; `set` gives it its tunables.
+    ///
+    /// # Errors
+    /// Those of `set`; the new algorithm is not initialised then.
+    pub fn swap_to(&mut self, unit: Unit, set: impl FnOnce(&mut Socket) -> Result<(), Error>) -> Result<(), Error> {
         self.release();
         self.unit = unit;
         self.overrides.clear();
+        set(self)?;
         self.init();
         Ok(())
     }

@@ -59,6 +59,9 @@ pub enum Error {
     /// The scenario asks for what this back end of links cannot do.
     #[error(transparent)]
     Unsupported(#[from] crate::unsupported::Unsupported),
+    /// A C file that does not compile for this host.
+    #[error(transparent)]
+    Native(#[from] ccactl_native::BuildError),
     /// The kernel lacks a queue discipline.
     #[error(
         "--link netem: {field} needs the queue discipline {kind} of the kernel, found: {found}; load the module {module} \
@@ -139,6 +142,7 @@ impl Error {
             Error::Interrupted => exit::INTERRUPTED,
             Error::Report(error) => error.exit_code(),
             Error::System { .. }
+            | Error::Native(_)
             | Error::Flow { .. }
             | Error::RecorderEnded { .. }
             | Error::NoProgram { .. }

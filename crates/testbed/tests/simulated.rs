@@ -1,7 +1,7 @@
 //! Benches in the simulator: what they leave, and what theory says of them. They need no rights.
 
 use ccactl_recording::read::Recording;
-use ccactl_scenario::Scenario;
+use ccactl_scenario::{Scenario, ScenarioFile};
 use ccactl_testbed::Error;
 use ccactl_testbed::bench::{Backend, BenchResult, Interrupt, LINK_FILE, Limits, Options, OutputDir, RECORDING_FILE};
 use std::fs;
@@ -151,4 +151,24 @@ fn an_interrupted_run_leaves_no_stream() {
     let error = run_into(folder.path(), &scenario(&format!("{LINK}{}", flow(""))), true).unwrap_err();
     assert!(matches!(error, Error::Interrupted), "{error}");
     assert_eq!(fs::read_dir(folder.path().join("run-1")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_c_file_of_the_user_runs_as_the_same_code_of_the_catalogue() {
+    let folder = tempfile::tempdir().unwrap();
+    let reno = include_str!("../../../bpf/cc/reno.bpf.c");
+    let mine = reno.replace("CC_ALGORITHM(\"reno\"", "CC_ALGORITHM(\"mine\"").replace("\"bpf_reno\"", "\"mine\"");
+    fs::write(folder.path().join("mine.bpf.c"), &mine).unwrap();
+    let text = |algorithm: &str| {
+        format!("name = \"test\"\nduration = \"10s\"\n{LINK}[[flow]]\nname = \"a\"\nalgorithm = \"{algorithm}\"\n")
+    };
+    let figures = |algorithm: &str| {
+        let file = folder.path().join(format!("{}.toml", algorithm.len()));
+        fs::write(&file, text(algorithm)).unwrap();
+        let scenario = ScenarioFile::open(file.to_str().unwrap(), &[]).unwrap().alone(&[]).unwrap();
+        let result = run(&scenario);
+        let metrics = result.runs[0].flows[0].metrics.clone().unwrap();
+        (metrics.acked_bytes, metrics.retrans_pkts, metrics.cwnd_max_pkts)
+    };
+    assert_eq!(figures("mine.bpf.c"), figures("reno"));
 }

@@ -18,7 +18,7 @@ pub fn check(scenario: &Scenario) -> Result<Algorithms> {
     let mut lacks = Lacks::default();
     let mut simulated = |field: String, wanted: Wanted<'_>| {
         let simulated = Simulated::of(wanted)?;
-        lacks.ensure(simulated.is_some(), field, "an algorithm of the catalogue", wanted.algorithm);
+        lacks.ensure(simulated.is_some(), field, "an algorithm of the catalogue, or a C file", wanted.algorithm);
         Ok::<_, Error>(simulated)
     };
     let (mut flows, mut swaps) = (Vec::new(), Vec::new());
