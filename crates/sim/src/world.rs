@@ -11,6 +11,7 @@ use ccactl_link::Ecn;
 use ccactl_link::network::{Event, Network, Path, Tcp, Transit, Transmitter, Way};
 use ccactl_link::snoop;
 use ccactl_native::Socket;
+use std::collections::VecDeque;
 
 /// Number of a flow, from 0 in the order in which they were added.
 pub type FlowId = usize;
@@ -169,6 +170,8 @@ pub struct World {
     /// Which way the data of each path go.
     ways: Vec<Way>,
     loads: Slab<Load>,
+    /// What the ends have sent at this moment: it comes to the network when all that happens there at the moment has happened.
+    outbox: VecDeque<Transit<u32>>,
     flows: Vec<Flow>,
     sources: Vec<Source>,
 }
@@ -187,6 +190,7 @@ impl World {
             network,
             ways,
             loads: Slab::new(),
+            outbox: VecDeque::new(),
             flows: Vec::new(),
             sources: Vec::new(),
         }
@@ -312,7 +316,8 @@ impl World {
         let mut goes_on = true;
         while goes_on {
             let turn_ns = self.events.next_ns();
-            let Some(at_ns) = [self.network.next_due(), turn_ns].into_iter().flatten().min() else { break };
+            let next_ns = [self.network.next_due(), turn_ns].into_iter().flatten().min();
+            let Some(at_ns) = (if self.outbox.is_empty() { next_ns } else { Some(self.now_ns) }) else { break };
             if at_ns > until_ns {
                 break;
             }
@@ -320,6 +325,8 @@ impl World {
             let mut note = |seen: Observed<'_>| goes_on &= observe(seen);
             if let Some(event) = self.network.step(at_ns) {
                 self.on_network(event, &mut note);
+            } else if let Some(transit) = self.outbox.pop_front() {
+                self.network.inject(at_ns, transit);
             } else if turn_ns == Some(at_ns) {
                 let turn = self.events.take();
                 self.on_turn(turn, &mut note);
@@ -496,8 +503,8 @@ impl World {
         // Beyond the flows: disciplines that tell flows apart see one of its own.
         let flow = u32::MAX - at as u32;
         let ecn = Ecn::NotCapable;
-        self.network
-            .inject(self.now_ns, Transit { packet, path, way: Way::Up, bytes, flow, is_ack: false, ecn, tcp: None });
+        let way = Way::Up;
+        self.outbox.push_back(Transit { packet, path, way, bytes, flow, is_ack: false, ecn, tcp: None });
     }
 
     /// The application writes what it may, and what the sender makes of it leaves.
@@ -553,7 +560,7 @@ impl World {
         };
         let path = flow.path;
         let packet = self.loads.insert(load);
-        self.network.inject(self.now_ns, Transit { packet, path, way, bytes, flow: at as u32, is_ack, ecn, tcp });
+        self.outbox.push_back(Transit { packet, path, way, bytes, flow: at as u32, is_ack, ecn, tcp });
     }
 
     fn note(&self, flow: FlowId, moment: Moment, note: &mut impl FnMut(Observed<'_>)) {

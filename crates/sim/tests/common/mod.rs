@@ -9,7 +9,7 @@ pub const MS: u64 = 1_000_000;
 pub const S: u64 = 1000 * MS;
 
 /// A bottleneck with a drop-tail queue.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct Path {
     pub rate_bps: u64,
     pub rtt_ms: u64,
@@ -60,6 +60,7 @@ impl Path {
     }
 
     /// A world with this bottleneck and a flow of each algorithm.
+    #[allow(dead_code, reason = "properties have links of any kind")]
     pub fn world(&self, algorithms: &[&str]) -> World {
         let mut world = self.over(self.link());
         for algorithm in algorithms {
@@ -69,6 +70,7 @@ impl Path {
     }
 
     /// Mbit/s of payload of each flow between two moments.
+    #[allow(dead_code, reason = "properties look at whole transfers")]
     pub fn goodputs_mbps(&self, algorithms: &[&str], from_s: u64, to_s: u64) -> Vec<f64> {
         let mut world = self.world(algorithms);
         let received = |world: &World| -> Vec<u64> {
