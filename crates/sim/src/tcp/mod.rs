@@ -107,6 +107,8 @@ pub struct SenderConfig {
     pub is_opener: bool,
     /// Segments that one buffer takes at most (`gso_max_segs`).
     pub gso_max_segs: u32,
+    /// What the socket's buffer begins with (`tcp_wmem`); it grows as needed.
+    pub sndbuf_bytes: u32,
     /// See there.
     pub ecn: SenderEcn,
     /// How far ahead the time stamps of the peer are. Those of Linux begin anywhere (`secure_tcp_ts_off()`), and TCP-LP
@@ -122,6 +124,7 @@ impl Default for SenderConfig {
             handshake_rtt_us: 0,
             is_opener: true,
             gso_max_segs: 65_535,
+            sndbuf_bytes: 16_384,
             ecn: SenderEcn::Off,
             peer_clock_ms: 0x9e37_79b9,
         }

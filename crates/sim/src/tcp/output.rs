@@ -1,6 +1,6 @@
 //! What leaves, and when: `tcp_write_xmit()`, `tcp_xmit_retransmit_queue()`, pacing, TSO.
 
-use super::Sender;
+use super::{FIRST_WINDOW_BYTES, Sender};
 use crate::Nanos;
 use crate::board::{ANY_RESENT, EVER_RESENT, Entry, LOST, RESENT, SACKED};
 use crate::segment::Segment;
@@ -14,6 +14,10 @@ const TSO_WINDOW_PARTS: u64 = 3;
 const MIN_TSO_SEGS: u32 = 2;
 /// Headers that a buffer leaves room for (`MAX_TCP_HEADER`), as `tcp_bound_to_half_wnd()` and `GSO_LEGACY_MAX_SIZE` see it.
 const MAX_HEADER: u32 = 320;
+/// What a buffer takes of the socket's beside its data.
+const BUFFER_BYTES: u32 = 1280;
+/// `tcp_sndbuf_expand()` for ten segments, which is more than `tcp_wmem` of a kernel begins with.
+const LEAST_SNDBUF_BYTES: u32 = 87_040;
 /// Segments sent before pacing begins.
 const UNPACED_PKTS: u32 = 10;
 /// The initial window (`TCP_INIT_CWND`), which an idle sender falls back to.
@@ -123,10 +127,19 @@ impl Sender {
         }
     }
 
-    /// Segments left of the buffer that the application has filled: what is sent at once ends with it.
+    /// Segments left of the buffer that the application has filled: what is sent at once ends with it. What it writes before the
+    /// first ACK goes into buffers of half a window that is not scaled yet (`tcp_bound_to_half_wnd()`).
     fn buffer_left(&self) -> u32 {
-        let size = (65_536 - 1 - MAX_HEADER) / self.config.mss_bytes;
-        size - (self.board.nxt() % u64::from(size)) as u32
+        let mss = self.config.mss_bytes;
+        let (first, later) = (((FIRST_WINDOW_BYTES >> 1) / mss).max(1), ((65_536 - 1 - MAX_HEADER) / mss).max(1));
+        let sndbuf_bytes = self.config.sndbuf_bytes.max(LEAST_SNDBUF_BYTES);
+        // A buffer is begun as long as those before it have not filled the socket's.
+        let buffers = sndbuf_bytes.div_ceil(first * mss + BUFFER_BYTES);
+        let (nxt, before_first_ack) = (self.board.nxt(), u64::from(first) * u64::from(buffers));
+        match nxt.checked_sub(before_first_ack) {
+            None => first - (nxt % u64::from(first)) as u32,
+            Some(after) => later - (after % u64::from(later)) as u32,
+        }
     }
 
     /// `tcp_tso_should_defer()`: whether it pays to wait for the next ACK and send more at once.

@@ -4,6 +4,7 @@ use crate::folder::{Experiment, Place};
 use crate::{Cell, Error, Plan, Result};
 use ccactl_abi::{ALGORITHMS, EcnNeed};
 use ccactl_scenario::{FlowSpec, Override, Scenario, ScenarioFile};
+use ccactl_testbed::bench::Backend;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -39,11 +40,13 @@ pub struct Wanted {
     pub repeat: u32,
 }
 
-/// All that say something on one path without ECN, and the kernel's CUBIC and BBR.
+/// All that say something on one path without ECN, and the kernel's CUBIC and BBR where there is a kernel.
 #[must_use]
-pub fn default_algorithms() -> Vec<String> {
+pub fn default_algorithms(backend: Backend) -> Vec<String> {
     let own = ALGORITHMS.iter().filter(|of| of.ecn == EcnNeed::None && !OF_MPTCP.contains(&of.name));
-    own.map(|of| of.name.to_owned()).chain(NATIVE.map(str::to_owned)).collect()
+    // The simulator has the copies alone.
+    let native = NATIVE.iter().filter(|_| backend.needs_host());
+    own.map(|of| of.name).chain(native.copied()).map(str::to_owned).collect()
 }
 
 /// The labels of a cell.
@@ -161,11 +164,13 @@ mod tests {
 
     #[test]
     fn those_that_need_ecn_or_several_paths_are_left_out() {
-        let all = default_algorithms();
+        let all = default_algorithms(Backend::Emulator);
         for missing in ["dctcp", "prague", "lia", "wvegas"] {
             assert!(!all.iter().any(|name| name == missing), "{missing}");
         }
         assert!(all.len() > 25 && all.contains(&"native:bbr".to_owned()));
+        let simulated = default_algorithms(Backend::Simulator);
+        assert!(simulated.len() + 2 == all.len() && !simulated.contains(&"native:bbr".to_owned()));
     }
 
     #[test]

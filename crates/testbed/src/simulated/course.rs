@@ -185,6 +185,7 @@ impl<'a> Course<'a> {
         let sender = SenderConfig {
             mss_bytes: self.scenario.link.mtu - ccactl_sim::HEADER_BYTES,
             ecn: flow.ecn.0,
+            sndbuf_bytes: TCP_MEMORY_DEFAULT as u32,
             gso_max_segs: flow.gso_max_segs.unwrap_or(defaults.gso_max_segs),
             // Any: the low bits of the seed are as good as a host's.
             peer_clock_ms: seed as u32,

@@ -61,9 +61,9 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<ExitCode> {
     let kernel = args.lab.is_asked_for().then(|| args.lab.kernel()).transpose()?;
-    let place =
-        folder::Place { backend: args.carrier.backend(), lab: kernel.as_ref().map(|kernel| kernel.release.clone()) };
-    let algorithms = if args.algorithms.is_empty() { default_algorithms() } else { args.algorithms.clone() };
+    let backend = args.carrier.backend();
+    let place = folder::Place { backend, lab: kernel.as_ref().map(|kernel| kernel.release.clone()) };
+    let algorithms = if args.algorithms.is_empty() { default_algorithms(backend) } else { args.algorithms.clone() };
     let wanted = Wanted {
         algorithms,
         buffers: args.buffers.clone(),
