@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release -p ccactl-sim --example beside_matrix -- matrix.json`
 
-use ccactl_link::network::{self, Delay, Route, Stage, Transmitter, Way};
+use ccactl_link::network::{self, Transmitter};
 use ccactl_link::{Capacity, LinkConfig, WireConfig};
 use ccactl_native::{NAMES, Socket};
 use ccactl_sim::{Data, FlowConfig, Opening, ReceiverConfig, SenderConfig, World};
@@ -65,15 +65,8 @@ impl Path {
         let one_way_ns = self.rtt_ms * MS / 2;
         let wire = WireConfig { delay: vec![(0, one_way_ns)], ..WireConfig::default() };
         let config = LinkConfig { wire, ..LinkConfig::drop_tail(self.rate_bps, Capacity::Bytes(self.buffer_bytes)) };
-        let link =
-            Transmitter { config, overhead_bytes: 0, snoop_bytes: None, hides_marks: false, is_bottleneck: true };
-        let path = network::Path {
-            up: Route { stages: vec![Stage::Transmitter(0)] },
-            down: Route { stages: vec![Stage::Delay(Delay::new(vec![(0, one_way_ns)]))] },
-            data: Way::Up,
-            class: 0,
-        };
-        let mut world = World::new(vec![link], vec![path], 0);
+        let path = network::Path::through(0, one_way_ns);
+        let mut world = World::new(vec![Transmitter::bottleneck(config)], vec![path], 0);
         for (algorithm, start_ns) in algorithms.into_iter().zip([starts_ns.0, starts_ns.1]) {
             world.add_flow(FlowConfig {
                 socket: Socket::new(algorithm)?,

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p ccactl-sim --example dumbbell -- ALGORITHM FLOWS MBIT_PER_S RTT_MS BUFFER_BDP SECONDS`
 
-use ccactl_link::network::{self, Delay, Route, Stage, Transmitter, Way};
+use ccactl_link::network::{self, Transmitter};
 use ccactl_link::{Capacity, LinkConfig, WireConfig};
 use ccactl_native::Socket;
 use ccactl_sim::{Data, FlowConfig, Opening, ReceiverConfig, SenderConfig, World};
@@ -21,14 +21,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let buffer_pkts = (rate_mbps * 1e3 * rtt_ms / 8.0 / 1500.0 * buffer_bdp).max(2.0) as u64;
     let wire = WireConfig { delay: vec![(0, one_way_ns)], ..WireConfig::default() };
     let config = LinkConfig { wire, ..LinkConfig::drop_tail((rate_mbps * 1e6) as u64, Capacity::Packets(buffer_pkts)) };
-    let link = Transmitter { config, overhead_bytes: 0, snoop_bytes: None, hides_marks: false, is_bottleneck: true };
-    let path = network::Path {
-        up: Route { stages: vec![Stage::Transmitter(0)] },
-        down: Route { stages: vec![Stage::Delay(Delay::new(vec![(0, one_way_ns)]))] },
-        data: Way::Up,
-        class: 0,
-    };
-    let mut world = World::new(vec![link], vec![path], 0);
+    let path = network::Path::through(0, one_way_ns);
+    let mut world = World::new(vec![Transmitter::bottleneck(config)], vec![path], 0);
     for i in 0..flows as u64 {
         world.add_flow(FlowConfig {
             socket: Socket::new(algorithm)?,

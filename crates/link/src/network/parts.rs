@@ -1,6 +1,6 @@
 //! What a network is made of.
 
-use super::route::{Route, Stage, Way};
+use super::route::{Delay, Route, Stage, Way};
 use crate::{LinkConfig, Nanos};
 
 /// One transmitter of the network.
@@ -29,6 +29,27 @@ pub struct Path {
     pub data: Way,
     /// Class of its packets, both ways: see [`crate::Item::class`].
     pub class: u8,
+}
+
+impl Transmitter {
+    /// A bottleneck whose wire adds nothing.
+    #[must_use]
+    pub fn bottleneck(config: LinkConfig) -> Self {
+        Transmitter { config, overhead_bytes: 0, snoop_bytes: None, hides_marks: false, is_bottleneck: true }
+    }
+}
+
+impl Path {
+    /// Data go up through one transmitter, and what comes back takes `back_ns`.
+    #[must_use]
+    pub fn through(transmitter: usize, back_ns: Nanos) -> Self {
+        Path {
+            up: Route { stages: vec![Stage::Transmitter(transmitter)] },
+            down: Route { stages: vec![Stage::Delay(Delay::new(vec![(0, back_ns)]))] },
+            data: Way::Up,
+            class: 0,
+        }
+    }
 }
 
 /// Indices of the transmitters that a route passes.

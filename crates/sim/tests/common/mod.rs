@@ -1,6 +1,6 @@
 //! Flows through one bottleneck.
 
-use ccactl_link::network::{self, Delay, Route, Stage, Transmitter, Way};
+use ccactl_link::network::{self, Transmitter};
 use ccactl_link::{Capacity, LinkConfig, WireConfig};
 use ccactl_native::Socket;
 use ccactl_sim::{Data, FlowConfig, Opening, ReceiverConfig, SenderConfig, World};
@@ -41,22 +41,10 @@ impl Path {
         }
     }
 
-    /// Data pass the link, and ACKs come back in half the RTT.
-    pub fn path(&self) -> network::Path {
-        let back = Delay::new(vec![(0, self.rtt_ms * MS / 2)]);
-        network::Path {
-            up: Route { stages: vec![Stage::Transmitter(0)] },
-            down: Route { stages: vec![Stage::Delay(back)] },
-            data: Way::Up,
-            class: 0,
-        }
-    }
-
-    /// A world with that link as the bottleneck, and no flow.
+    /// A world with that link as the bottleneck, whose ACKs come back in half the RTT, and no flow.
     pub fn over(&self, config: LinkConfig) -> World {
-        let link =
-            Transmitter { config, overhead_bytes: 0, snoop_bytes: None, hides_marks: false, is_bottleneck: true };
-        World::new(vec![link], vec![self.path()], 0)
+        let path = network::Path::through(0, self.rtt_ms * MS / 2);
+        World::new(vec![Transmitter::bottleneck(config)], vec![path], 0)
     }
 
     /// A world with this bottleneck and a flow of each algorithm.

@@ -16,12 +16,13 @@ use ccactl_sim::{
     Data, EcnFeedback, FlowConfig, FlowId, Moment, Opening, Piece, ReceiveBuffer, ReceiverConfig, SenderConfig,
     SenderEcn, SourceConfig, World,
 };
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::net::SocketAddrV4;
 use std::time::Duration;
 
-/// Of the ends that open connections: the first of Linux' own choice.
+/// Of the ends that open connections: `ip_local_port_range` begins with it, and has so many.
 const FIRST_CLIENT_PORT: u16 = 32_768;
+const CLIENT_PORTS: u64 = 28_232;
 /// How far a run goes between two looks at signals.
 const LOOK_NS: Nanos = 100_000_000;
 /// No host starts two senders at the same nanosecond. Flows in lock-step would lose the same packets in each run, so each
@@ -71,7 +72,7 @@ pub struct Course<'a> {
     flows: Vec<Flow<'a>>,
     /// Of each flow of the world: which of the scenario.
     owners: Vec<usize>,
-    actions: BTreeMap<(Nanos, Action), ()>,
+    actions: BTreeSet<(Nanos, Action)>,
     swaps: Vec<SwapResult>,
     rows: Rows,
 }
@@ -85,11 +86,11 @@ impl<'a> Course<'a> {
         world: &mut World,
         rows: Rows,
     ) -> Course<'a> {
-        let mut actions = BTreeMap::new();
+        let mut actions = BTreeSet::new();
         let mut flows = Vec::new();
         for (i, (spec, simulated)) in scenario.flows.iter().zip(&algorithms.flows).enumerate() {
-            actions.insert((spec.start.ns, Action::Open(i)), ());
-            actions.insert((spec.stop.ns, Action::Stop(i)), ());
+            actions.insert((spec.start.ns, Action::Open(i)));
+            actions.insert((spec.stop.ns, Action::Stop(i)));
             let (sender, receiver) = match spec.direction {
                 Direction::Upload => (spec.name.as_str(), SERVER),
                 Direction::Download => (SERVER, spec.name.as_str()),
@@ -106,7 +107,7 @@ impl<'a> Course<'a> {
             });
         }
         for (i, swap) in scenario.swaps.iter().enumerate() {
-            actions.insert((swap.at.ns, Action::Swap(i)), ());
+            actions.insert((swap.at.ns, Action::Swap(i)));
         }
         for (i, source) in scenario.udp.iter().enumerate() {
             world.add_source(SourceConfig {
@@ -130,12 +131,12 @@ impl<'a> Course<'a> {
         while world.now_ns() < end_ns {
             interrupt.check()?;
             let look_ns = (world.now_ns() + LOOK_NS).min(end_ns);
-            let next = self.actions.first_key_value().map(|(key, ())| *key).filter(|(at_ns, _)| *at_ns <= look_ns);
+            let next = self.actions.first().copied().filter(|(at_ns, _)| *at_ns <= look_ns);
             let until_ns = next.map_or(look_ns, |(at_ns, _)| at_ns);
             self.run_until(world, until_ns)?;
-            if let Some(key) = next.filter(|(at_ns, _)| *at_ns <= world.now_ns()) {
-                self.actions.remove(&key);
-                self.act(world, key.1)?;
+            if let Some(due) = next.filter(|(at_ns, _)| *at_ns <= world.now_ns()) {
+                self.actions.remove(&due);
+                self.act(world, due.1)?;
             }
             observe(Duration::from_nanos(world.now_ns()), self.rows.count());
         }
@@ -192,7 +193,7 @@ impl<'a> Course<'a> {
             ..defaults
         };
         let (host, server) = (address::host(at), address::SERVER);
-        let client_port = FIRST_CLIENT_PORT + (number % 28_000) as u16;
+        let client_port = FIRST_CLIENT_PORT + (number % CLIENT_PORTS) as u16;
         let client = SocketAddrV4::new(host, client_port);
         let served = SocketAddrV4::new(server, FIRST_PORT + at as u16);
         let (opening, local, remote) = match flow.spec.direction {
@@ -223,7 +224,7 @@ impl<'a> Course<'a> {
         if let Some((_, transfer)) = flow.connections.iter_mut().find(|(id, _)| *id == connection) {
             transfer.completion_us = Some(transfer.micros_to(now_ns));
         }
-        self.actions.insert((now_ns + flow.spec.gap.ns, Action::Open(owner)), ());
+        self.actions.insert((now_ns + flow.spec.gap.ns, Action::Open(owner)));
     }
 
     fn stop(&mut self, world: &mut World, at: usize) -> Result<()> {
