@@ -197,6 +197,8 @@ pub enum Command {
     Bench(Box<commands::bench::Args>),
     /// Compare an algorithm with CUBIC by the criteria of RFC 9743
     Evaluate(Box<commands::evaluate::Args>),
+    /// Look for the path on which an algorithm does worst
+    Search(Box<commands::search::Args>),
     /// BBRv2 and F-BBRv2 against CUBIC, with one table at the end
     Demo(commands::demo::Args),
     /// One end of a bench flow (started by `bench` itself)

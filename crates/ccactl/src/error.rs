@@ -38,6 +38,8 @@ pub enum Error {
     #[error(transparent)]
     Testbed(#[from] ccactl_testbed::Error),
     #[error(transparent)]
+    Search(#[from] ccactl_search::Error),
+    #[error(transparent)]
     Suites(#[from] ccactl_suites::Error),
     #[error(transparent)]
     Lab(#[from] ccactl_lab::Error),
@@ -86,6 +88,7 @@ impl Error {
             #[cfg(feature = "object-store")]
             Self::Store(_) => exit::FAILURE,
             Self::Testbed(error) => error.exit_code(),
+            Self::Search(error) => error.exit_code(),
             Self::Suites(error) => error.exit_code(),
             Self::Lab(error) => error.exit_code(),
             Self::While { source, .. } => source.exit_code(),

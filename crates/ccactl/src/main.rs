@@ -64,6 +64,7 @@ fn main() -> ExitCode {
         Command::Export(args) => commands::export::run(args),
         Command::Bench(args) => commands::bench::run(*args),
         Command::Evaluate(args) => commands::evaluate::run(*args),
+        Command::Search(args) => commands::search::run(*args),
         Command::Demo(args) => commands::demo::run(args),
         Command::Flow(args) => commands::flow::run(args),
         Command::Enter(args) => commands::flow::enter(&args),

@@ -30,6 +30,14 @@ pub enum Error {
         /// What the system answered.
         cause: io::Error,
     },
+    /// A file of results is not as it was written.
+    #[error("{}: expected a file of results of ccactl, found: {reason}; run the bench again", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// An algorithm or a policy was refused.
     #[error(transparent)]
     Loader(#[from] ccactl_loader::Error),
@@ -148,6 +156,7 @@ impl Error {
             | Error::NoProgram { .. }
             | Error::Command { .. }
             | Error::Calibration(_)
+            | Error::Unreadable { .. }
             | Error::Panicked(_) => exit::FAILURE,
         }
     }

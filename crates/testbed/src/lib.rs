@@ -12,4 +12,5 @@ pub mod traffic;
 mod unsupported;
 
 pub use error::{Error, Result};
+pub use simulated::{Totals, totals};
 pub use unsupported::{Lack, Unsupported};

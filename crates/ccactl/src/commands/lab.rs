@@ -78,13 +78,14 @@ impl Args {
         pairs.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?])).flatten().collect()
     }
 
-    /// The kernel that was asked for, downloaded where it is not there yet.
+    /// The kernel that was asked for, or else the default one, downloaded where it is not there yet.
     pub fn kernel(&self) -> ccactl_lab::Result<Kernel> {
         if let (Some(image), Some(modules)) = (&self.kernel_image, &self.modules) {
             return Kernel::own(image, modules);
         }
-        let Place(request) = self.lab.as_ref().expect("asked for");
-        Cache::of_user()?.kernel(request, &mut |line| errln!("{line}"))
+        let default = || Place(ccactl_lab::kernel::DEFAULT.parse().expect("a constant"));
+        let Place(request) = self.lab.clone().unwrap_or_else(default);
+        Cache::of_user()?.kernel(&request, &mut |line| errln!("{line}"))
     }
 
     /// Runs a scenario in a guest into a folder and shows what `ccactl bench` says there.

@@ -34,6 +34,7 @@ pub mod report;
 pub mod rollback;
 pub mod run;
 pub mod sdk;
+pub mod search;
 pub mod send;
 pub mod serve;
 pub mod settings;

@@ -4,6 +4,7 @@ use crate::{DropReason, Nanos};
 
 /// Length of an interval.
 pub const INTERVAL: Nanos = 10_000_000;
+const NS_PER_S: u64 = 1_000_000_000;
 
 /// One transmitter in one interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,6 +33,14 @@ pub struct Interval {
     pub marked_packets: u32,
     /// Transmitted and lost.
     pub lost_packets: u32,
+}
+
+impl Interval {
+    /// Rate on the wire in the interval.
+    #[must_use]
+    pub fn sent_bps(&self) -> u64 {
+        self.sent_wire_bytes * 8 * (NS_PER_S / INTERVAL)
+    }
 }
 
 /// What left a transmitter.

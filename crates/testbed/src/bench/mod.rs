@@ -24,7 +24,7 @@ pub(crate) use recording::metadata;
 pub(crate) use result::Measured;
 
 pub use event::{Event, Interrupt};
-pub use link_file::LINK_FILE;
+pub use link_file::{LINK_FILE, LinkRow, link_rows};
 pub use network::{Backend, Emulated, TransmitterResult};
 pub use options::Options;
 pub use output::OutputDir;

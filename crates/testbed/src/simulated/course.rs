@@ -2,8 +2,7 @@
 
 use super::algorithm::{Algorithms, Simulated};
 use super::check::TCP_ECN;
-use super::file::RecordingFile;
-use super::rows::{Named, Rows};
+use super::watch::{Named, Watch};
 use crate::bench::{FlowReport, Interrupt, SwapResult, TCP_MEMORY_DEFAULT, TCP_MEMORY_MAX, application, sending_times};
 use crate::emulator::address;
 use crate::error::Result;
@@ -65,7 +64,7 @@ impl Flow<'_> {
 }
 
 /// The course of one run.
-pub struct Course<'a> {
+pub struct Course<'a, W> {
     scenario: &'a Scenario,
     algorithms: &'a Algorithms,
     seed: u64,
@@ -74,18 +73,18 @@ pub struct Course<'a> {
     owners: Vec<usize>,
     actions: BTreeSet<(Nanos, Action)>,
     swaps: Vec<SwapResult>,
-    rows: Rows,
+    watch: W,
 }
 
-impl<'a> Course<'a> {
+impl<'a, W: Watch> Course<'a, W> {
     /// Run `run` of a scenario.
     pub fn new(
         scenario: &'a Scenario,
         run: u32,
         algorithms: &'a Algorithms,
         world: &mut World,
-        rows: Rows,
-    ) -> Course<'a> {
+        watch: W,
+    ) -> Course<'a, W> {
         let mut actions = BTreeSet::new();
         let mut flows = Vec::new();
         for (i, (spec, simulated)) in scenario.flows.iter().zip(&algorithms.flows).enumerate() {
@@ -117,7 +116,7 @@ impl<'a> Course<'a> {
             });
         }
         let seed = scenario.link.seed.wrapping_add(u64::from(run));
-        Course { scenario, algorithms, seed, flows, owners: Vec::new(), actions, swaps: Vec::new(), rows }
+        Course { scenario, algorithms, seed, flows, owners: Vec::new(), actions, swaps: Vec::new(), watch }
     }
 
     /// From the beginning to the end.
@@ -138,7 +137,7 @@ impl<'a> Course<'a> {
                 self.actions.remove(&due);
                 self.act(world, due.1)?;
             }
-            observe(Duration::from_nanos(world.now_ns()), self.rows.count());
+            observe(Duration::from_nanos(world.now_ns()), self.watch.count());
         }
         let open: Vec<usize> = (0..self.flows.len()).filter(|flow| !self.flows[*flow].has_stopped).collect();
         open.into_iter().try_for_each(|flow| self.stop(world, flow))
@@ -147,13 +146,13 @@ impl<'a> Course<'a> {
     /// Goes on, and ends earlier where a transfer is complete or an error is met.
     fn run_until(&mut self, world: &mut World, until_ns: Nanos) -> Result<()> {
         let (mut result, mut complete) = (Ok(()), None);
-        let Course { rows, flows, owners, .. } = self;
+        let Course { watch, flows, owners, .. } = self;
         world.run_while(until_ns, |seen| {
-            result = rows.see(&seen);
+            result = watch.see(&seen);
             complete = (seen.moment == Moment::Complete).then_some(seen.flow);
             let is_over = seen.moment == Moment::AckDone && seen.sender.is_done();
             if is_over && result.is_ok() && flows[owners[seen.flow]].spec.bytes.is_some() {
-                result = rows.close(seen.flow, seen.at_ns, seen.sender);
+                result = watch.close(seen.flow, seen.at_ns, seen.sender);
             }
             result.is_ok() && complete.is_none()
         });
@@ -213,7 +212,7 @@ impl<'a> Course<'a> {
         flow.connections.push((connection, transfer));
         self.owners.push(at);
         let algorithm = flow.simulated.kernel_name.clone();
-        self.rows.add(connection, &Named { cgroup_id: at as u64 + 1, algorithm, local, remote, ecn: flow.ecn.0 });
+        self.watch.add(connection, &Named { cgroup_id: at as u64 + 1, algorithm, local, remote, ecn: flow.ecn.0 });
     }
 
     /// The receiver has all of a transfer: the next one follows after the gap.
@@ -236,7 +235,7 @@ impl<'a> Course<'a> {
             transfer.connect_us = connected_ns.map(|at_ns| transfer.micros_to(at_ns));
             if world.is_established(*connection) {
                 transfer.bytes = world.receiver(*connection).received_bytes();
-                self.rows.close(*connection, now_ns, world.sender(*connection))?;
+                self.watch.close(*connection, now_ns, world.sender(*connection))?;
             }
             world.end_flow(*connection);
         }
@@ -255,7 +254,7 @@ impl<'a> Course<'a> {
             if let Some(socket) = world.socket_mut(*connection) {
                 simulated.swap(socket);
                 moved += 1;
-                self.rows.swapped(*connection, now_ns, world.sender(*connection), &simulated.kernel_name)?;
+                self.watch.swapped(*connection, now_ns, world.sender(*connection), &simulated.kernel_name)?;
             }
         }
         let at_s = now_ns as f64 / 1e9;
@@ -276,14 +275,14 @@ impl<'a> Course<'a> {
         Ok(())
     }
 
-    /// What the ends of the flows told, the swaps, and the recording.
-    pub fn into_results(self) -> (Vec<FlowReport>, Vec<SwapResult>, RecordingFile) {
+    /// What the ends of the flows told, the swaps, and who watched.
+    pub fn into_results(self) -> (Vec<FlowReport>, Vec<SwapResult>, W) {
         let report = |flow: Flow<'_>| FlowReport {
             sent: None,
             received_bytes: flow.connections.iter().map(|(_, transfer)| transfer.bytes).sum(),
             transfers: flow.connections.into_iter().map(|(_, transfer)| transfer).collect(),
         };
-        (self.flows.into_iter().map(report).collect(), self.swaps, self.rows.into_file())
+        (self.flows.into_iter().map(report).collect(), self.swaps, self.watch)
     }
 }
 

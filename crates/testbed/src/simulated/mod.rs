@@ -10,8 +10,11 @@ mod check;
 mod course;
 mod file;
 mod rows;
+mod totals;
+mod watch;
 
 pub use check::check;
+pub use totals::{Totals, totals};
 
 use crate::bench::{Carried, Interrupt, Measured, Reports, UDP_HEADER_BYTES, metadata};
 use crate::clock;
@@ -48,8 +51,8 @@ pub fn measure(
     let every = scenario.every.parse::<Every>().expect("checked with the scenario");
     let mut course = Course::new(scenario, run, &algorithms, &mut world, Rows::new(every, recording));
     course.run(&mut world, interrupt, observe)?;
-    let (reports, swaps, recording) = course.into_results();
-    let rows = recording.finish(scenario.duration.ns)?;
+    let (reports, swaps, watch) = course.into_results();
+    let rows = watch.into_file().finish(scenario.duration.ns)?;
     let reports = Reports { flows: reports, udp: udp_reports(scenario, &world) };
     let carried = Carried::by_simulator(world.into_network(), topology.names, topology.carried_bps);
     let recorded = Summary {

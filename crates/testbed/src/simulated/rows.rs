@@ -1,29 +1,16 @@
 //! Rows of a recording from senders of the simulator: the same as `bpf/collect.bpf.c` makes of sockets of the kernel.
 
 use super::file::RecordingFile;
+use super::watch::{Named, Watch};
 use crate::error::Result;
 use ccactl_abi::layout::{self, NAME_LEN, Sample, name_bytes};
 use ccactl_collector::Every;
 use ccactl_link::Nanos;
 use ccactl_sim::{FlowId, Moment, Observed, Sender, SenderEcn};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::Ipv4Addr;
 
 /// Of every connection: the simulator has no namespaces.
 const NETNS: u32 = 1;
-
-/// What a connection is called.
-pub struct Named {
-    /// Of its flow, in place of a cgroup.
-    pub cgroup_id: u64,
-    /// Kernel name of its algorithm.
-    pub algorithm: String,
-    /// The sending end.
-    pub local: SocketAddrV4,
-    /// The other one.
-    pub remote: SocketAddrV4,
-    /// How its sender uses ECN.
-    pub ecn: SenderEcn,
-}
 
 /// What is remembered of a connection, as in `struct flow_state`.
 struct Known {
@@ -56,99 +43,6 @@ impl Rows {
     /// Into this file.
     pub fn new(every: Every, file: RecordingFile) -> Rows {
         Rows { every, flows: Vec::new(), file }
-    }
-
-    /// A connection that will be the next flow of the world.
-    ///
-    /// # Panics
-    /// When the kernel would not take the name of its algorithm.
-    pub fn add(&mut self, flow: FlowId, named: &Named) {
-        assert_eq!(flow, self.flows.len(), "each flow of the world is told");
-        let address = |address: &Ipv4Addr| {
-            let mut bytes = [0; 16];
-            bytes[..4].copy_from_slice(&address.octets());
-            bytes
-        };
-        let row = Sample {
-            flow_id: flow as u64 + 1,
-            cgroup_id: named.cgroup_id,
-            netns: NETNS,
-            sport: named.local.port(),
-            dport: named.remote.port(),
-            family: 4,
-            saddr: address(named.local.ip()),
-            daddr: address(named.remote.ip()),
-            algorithm: kernel_name(&named.algorithm),
-            ecn_mode: match named.ecn {
-                SenderEcn::Off => layout::ECN_OFF,
-                SenderEcn::Classic => layout::ECN_CLASSIC,
-                SenderEcn::Accurate => layout::ECN_ACCURATE,
-            },
-            ..bytemuck::Zeroable::zeroed()
-        };
-        self.flows.push(Known {
-            row,
-            opened_ns: 0,
-            sampled_ns: 0,
-            progress_ns: 0,
-            delivered_pkts: 0,
-            acked_bytes: 0,
-            rtt_sum_us: 0,
-            rtt_samples: 0,
-            rtt_min_us: 0,
-            ca_state: 0,
-            retrans_pkts: 0,
-            rto_count: 0,
-            delivered_ce_pkts: 0,
-            ecn_ns: 0,
-            is_open: false,
-        });
-    }
-
-    /// Something has happened to a flow.
-    pub fn see(&mut self, seen: &Observed<'_>) -> Result<()> {
-        let Observed { at_ns, flow, moment, sender, .. } = *seen;
-        let known = &mut self.flows[flow];
-        match moment {
-            Moment::Opened => {
-                known.opened_ns = at_ns;
-                known.is_open = true;
-                self.row(flow, at_ns, sender, layout::EVENT_OPEN)
-            }
-            Moment::AckComes => {
-                known.look(sender);
-                let is_due = known.is_open && known.is_due(&self.every, at_ns, sender);
-                if is_due { self.row(flow, at_ns, sender, layout::EVENT_SAMPLE) } else { Ok(()) }
-            }
-            Moment::AckDone | Moment::Timer => self.changes(flow, at_ns, sender),
-            Moment::Complete => Ok(()),
-        }
-    }
-
-    /// A connection is over.
-    pub fn close(&mut self, flow: FlowId, at_ns: Nanos, sender: &Sender) -> Result<()> {
-        if !std::mem::take(&mut self.flows[flow].is_open) {
-            return Ok(());
-        }
-        self.flows[flow].look(sender);
-        self.row(flow, at_ns, sender, layout::EVENT_CLOSE)
-    }
-
-    /// A connection has another algorithm.
-    pub fn swapped(&mut self, flow: FlowId, at_ns: Nanos, sender: &Sender, algorithm: &str) -> Result<()> {
-        let known = &mut self.flows[flow];
-        let previous_algorithm = std::mem::replace(&mut known.row.algorithm, kernel_name(algorithm));
-        if !known.is_open {
-            return Ok(());
-        }
-        known.look(sender);
-        let row = Sample { previous_algorithm, ..self.sample(flow, at_ns, sender, layout::EVENT_ALGORITHM) };
-        self.file.push(row)
-    }
-
-    /// Rows so far.
-    pub fn count(&self) -> u64 {
-        self.file.rows()
     }
 
     /// The file with its last rows.
@@ -231,6 +125,93 @@ impl Rows {
             trace: trace.unwrap_or(known.row.trace),
             ..known.row
         }
+    }
+}
+
+impl Watch for Rows {
+    fn add(&mut self, flow: FlowId, named: &Named) {
+        assert_eq!(flow, self.flows.len(), "each flow of the world is told");
+        let address = |address: &Ipv4Addr| {
+            let mut bytes = [0; 16];
+            bytes[..4].copy_from_slice(&address.octets());
+            bytes
+        };
+        let row = Sample {
+            flow_id: flow as u64 + 1,
+            cgroup_id: named.cgroup_id,
+            netns: NETNS,
+            sport: named.local.port(),
+            dport: named.remote.port(),
+            family: 4,
+            saddr: address(named.local.ip()),
+            daddr: address(named.remote.ip()),
+            algorithm: kernel_name(&named.algorithm),
+            ecn_mode: match named.ecn {
+                SenderEcn::Off => layout::ECN_OFF,
+                SenderEcn::Classic => layout::ECN_CLASSIC,
+                SenderEcn::Accurate => layout::ECN_ACCURATE,
+            },
+            ..bytemuck::Zeroable::zeroed()
+        };
+        self.flows.push(Known {
+            row,
+            opened_ns: 0,
+            sampled_ns: 0,
+            progress_ns: 0,
+            delivered_pkts: 0,
+            acked_bytes: 0,
+            rtt_sum_us: 0,
+            rtt_samples: 0,
+            rtt_min_us: 0,
+            ca_state: 0,
+            retrans_pkts: 0,
+            rto_count: 0,
+            delivered_ce_pkts: 0,
+            ecn_ns: 0,
+            is_open: false,
+        });
+    }
+
+    fn see(&mut self, seen: &Observed<'_>) -> Result<()> {
+        let Observed { at_ns, flow, moment, sender, .. } = *seen;
+        let known = &mut self.flows[flow];
+        match moment {
+            Moment::Opened => {
+                known.opened_ns = at_ns;
+                known.is_open = true;
+                self.row(flow, at_ns, sender, layout::EVENT_OPEN)
+            }
+            Moment::AckComes => {
+                known.look(sender);
+                let is_due = known.is_open && known.is_due(&self.every, at_ns, sender);
+                if is_due { self.row(flow, at_ns, sender, layout::EVENT_SAMPLE) } else { Ok(()) }
+            }
+            Moment::AckDone | Moment::Timer => self.changes(flow, at_ns, sender),
+            Moment::Complete => Ok(()),
+        }
+    }
+
+    fn close(&mut self, flow: FlowId, at_ns: Nanos, sender: &Sender) -> Result<()> {
+        if !std::mem::take(&mut self.flows[flow].is_open) {
+            return Ok(());
+        }
+        self.flows[flow].look(sender);
+        self.row(flow, at_ns, sender, layout::EVENT_CLOSE)
+    }
+
+    fn swapped(&mut self, flow: FlowId, at_ns: Nanos, sender: &Sender, algorithm: &str) -> Result<()> {
+        let known = &mut self.flows[flow];
+        let previous_algorithm = std::mem::replace(&mut known.row.algorithm, kernel_name(algorithm));
+        if !known.is_open {
+            return Ok(());
+        }
+        known.look(sender);
+        let row = Sample { previous_algorithm, ..self.sample(flow, at_ns, sender, layout::EVENT_ALGORITHM) };
+        self.file.push(row)
+    }
+
+    fn count(&self) -> u64 {
+        self.file.rows()
     }
 }
 
