@@ -3,9 +3,9 @@
 use crate::case::{Case, Event, Gene, Kind};
 use crate::error::{Error, Result};
 use crate::evolve::Space;
-use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
 use std::ops::RangeInclusive;
 
 /// How often a gene that may be plain is.
@@ -83,6 +83,13 @@ impl Bounds {
         }
         self.domains[gene as usize] = domain;
         Ok(self)
+    }
+
+    /// So many paths, by a seed.
+    #[must_use]
+    pub fn paths(&self, count: usize, seed: u64) -> Vec<Case> {
+        let mut rng = StdRng::seed_from_u64(seed);
+        (0..count).map(|_| self.draw(&mut rng)).collect()
     }
 
     fn any_value(&self, gene: Gene, rng: &mut StdRng) -> u32 {
@@ -239,7 +246,6 @@ fn rounder(value: u32) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::SeedableRng;
 
     #[test]
     fn round_numbers_have_fewer_digits() {

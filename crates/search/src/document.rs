@@ -2,6 +2,7 @@
 
 use crate::case::{Case, Event, Gene, Kind};
 use crate::error::Result;
+use ccactl_scenario::units::{Rate, Span};
 use ccactl_scenario::{Scenario, ScenarioFile};
 use std::fmt::Write;
 
@@ -72,11 +73,11 @@ impl Setting {
     pub fn text(&self, case: &Case, subject: &Contestant, description: &str, repeat: u32) -> String {
         let value = |gene| case.value(gene);
         let mut text = format!(
-            "name = {:?}\ndescription = {description:?}\nduration = \"{}ms\"\nrepeat = {repeat}\nevery = \"rtt\"\n\n[link]\n\
-             rate = \"{}kbit/s\"\nbase_rtt = \"{}ms\"\nbuffer = {{ bdp = {} }}\n",
+            "name = {:?}\ndescription = {description:?}\nduration = \"{}\"\nrepeat = {repeat}\nevery = \"rtt\"\n\n[link]\n\
+             rate = \"{}\"\nbase_rtt = \"{}ms\"\nbuffer = {{ bdp = {} }}\n",
             self.name,
-            self.duration_ms,
-            value(Gene::Rate),
+            ms(self.duration_ms),
+            kbps(value(Gene::Rate)),
             value(Gene::Rtt),
             f64::from(value(Gene::Buffer)) / 100.0,
         );
@@ -88,14 +89,12 @@ impl Setting {
         line(value(Gene::Loss) > 0, format!("loss = {}\n", f64::from(value(Gene::Loss)) / 1e6));
         line(value(Gene::Jitter) > 0, format!("jitter = \"{}ms\"\n", value(Gene::Jitter)));
         line(value(Gene::AckBatch) > 0, format!("ack_batch = \"{}ms\"\n", value(Gene::AckBatch)));
-        let rates = steps(case, Kind::Rate, "rate", |percent| {
-            let bps = u64::from(value(Gene::Rate)) * 1000 * u64::from(percent) / 100;
-            format!("{bps}bit/s")
-        });
+        let rates = steps(case, Kind::Rate, "rate", |percent| percent_of(value(Gene::Rate), percent).to_string());
         line(!rates.is_empty(), rates);
         // Two halves, each of whole microseconds.
         let rtts = steps(case, Kind::Rtt, "base_rtt", |percent| {
-            format!("{}us", (value(Gene::Rtt) * 1000 * percent / 100).max(2) / 2 * 2)
+            let us = u64::from(value(Gene::Rtt)) * 10 * u64::from(percent);
+            Span { ns: us.max(2) / 2 * 2 * 1000 }.to_string()
         });
         line(!rtts.is_empty(), rtts);
         let flows = value(Gene::Flows);
@@ -114,7 +113,9 @@ fn steps(case: &Case, kind: Kind, field: &str, quantity: impl Fn(u32) -> String)
         .steps(kind)
         .into_iter()
         // At the beginning the link has its own.
-        .map(|(at_ms, percent)| format!("    {{ at = \"{}ms\", {field} = {:?} }},\n", at_ms.max(1), quantity(percent)))
+        .map(|(at_ms, percent)| {
+            format!("    {{ at = \"{}\", {field} = {:?} }},\n", ms(at_ms.max(1)), quantity(percent))
+        })
         .collect();
     if steps.is_empty() { String::new() } else { format!("{field}_steps = [\n{}]\n", steps.concat()) }
 }
@@ -122,19 +123,34 @@ fn steps(case: &Case, kind: Kind, field: &str, quantity: impl Fn(u32) -> String)
 fn side(name: &str, fields: &str, start_ms: u32, flows: u32) -> String {
     let flow = |number: u32| {
         let name = if flows == 1 { name.to_owned() } else { format!("{name}-{number}") };
-        let start_ms = start_ms + (number - 1) * APART_MS;
-        format!("\n[[flow]]\nname = {name:?}\nstart = \"{start_ms}ms\"\n{fields}")
+        let start = match start_ms + (number - 1) * APART_MS {
+            0 => String::new(),
+            start_ms => format!("start = \"{}\"\n", ms(start_ms)),
+        };
+        format!("\n[[flow]]\nname = {name:?}\n{start}{fields}")
     };
     (1..=flows).map(flow).collect()
 }
 
 fn burst(number: u32, event: Event, rate_kbps: u32) -> String {
     format!(
-        "\n[[udp]]\nname = \"burst-{number}\"\nstart = \"{}ms\"\nstop = \"{}ms\"\nrate = \"{}bit/s\"\npacket_bytes = {BURST_PACKET_BYTES}\n",
-        event.at_ms,
-        event.end_ms(),
-        u64::from(rate_kbps) * 1000 * u64::from(event.percent) / 100
+        "\n[[udp]]\nname = \"burst-{number}\"\nstart = \"{}\"\nstop = \"{}\"\nrate = \"{}\"\npacket_bytes = {BURST_PACKET_BYTES}\n",
+        ms(event.at_ms),
+        ms(event.end_ms()),
+        percent_of(rate_kbps, event.percent)
     )
+}
+
+fn ms(ms: u32) -> Span {
+    Span { ns: u64::from(ms) * 1_000_000 }
+}
+
+fn kbps(kbps: u32) -> Rate {
+    Rate { bps: u64::from(kbps) * 1000 }
+}
+
+fn percent_of(rate_kbps: u32, percent: u32) -> Rate {
+    Rate { bps: u64::from(rate_kbps) * 10 * u64::from(percent) }
 }
 
 #[cfg(test)]
@@ -180,16 +196,15 @@ mod tests {
             [
                 "name = \"x\"",
                 "description = \"One flow\"",
-                "duration = \"20000ms\"",
+                "duration = \"20s\"",
                 "repeat = 3",
                 "every = \"rtt\"",
                 "[link]",
-                "rate = \"10000kbit/s\"",
+                "rate = \"10Mbit/s\"",
                 "base_rtt = \"40ms\"",
                 "buffer = { bdp = 1 }",
                 "[[flow]]",
                 "name = \"subject\"",
-                "start = \"0ms\"",
                 "algorithm = \"reno\"",
             ]
         );

@@ -44,7 +44,8 @@ pub struct Finding {
     pub replayed: Option<Replayed>,
     /// What flows beside it had.
     pub rival: Option<String>,
-    /// The path.
+    /// The path; the scenario beside it says the same in words.
+    #[serde(skip)]
     pub case: Case,
     /// How many paths were looked at.
     pub judged: usize,

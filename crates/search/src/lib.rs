@@ -16,6 +16,7 @@ mod finding;
 mod judge;
 mod objective;
 mod shrink;
+mod tune;
 
 pub use bounds::{Bounds, Domain, EventDomain};
 pub use case::{Case, Event, Gene, Kind};
@@ -26,3 +27,4 @@ pub use finding::{Figures, Finding, Replayed, page};
 pub use judge::{Judge, median};
 pub use objective::Objective;
 pub use shrink::{LEAST_SHARE, shrink};
+pub use tune::{Comparison, Knob, Knobs, Tuning};

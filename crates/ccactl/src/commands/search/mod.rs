@@ -1,35 +1,39 @@
 //! `ccactl search`: on which path does an algorithm do worst? In the simulator first, then on a kernel.
 
+mod bounds;
+mod tune;
+
 use super::carry_out::{How, carry_out, interrupt_flag};
 use super::{bench_view, lab, output};
-use crate::error::{Context, Error, Result};
+use crate::error::{Context, Result};
+use bounds::BoundsArgs;
 use ccactl_abi::exit;
 use ccactl_host::{outln, terminal};
 use ccactl_lab::kernel::Kernel;
 use ccactl_loader::{Choice, is_file, settle_algorithm};
 use ccactl_report::output::write_whole;
-use ccactl_scenario::units::{Buffer, Rate, Span};
+use ccactl_scenario::units::Span;
 use ccactl_scenario::{Scenario, ScenarioFile};
 use ccactl_search::{
-    Best, Bounds, Case, Contestant, Effort, EventDomain, Figures, Finding, Gene, Judge, Kind, Objective, Replayed,
-    Setting, evolve, page, shrink,
+    Best, Bounds, Case, Contestant, Effort, Figures, Finding, Judge, LEAST_SHARE, Objective, Replayed, Setting, evolve,
+    page, shrink,
 };
 use ccactl_suites::results;
 use ccactl_testbed::bench::{ATTEMPTS, Backend, Interrupt, OutputDir};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::num::NonZeroUsize;
-use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 
 /// Paths of a generation.
 const POPULATION: usize = 32;
 /// Runs of the finding, in the simulator and on the kernel.
 const RUNS: u32 = 3;
-/// What is asked beside the algorithm, so that one sees what the path does to anyone.
+/// What most hosts have: what it does on a path shows what the path does to anyone.
 const COMMON: &str = "native:cubic";
+/// In place of an algorithm to compare with.
+const NONE: &str = "none";
 
 /// Names in the folder of a search.
 const SCENARIO: &str = "scenario.toml";
@@ -55,17 +59,17 @@ pub struct Args {
     /// What flows beside it have, where the objective is about others
     #[arg(long, value_name = "ALGO", default_value = COMMON)]
     rival: String,
-    /// Look for paths on which it does worse than this algorithm
-    #[arg(long, value_name = "ALGO")]
-    compared_with: Option<String>,
+    /// Look for paths on which it does worse than this algorithm; `none`: on which it does badly, as others may, too
+    #[arg(long, value_name = "ALGO", default_value = COMMON)]
+    compared_with: String,
     #[command(flatten)]
     bounds: BoundsArgs,
     /// Length of a run
     #[arg(long, value_name = "TIME", default_value = "20s")]
     duration: Span,
-    /// About how many paths to look at
+    /// About how many paths to look at, or settings with --tune
     #[arg(long, value_name = "N", default_value_t = 1000)]
-    paths: usize,
+    candidates: usize,
     /// Simulated runs of each path; the one in the middle counts
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=99))]
     runs: u32,
@@ -75,6 +79,15 @@ pub struct Args {
     /// Runs side by side [default: one per CPU]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
+    /// Look for values of this tunable with which it does best, in place of the path on which it does worst; a range may follow
+    #[arg(long, value_name = "NAME[=A..B]")]
+    tune: Vec<String>,
+    /// With --tune: what is not to become worse
+    #[arg(long, value_name = "WHAT", requires = "tune")]
+    keep: Vec<Objective>,
+    /// With --tune: paths to train on; as many are held out
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    training: usize,
     /// Do not replay the finding on a kernel
     #[arg(long, conflicts_with = "lab")]
     no_replay: bool,
@@ -88,127 +101,6 @@ pub struct Args {
     json: bool,
 }
 
-/// Within which paths are looked for. A range is `A..B`, a single value stands for itself.
-#[derive(clap::Args)]
-struct BoundsArgs {
-    /// Rate of the link
-    #[arg(long, value_name = "RATE", default_value = "5Mbit/s..50Mbit/s")]
-    rate: Between<Rate>,
-    /// Base RTT
-    #[arg(long, value_name = "TIME", default_value = "10ms..100ms")]
-    rtt: Between<Span>,
-    /// Buffer of the link
-    #[arg(long, value_name = "SIZE", default_value = "0.5bdp..4bdp")]
-    buffer: Between<Buffer>,
-    /// Probability of random loss
-    #[arg(long, value_name = "P", default_value = "0..0.002")]
-    loss: Between<f64>,
-    /// Largest jitter
-    #[arg(long, value_name = "TIME", default_value = "0s..10ms")]
-    jitter: Between<Span>,
-    /// ACKs come back at multiples of this time only
-    #[arg(long, value_name = "TIME", default_value = "0s..20ms")]
-    ack_batch: Between<Span>,
-    /// When the rivals begin
-    #[arg(long, value_name = "TIME", default_value = "0s..5s")]
-    rival_start: Between<Span>,
-    /// Flows of the algorithm, and as many rivals
-    #[arg(long, value_name = "N", default_value = "1")]
-    flows: Between<u32>,
-    /// How much may happen on the way, at most
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    events: usize,
-    /// What may happen, in percent of the path's own: another `rate` of the link, another base `rtt`, a `burst` of packets of others;
-    /// all three unless one is named
-    #[arg(long = "event", value_name = "KIND=PERCENT")]
-    kinds: Vec<EventRange>,
-}
-
-impl BoundsArgs {
-    fn bounds(&self, duration_ms: u32) -> Result<Bounds> {
-        let ms = |span: Span| (span.ns / 1_000_000) as u32;
-        let hundredths = |buffer: Buffer| match buffer {
-            Buffer::Bdp(multiple) => Ok((multiple * 100.0).round() as u32),
-            other => {
-                Err(Error::Argument(format!("--buffer: expected a multiple of the BDP such as 2bdp, found {other}")))
-            }
-        };
-        let mut bounds = Bounds { events: self.events, ..Bounds::of_run(duration_ms) }
-            .with(Gene::Rate, self.rate.each(|rate| (rate.bps / 1000) as u32), "--rate")?
-            .with(Gene::Rtt, self.rtt.each(ms), "--rtt")?
-            .with(Gene::Buffer, hundredths(self.buffer.0)?..=hundredths(self.buffer.1)?, "--buffer")?
-            .with(Gene::Loss, self.loss.each(|share| (share * 1e6).round() as u32), "--loss")?
-            .with(Gene::Jitter, self.jitter.each(ms), "--jitter")?
-            .with(Gene::AckBatch, self.ack_batch.each(ms), "--ack-batch")?
-            .with(Gene::RivalStart, self.rival_start.each(ms), "--rival-start")?
-            .with(Gene::Flows, self.flows.each(|flows| flows), "--flows")?;
-        for (gene, option) in
-            [(Gene::Rate, "--rate"), (Gene::Rtt, "--rtt"), (Gene::Buffer, "--buffer"), (Gene::Flows, "--flows")]
-        {
-            if *bounds.domain(gene).start() == 0 {
-                return Err(Error::Argument(format!("{option}: expected more than 0")));
-            }
-        }
-        if !self.kinds.is_empty() {
-            bounds.kinds = self.kinds.iter().map(|EventRange(domain)| domain.clone()).collect();
-        }
-        Ok(bounds)
-    }
-}
-
-/// `A..B`, or one value.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Between<T>(T, T);
-
-impl<T: Copy> Between<T> {
-    fn each(&self, value: impl Fn(T) -> u32) -> RangeInclusive<u32> {
-        value(self.0)..=value(self.1)
-    }
-}
-
-impl<T: FromStr + Copy> FromStr for Between<T>
-where
-    T::Err: std::fmt::Display,
-{
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (least, most) = text.split_once("..").unwrap_or((text, text));
-        let parsed = |part: &str| part.parse::<T>().map_err(|error| error.to_string());
-        Ok(Between(parsed(least)?, parsed(most)?))
-    }
-}
-
-/// `rate`, or `rate=20..100`.
-#[derive(Debug, Clone, PartialEq)]
-struct EventRange(EventDomain);
-
-impl FromStr for EventRange {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (kind, percent) = text.split_once('=').map_or((text, None), |(kind, percent)| (kind, Some(percent)));
-        let known = Bounds::of_run(0).kinds;
-        let domain = known.into_iter().find(|domain| name_of(domain.kind) == kind);
-        let mut domain = domain.ok_or_else(|| format!("expected one of {}", Kind::ALL.map(name_of).join(", ")))?;
-        if let Some(percent) = percent {
-            domain.percent = percent.parse::<Between<u32>>()?.each(|percent| percent);
-        }
-        if domain.percent.is_empty() {
-            return Err("expected the smaller percentage first".to_owned());
-        }
-        Ok(EventRange(domain))
-    }
-}
-
-fn name_of(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Rate => "rate",
-        Kind::Rtt => "rtt",
-        Kind::Burst => "burst",
-    }
-}
-
 pub fn run(args: Args) -> Result<ExitCode> {
     // What is wrong is said before anything runs.
     Choice::parse(&args.algorithm, &args.set, None)?.preset(args.preset.as_deref())?;
@@ -219,7 +111,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         set: args.set.clone(),
     };
     let settled = |name: &String| settle_algorithm(&here, name).map(|name| Contestant::plain(&name));
-    let compared = args.compared_with.as_ref().map(settled).transpose()?;
+    let compared = args.is_compared().then(|| settled(&args.compared_with)).transpose()?;
     let rival = args.objective.has_rivals().then(|| settle_algorithm(&here, &args.rival)).transpose()?;
     let duration_ms = (args.duration.ns / 1_000_000) as u32;
     let title = format!("{}-{}", plain(&args.algorithm), args.objective);
@@ -231,6 +123,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
         runs: args.runs,
     };
     let bounds = args.bounds.bounds(duration_ms)?;
+    if !args.tune.is_empty() {
+        return tune::run(&args, judge, &bounds);
+    }
     let kernel = (!args.no_replay).then(|| args.lab.kernel()).transpose()?;
     let folder = args.output.clone().unwrap_or_else(|| format!("ccactl-search-{title}").into());
     let room = OutputDir::prepare(&folder)?;
@@ -256,6 +151,35 @@ fn plain(algorithm: &str) -> String {
     name.split(".bpf.").next().unwrap_or(name).replace(':', "-")
 }
 
+impl Args {
+    fn effort(&self) -> Effort {
+        let jobs = self.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+        Effort { points: self.candidates, population: POPULATION, jobs, seed: self.seed }
+    }
+
+    /// Whether there is another algorithm to compare with; one is no worse than itself, in the kernel or as BPF.
+    fn is_compared(&self) -> bool {
+        let name = |text: &str| text.strip_prefix("native:").unwrap_or(text).to_owned();
+        let is_plain = self.set.is_empty() && self.preset.is_none();
+        self.compared_with != NONE && !(is_plain && name(&self.compared_with) == name(&self.algorithm))
+    }
+
+    /// The algorithm with what is set of it.
+    fn title(&self) -> String {
+        let preset = self.preset.iter().map(|preset| format!("+{preset}"));
+        let set = self.set.iter().map(|(name, value)| format!("+{name}={value}"));
+        self.algorithm.clone() + &preset.chain(set).collect::<String>()
+    }
+}
+
+fn progress(candidates: usize, what: &str) -> ProgressBar {
+    let bar = ProgressBar::new(candidates as u64);
+    bench_view::hide_if_unwanted(&bar);
+    let template = format!("{{spinner}} {{elapsed}} {{bar:30}} {{pos}}/{{len}} {what}: {{msg}}");
+    bar.set_style(ProgressStyle::with_template(&template).expect("a constant"));
+    bar
+}
+
 struct Search<'a> {
     args: &'a Args,
     judge: Judge,
@@ -272,22 +196,18 @@ struct Found {
 
 impl Search<'_> {
     fn look(&self) -> Result<Found> {
-        let jobs = self.args.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
-        let effort = Effort { points: self.args.paths, population: POPULATION, jobs, seed: self.args.seed };
-        let bar = ProgressBar::new(self.args.paths as u64);
-        bench_view::hide_if_unwanted(&bar);
-        let template = "{spinner} {elapsed} {bar:30} {pos}/{len} paths, worst: {msg}";
-        bar.set_style(ProgressStyle::with_template(template).expect("a constant"));
+        let bar = progress(self.args.candidates, "paths, worst");
         let judge = |case: &Case| self.judge.badness(case, Interrupt(self.interrupt));
         let mut judged = 0;
         let text = |badness: f64| self.judge.objective.text(badness);
-        let worst = evolve(&self.bounds, effort, &judge, &mut |now| {
+        let worst = evolve(&self.bounds, self.args.effort(), &judge, &mut |now| {
             judged = now.judged;
             bar.set_position(now.judged as u64);
             bar.set_message(text(now.worst));
         })?;
         bar.set_message(format!("{}; leaving out what it does not need", text(worst.badness)));
-        let best = shrink(&self.bounds, worst, &judge, &mut |best| {
+        let least = if worst.badness > 0.0 { worst.badness * LEAST_SHARE } else { worst.badness };
+        let best = shrink(&self.bounds, worst, least, &judge, &mut |best| {
             bar.set_message(format!("{}; leaving out what it does not need", text(best.badness)));
         })?;
         bar.finish_and_clear();
@@ -299,7 +219,7 @@ impl Search<'_> {
         let case = &found.best.point;
         let simulated = self.judge.of(&self.judge.subject, case, Interrupt(self.interrupt))?;
         let mut finding = Finding {
-            algorithm: self.title(),
+            algorithm: self.args.title(),
             objective: self.judge.objective,
             simulated,
             other: self.other(case)?,
@@ -349,48 +269,18 @@ impl Search<'_> {
 
     /// What another algorithm makes of the path.
     fn other(&self, case: &Case) -> Result<Option<(String, f64)>> {
-        let name = self.args.compared_with.as_deref().unwrap_or(COMMON);
-        if name == self.args.algorithm {
-            return Ok(None);
-        }
-        let other = self.judge.compared.clone().unwrap_or_else(|| Contestant::plain(COMMON));
-        Ok(Some((name.to_owned(), self.judge.of(&other, case, Interrupt(self.interrupt))?)))
-    }
-
-    fn title(&self) -> String {
-        let preset = self.args.preset.iter().map(|preset| format!("+{preset}"));
-        let set = self.args.set.iter().map(|(name, value)| format!("+{name}={value}"));
-        self.args.algorithm.clone() + &preset.chain(set).collect::<String>()
+        let Some(other) = &self.judge.compared else { return Ok(None) };
+        Ok(Some((self.args.compared_with.clone(), self.judge.of(other, case, Interrupt(self.interrupt))?)))
     }
 
     fn description(&self) -> String {
-        format!("A path found by a search: {}, {}", self.title(), self.judge.objective.heading())
+        format!("A path found by a search: {}, {}", self.args.title(), self.judge.objective.heading())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_range_has_two_ends_or_one() {
-        assert_eq!("1Mbit/s..2Mbit/s".parse(), Ok(Between(Rate { bps: 1_000_000 }, Rate { bps: 2_000_000 })));
-        assert_eq!("3".parse(), Ok(Between(3_u32, 3)));
-        assert_eq!("0..0.01".parse(), Ok(Between(0.0, 0.01)));
-        for bad in ["", "..", "1..", "..2", "1..2..3"] {
-            assert!(bad.parse::<Between<u32>>().is_err(), "{bad:?}");
-        }
-    }
-
-    #[test]
-    fn an_event_is_a_kind_with_a_range() {
-        let range = |text: &str| text.parse::<EventRange>().map(|EventRange(domain)| domain);
-        assert_eq!(range("rate=10..50"), Ok(EventDomain { kind: Kind::Rate, percent: 10..=50 }));
-        assert_eq!(range("burst").unwrap().kind, Kind::Burst);
-        for bad in ["", "loss", "rate=50..10", "rate=x"] {
-            assert!(range(bad).is_err(), "{bad:?}");
-        }
-    }
 
     #[test]
     fn names_of_folders_have_no_path() {
