@@ -6,6 +6,7 @@ mod error;
 mod field_path;
 mod fields;
 mod file;
+mod many;
 mod matrix;
 mod overrides;
 mod parse;

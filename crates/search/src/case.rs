@@ -1,10 +1,7 @@
 //! One path with what happens on it, as whole numbers: what a search varies, and shrinks.
 
-use serde::{Deserialize, Serialize};
-
 /// What a path is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Gene {
     /// Rate of the bottleneck, kbit/s.
     Rate,
@@ -41,8 +38,7 @@ impl Gene {
 }
 
 /// What happens for a while.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// The link has another rate, in percent of its own.
     Rate,
@@ -58,7 +54,7 @@ impl Kind {
 }
 
 /// Something that happens for a while.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Event {
     /// When it begins.
     pub at_ms: u32,
@@ -79,7 +75,7 @@ impl Event {
 }
 
 /// One path with what happens on it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Case {
     /// By [`Gene`].
     values: [u32; Gene::ALL.len()],
@@ -147,12 +143,6 @@ impl Case {
         }
         steps
     }
-
-    /// When the last event is over; 0 without one.
-    #[must_use]
-    pub fn quiet_from_ms(&self) -> u32 {
-        self.events.iter().map(Event::end_ms).max().unwrap_or(0)
-    }
 }
 
 #[cfg(test)]
@@ -165,7 +155,6 @@ mod tests {
         let case = Case::new([1; 8], vec![event(2000, 1000, 20), event(1000, 3000, 50)]);
         assert_eq!(case.steps(Kind::Rate), [(1000, 50), (2000, 20), (3000, 50), (4000, 100)]);
         assert_eq!(case.steps(Kind::Rtt), []);
-        assert_eq!(case.quiet_from_ms(), 4000);
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! What a search found, as a page.
 
-use crate::case::Case;
 use crate::document::RIVAL;
 use crate::error::Result;
 use crate::judge::median;
@@ -44,9 +43,6 @@ pub struct Finding {
     pub replayed: Option<Replayed>,
     /// What flows beside it had.
     pub rival: Option<String>,
-    /// The path; the scenario beside it says the same in words.
-    #[serde(skip)]
-    pub case: Case,
     /// How many paths were looked at.
     pub judged: usize,
     /// Of the search.
@@ -74,14 +70,13 @@ impl Replayed {
     pub fn of(
         (objective, simulated): (Objective, f64),
         kernel: &str,
-        case: &Case,
         scenario: &Scenario,
         (folder, result): (&Path, &BenchResult),
     ) -> Result<Option<Replayed>> {
         let mut runs = Vec::new();
         for run in result.runs.iter().filter(|run| run.valid) {
             let totals = Totals::of_run(&folder.join(&run.directory), run)?;
-            runs.push(objective.badness(case, scenario, &totals));
+            runs.push(objective.badness(scenario, &totals));
         }
         if runs.is_empty() {
             return Ok(None);
@@ -207,7 +202,6 @@ mod tests {
             other: Some(("native:cubic".to_owned(), 0.1)),
             replayed,
             rival: objective.has_rivals().then(|| "native:reno".to_owned()),
-            case: Case::new([10_000, 40, 100, 0, 0, 0, 0, 1], Vec::new()),
             judged: 1000,
             seed: 1,
         }

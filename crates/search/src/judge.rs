@@ -5,7 +5,7 @@ use crate::document::{Contestant, Setting};
 use crate::error::Result;
 use crate::objective::Objective;
 use ccactl_testbed::bench::Interrupt;
-use ccactl_testbed::{Totals, totals};
+use ccactl_testbed::totals;
 
 /// Says how bad a case is.
 #[derive(Debug, Clone)]
@@ -43,17 +43,9 @@ impl Judge {
         let scenario = self.setting.scenario(case, contestant)?;
         let mut said = Vec::new();
         for run in 1..=self.runs {
-            said.push(self.objective.badness(case, &scenario, &totals(&scenario, run, interrupt)?));
+            said.push(self.objective.badness(&scenario, &totals(&scenario, run, interrupt)?));
         }
         Ok(median(said))
-    }
-
-    /// The first run of a case.
-    ///
-    /// # Errors
-    /// As [`Judge::badness`].
-    pub fn first_run(&self, contestant: &Contestant, case: &Case, interrupt: Interrupt<'_>) -> Result<Totals> {
-        Ok(totals(&self.setting.scenario(case, contestant)?, 1, interrupt)?)
     }
 }
 

@@ -1,6 +1,5 @@
 //! What is looked for, as a number that is the larger, the worse an algorithm does.
 
-use crate::case::{Case, Gene};
 use crate::document::{RIVAL, SUBJECT};
 use ccactl_report::stats::jain;
 use ccactl_scenario::Scenario;
@@ -81,13 +80,12 @@ impl Objective {
 
     /// How bad a run was.
     #[must_use]
-    pub fn badness(self, case: &Case, scenario: &Scenario, totals: &Totals) -> f64 {
+    pub fn badness(self, scenario: &Scenario, totals: &Totals) -> f64 {
         match self {
             Objective::Use => 1.0 - part(received(scenario, totals, SUBJECT), left_over(scenario, totals, 0.0)),
-            Objective::Queue => totals.queueing_mean_us / 1000.0 / f64::from(case.value(Gene::Rtt)),
+            Objective::Queue => totals.queueing_mean_us / 1e6 / scenario.link.base_rtt.secs_f64(),
             Objective::Starve => {
-                let from_s = f64::from(case.value(Gene::RivalStart)) / 1000.0;
-                let half = left_over(scenario, totals, from_s) / 2.0;
+                let half = left_over(scenario, totals, rival_start_s(scenario)) / 2.0;
                 1.0 - part(received(scenario, totals, RIVAL), half)
             }
             Objective::Unfair => {
@@ -95,7 +93,7 @@ impl Objective {
                 // Of those who all have nothing, one has no more than another.
                 1.0 - jain(&shares).unwrap_or(1.0)
             }
-            Objective::Recover => recovery_s(case, scenario, &totals.sent_bps),
+            Objective::Recover => recovery_s(scenario, &totals.sent_bps),
         }
     }
 }
@@ -147,11 +145,26 @@ fn capacity_bits(scenario: &Scenario, from_s: f64) -> f64 {
     until(duration.secs_f64()) - until(from_s)
 }
 
+/// When the first of the rivals begins.
+fn rival_start_s(scenario: &Scenario) -> f64 {
+    let rivals = scenario.flows.iter().filter(|flow| flow.name.starts_with(RIVAL));
+    rivals.map(|flow| flow.start.secs_f64()).fold(scenario.duration.secs_f64(), f64::min)
+}
+
+/// When the last change of the link and the last packet of UDP are over.
+fn quiet_from_s(scenario: &Scenario) -> f64 {
+    let link = &scenario.link;
+    let rates = link.rate_steps.iter().map(|step| step.at);
+    let rtts = link.base_rtt_steps.iter().map(|step| step.at);
+    let bursts = scenario.udp.iter().map(|source| source.stop);
+    rates.chain(rtts).chain(bursts).map(|span| span.secs_f64()).fold(0.0, f64::max)
+}
+
 /// From the end of what happens to the beginning of the first stretch in which the link is used; to the end of the run where there is
 /// none.
-fn recovery_s(case: &Case, scenario: &Scenario, sent_bps: &[u64]) -> f64 {
+fn recovery_s(scenario: &Scenario, sent_bps: &[u64]) -> f64 {
     let interval_s = Totals::interval_s();
-    let quiet_s = f64::from(case.quiet_from_ms()) / 1000.0;
+    let quiet_s = quiet_from_s(scenario);
     let stretch_s = RECOVERED_S.max(RECOVERED_RTTS * scenario.link.base_rtt.secs_f64());
     let intervals = (stretch_s / interval_s).round() as usize;
     let quiet = (quiet_s / interval_s).round() as usize;
@@ -165,7 +178,7 @@ fn recovery_s(case: &Case, scenario: &Scenario, sent_bps: &[u64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::case::{Event, Kind};
+    use crate::case::{Case, Event, Kind};
     use crate::document::{Contestant, Setting};
 
     fn scenario(case: &Case, rival: bool) -> Scenario {
@@ -192,7 +205,7 @@ mod tests {
         let case = Case::new(VALUES, vec![dip, burst]);
         let scenario = scenario(&case, false);
         // 10 000 packets, less 2 000 for the dip and 500 of UDP.
-        let badness = |packets: u64| Objective::Use.badness(&case, &scenario, &totals(&[packets * 1448], &[500]));
+        let badness = |packets: u64| Objective::Use.badness(&scenario, &totals(&[packets * 1448], &[500]));
         assert!(badness(7500).abs() < 1e-9, "{}", badness(7500));
         assert!((badness(3750) - 0.5).abs() < 1e-9);
     }
@@ -201,13 +214,12 @@ mod tests {
     fn rivals_starve_by_what_they_miss_of_half_since_they_began() {
         let case = Case::new(VALUES, Vec::new());
         let scenario = scenario(&case, true);
-        let badness =
-            |rival: u64| Objective::Starve.badness(&case, &scenario, &totals(&[9_000_000, rival * 1448], &[]));
+        let badness = |rival: u64| Objective::Starve.badness(&scenario, &totals(&[9_000_000, rival * 1448], &[]));
         assert!(badness(3000).abs() < 1e-9);
         assert!((badness(300) - 0.9).abs() < 1e-9);
-        let unfair = Objective::Unfair.badness(&case, &scenario, &totals(&[30, 10], &[]));
+        let unfair = Objective::Unfair.badness(&scenario, &totals(&[30, 10], &[]));
         assert!((unfair - 0.2).abs() < 1e-9);
-        assert_eq!(Objective::Queue.badness(&case, &scenario, &totals(&[0, 0], &[])), 2.0);
+        assert_eq!(Objective::Queue.badness(&scenario, &totals(&[0, 0], &[])), 2.0);
     }
 
     #[test]
@@ -217,7 +229,7 @@ mod tests {
         let series = |used_from: usize| -> Vec<u64> {
             (0..1000).map(|at| if at >= used_from { 12_112_000 } else { 1_000_000 }).collect()
         };
-        let recovery = |used_from| recovery_s(&case, &scenario, &series(used_from));
+        let recovery = |used_from| recovery_s(&scenario, &series(used_from));
         assert_eq!(recovery(0), 0.0);
         // The stretch may begin before the link is full, as long as its mean is.
         assert!((recovery(500) - 2.9).abs() < 0.021, "{}", recovery(500));

@@ -67,6 +67,17 @@ pub enum Error {
     /// The scenario asks for what this back end of links cannot do.
     #[error(transparent)]
     Unsupported(#[from] crate::unsupported::Unsupported),
+    /// More hosts than this machine makes.
+    #[error(
+        "flow: expected {most} flows, UDP sources and further paths at the most, as each has a namespace of its own, found {found}; \
+         run it with --sim"
+    )]
+    TooManyHosts {
+        /// Of one scenario.
+        most: usize,
+        /// What it asks for.
+        found: usize,
+    },
     /// A C file that does not compile for this host.
     #[error(transparent)]
     Native(#[from] ccactl_native::BuildError),
@@ -142,7 +153,11 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Output { cause, .. } if cause.kind() == io::ErrorKind::StorageFull => exit::FAILURE,
-            Error::Scenario(_) | Error::Override(_) | Error::Unsupported(_) | Error::Output { .. } => exit::USAGE,
+            Error::Scenario(_)
+            | Error::Override(_)
+            | Error::Unsupported(_)
+            | Error::TooManyHosts { .. }
+            | Error::Output { .. } => exit::USAGE,
             Error::NoDiscipline { .. } | Error::NoMptcp { .. } => exit::KERNEL,
             Error::System { cause, .. } if cause.kind() == io::ErrorKind::PermissionDenied => exit::PERMISSION,
             Error::Loader(error) => error.exit_code(),

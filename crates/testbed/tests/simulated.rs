@@ -2,8 +2,8 @@
 
 use ccactl_recording::read::Recording;
 use ccactl_scenario::{Scenario, ScenarioFile};
-use ccactl_testbed::Error;
 use ccactl_testbed::bench::{Backend, BenchResult, Interrupt, LINK_FILE, Limits, Options, OutputDir, RECORDING_FILE};
+use ccactl_testbed::{Error, Totals, totals};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -171,4 +171,19 @@ fn a_c_file_of_the_user_runs_as_the_same_code_of_the_catalogue() {
         (metrics.acked_bytes, metrics.retrans_pkts, metrics.cwnd_max_pkts)
     };
     assert_eq!(figures("mine.bpf.c"), figures("reno"));
+}
+
+#[test]
+fn a_run_that_nobody_records_comes_to_the_same() {
+    let udp = "[[udp]]\nname = \"u\"\nrate = \"4Mbit/s\"\nstart = \"2s\"\nstop = \"5s\"\n";
+    let scenario = scenario(&format!("{LINK}{}{udp}", flow("start = \"1s\"\n")));
+    let folder = tempfile::tempdir().unwrap();
+    let recorded = run_into(folder.path(), &scenario, false).unwrap();
+    let run = &recorded.runs[0];
+    let flag = AtomicBool::new(false);
+    let alone = totals(&scenario, 1, Interrupt(&flag)).unwrap();
+    assert_eq!(alone, Totals::of_run(&folder.path().join(&run.directory), run).unwrap());
+    assert_eq!((alone.received_bytes.len(), alone.udp_received_pkts.len(), alone.sent_bps.len()), (1, 1, 1000));
+    assert!(alone.received_bytes[0] > 10_000_000 && alone.udp_received_pkts[0] > 900, "{alone:?}");
+    assert_ne!(alone, totals(&scenario, 2, Interrupt(&flag)).unwrap(), "another run begins at other moments");
 }

@@ -22,5 +22,6 @@ mod own_files;
 mod paths;
 mod proxy;
 mod scenario;
+mod search;
 mod suite;
 mod swaps;

@@ -7,7 +7,7 @@ mod traffic;
 
 pub(crate) use document::{AS_PRINTED, CELL, DOCUMENT, HOST, MATRIX, PROXY, PUBLISHED, QUICK, THRESHOLDS};
 pub(crate) use link::{DELAY_STEP, GILBERT_ELLIOTT, HOP, JITTER, LINK, LOSS, RATE_STEP, RTT_STEP, TRACE, WIRELESS};
-pub(crate) use traffic::{APPLICATION, FLOW, PATHS, SWAP, TOUR, UDP};
+pub(crate) use traffic::{APPLICATION, FLOW, PATHS, SIZES, SWAP, TOUR, UDP};
 
 /// What a field may hold.
 #[derive(Debug, Clone, Copy)]

@@ -37,6 +37,23 @@ const CLASS: Field = optional(
     "class of its packets, both ways, for a [discipline](#queue-disciplines) with classes",
 );
 
+/// What a run in the simulator has memory for.
+const MAX_COUNT: u64 = 10_000;
+
+/// `sizes`
+pub(crate) const SIZES: Table = Table {
+    title: "`sizes` of a flow",
+    fields: &[
+        required("median", Kind::Count(1, ANY), "payload that half of the flows exceed, bytes"),
+        required(
+            "sigma",
+            Kind::Number(0.0, 10.0),
+            "standard deviation of the logarithm of the payload, which is normally distributed; 0 gives all the median",
+        ),
+        required("most", Kind::Count(1, ANY), "larger payloads are cut to this, bytes"),
+    ],
+};
+
 /// `[[flow]]`
 pub(crate) const FLOW: Table = Table {
     title: "`[[flow]]`",
@@ -83,6 +100,25 @@ pub(crate) const FLOW: Table = Table {
             "number of transfers of `bytes`, each on a new connection, or `\"until-stop\"`",
         ),
         optional("gap", Kind::Span, "0s", "from the end of a transfer to the beginning of the next"),
+        optional(
+            "count",
+            Kind::Count(1, MAX_COUNT),
+            "1",
+            "so many flows of this kind, each with a host of its own: `NAME-1`, `NAME-2` and so on; more than 200 in the simulator only",
+        ),
+        optional(
+            "arrivals",
+            Kind::Span,
+            "all at `start`",
+            "mean time from one of them to the next, exponentially distributed (a Poisson process); whoever would come after `stop` \
+             does not",
+        ),
+        optional(
+            "sizes",
+            Kind::Table(&SIZES),
+            "`bytes`",
+            "payloads that differ from flow to flow, in place of `bytes`",
+        ),
         optional(
             "application",
             Kind::Table(&APPLICATION),

@@ -7,7 +7,7 @@ mod traffic;
 
 use crate::fields::{DOCUMENT, PUBLISHED, THRESHOLDS};
 use crate::reader::{Fields, Source, offset_of};
-use crate::{Published, Scenario, ScenarioError, Thresholds, check, swaps};
+use crate::{Published, Scenario, ScenarioError, Thresholds, check, many, swaps};
 use ccactl_abi::ALGORITHMS;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -27,13 +27,14 @@ pub(crate) fn scenario(source: &Source<'_>, document: &Spanned<DeTable<'_>>) -> 
         .collect::<Result<_, _>>()?;
     let paths = fields.optional_tables("path")?.into_iter().map(traffic::named_path).collect::<Result<Vec<_>, _>>()?;
     let preset = preset(&fields)?;
-    let (flows, tours): (Vec<_>, Vec<_>) = fields
+    let (flows, further): (Vec<_>, Vec<_>) = fields
         .tables("flow")?
         .into_iter()
         .map(|f| traffic::flow(f, duration, preset.as_deref()))
         .collect::<Result<Vec<_>, _>>()?
         .into_iter()
         .unzip();
+    let (tours, many): (Vec<_>, Vec<_>) = further.into_iter().unzip();
     let swaps = fields
         .optional_tables("swap")?
         .into_iter()
@@ -67,6 +68,8 @@ pub(crate) fn scenario(source: &Source<'_>, document: &Spanned<DeTable<'_>>) -> 
         .and_then(|()| swaps::check(&scenario, &planned))
         .map_err(|problem| source.error(offset_of(document, &problem.field), &problem.field, problem.message))?;
     scenario.swaps = swaps::within(&scenario, planned);
+    many::multiply(&mut scenario, &many)
+        .map_err(|problem| source.error(offset_of(document, &problem.field), &problem.field, problem.message))?;
     Ok(scenario)
 }
 

@@ -1,7 +1,8 @@
 //! `[[flow]]`, `[[swap]]`, `[[udp]]`
 
 use super::link::rate_step;
-use crate::fields::{APPLICATION, FLOW, PATHS, SWAP, TOUR, UDP};
+use crate::fields::{APPLICATION, FLOW, PATHS, SIZES, SWAP, TOUR, UDP};
+use crate::many::{Many, Sizes};
 use crate::reader::Fields;
 use crate::spec::LINK;
 use crate::swaps::{Through, Tour, settled};
@@ -15,9 +16,10 @@ pub(super) fn flow(
     fields: Fields<'_, '_>,
     duration: Span,
     preset: Option<&str>,
-) -> Result<(FlowSpec, Option<Tour>), ScenarioError> {
+) -> Result<(FlowSpec, (Option<Tour>, Many)), ScenarioError> {
     let fields = fields.only(&FLOW)?;
     let tour = fields.optional_table("tour")?.map(tour).transpose()?;
+    let many = many(&fields)?;
     let algorithm = algorithm(&fields)?;
     let flow = FlowSpec {
         name: fields.required("name")?,
@@ -40,7 +42,34 @@ pub(super) fn flow(
         application: fields.optional_table("application")?.map(application).transpose()?,
         command: fields.optional("command")?,
     };
-    Ok((flow, tour))
+    Ok((flow, (tour, many)))
+}
+
+fn many(fields: &Fields<'_, '_>) -> Result<Many, ScenarioError> {
+    let sizes = fields.optional_table("sizes")?.map(|fields| {
+        let fields = fields.only(&SIZES)?;
+        Ok::<_, ScenarioError>(Sizes {
+            median_bytes: fields.required("median")?,
+            sigma: fields.required("sigma")?,
+            most_bytes: fields.required("most")?,
+        })
+    });
+    if sizes.is_some() {
+        let other = ["bytes", "application", "command"].into_iter().find(|name| fields.has(name));
+        if let Some(other) = other {
+            return Err(fields.error("sizes", format!("expected either sizes or {other}, found both")));
+        }
+    }
+    let many =
+        Many { count: fields.optional("count")?, arrivals: fields.optional("arrivals")?, sizes: sizes.transpose()? };
+    if many.arrivals.is_some() && many.count.is_none() {
+        return Err(fields.error("arrivals", "expected a count of flows beside it, found none".to_owned()));
+    }
+    let only_one = ["tour", "as", "command"].into_iter().find(|name| many.count.is_some() && fields.has(name));
+    match only_one {
+        Some(name) => Err(fields.error("count", format!("expected one flow where it has {name}, found a count"))),
+        None => Ok(many),
+    }
 }
 
 fn application(fields: Fields<'_, '_>) -> Result<ApplicationSpec, ScenarioError> {

@@ -133,6 +133,13 @@ impl Scenario {
         Span { ns: self.duration.ns.saturating_add(self.warm_up.unwrap_or_default().ns) }
     }
 
+    /// How many addresses its hosts have: one for each flow, UDP source and further path of a flow.
+    #[must_use]
+    pub fn addresses(&self) -> usize {
+        let further = self.flows.iter().map(|flow| flow.paths.len().saturating_sub(1)).sum::<usize>();
+        self.flows.len() + self.udp.len() + further
+    }
+
     /// A link by the name that paths use.
     #[must_use]
     pub fn link_named(&self, name: &str) -> Option<&LinkSpec> {

@@ -225,7 +225,6 @@ impl Search<'_> {
             other: self.other(case)?,
             replayed: None,
             rival: self.judge.setting.rival.as_ref().map(|_| self.args.rival.clone()),
-            case: case.clone(),
             judged: found.judged,
             seed: self.args.seed,
         };
@@ -262,7 +261,7 @@ impl Search<'_> {
         self.args.lab.bench(kernel, scenario, &output, how, &[], self.interrupt)?;
         let result = results::read(folder)?;
         let seen = (finding.objective, finding.simulated);
-        let replayed = Replayed::of(seen, &kernel.release, &finding.case, scenario, (folder, &result))?;
+        let replayed = Replayed::of(seen, &kernel.release, scenario, (folder, &result))?;
         let figures = Figures::of(&format!("On Linux {}", kernel.release), (folder, REPLAYED), &result)?;
         Ok((replayed, figures))
     }

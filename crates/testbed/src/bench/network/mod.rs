@@ -12,7 +12,8 @@ pub use carried::{Carried, TransmitterResult};
 pub use emulated::Emulated;
 pub use hosts::{Hosts, TCP_MEMORY_DEFAULT, TCP_MEMORY_MAX};
 
-use crate::error::Result;
+use crate::emulator::address::MOST_HOSTS;
+use crate::error::{Error, Result};
 use crate::host::mptcp;
 use crate::host::run_id::RunId;
 use crate::simulated;
@@ -81,6 +82,9 @@ impl Backend {
     /// # Errors
     /// What the scenario asks for and this back end cannot do, or what this kernel lacks.
     pub fn check(self, scenario: &Scenario) -> Result<Option<String>> {
+        if self.needs_host() && scenario.addresses() > MOST_HOSTS {
+            return Err(Error::TooManyHosts { most: MOST_HOSTS, found: scenario.addresses() });
+        }
         if self.needs_host() && scenario.flows.iter().any(FlowSpec::is_mptcp) {
             mptcp::check()?;
         }
