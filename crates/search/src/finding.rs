@@ -21,7 +21,7 @@ const SHOWN: [&str; 3] = ["goodput", "rtt", "cwnd"];
 /// Beyond the look of a report.
 const STYLE: &str = "
 p.headline { font-size: 1.15rem; font-weight: 600; max-width: 60rem; }
-.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(320px, 1fr)); gap: 1rem; }
+.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(320px, 36rem)); gap: 1rem; }
 .pair figure { margin: 0; } .pair svg { width: 100%; height: auto; } .pair figcaption { color: var(--soft); font-size: .85rem; }
 pre { overflow-x: auto; }
 @media (prefers-color-scheme: dark) { .pair svg { filter: invert(1) hue-rotate(180deg); } }

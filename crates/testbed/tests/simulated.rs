@@ -187,3 +187,18 @@ fn a_run_that_nobody_records_comes_to_the_same() {
     assert!(alone.received_bytes[0] > 10_000_000 && alone.udp_received_pkts[0] > 900, "{alone:?}");
     assert_ne!(alone, totals(&scenario, 2, Interrupt(&flag)).unwrap(), "another run begins at other moments");
 }
+
+#[test]
+fn hundreds_of_flows_are_simulated_and_no_host_makes_them() {
+    let many = "count = 300\narrivals = \"20ms\"\nsizes = { median = 12000, sigma = 1, most = 200000 }\n";
+    let scenario = scenario(&format!("{LINK}{}", flow(many)));
+    let result = run(&scenario);
+    let flows = &result.runs[0].flows;
+    assert_eq!(flows.len(), 300);
+    let asked: u64 = scenario.flows.iter().filter_map(|flow| flow.bytes).sum();
+    let received: u64 = flows.iter().map(|flow| flow.received_bytes).sum();
+    assert!(flows.iter().filter(|flow| flow.complete == Some(true)).count() > 290, "some are still under way");
+    assert!(received <= asked && received > asked * 9 / 10, "{received} of {asked}");
+    let refused = Backend::Emulator.check(&scenario).unwrap_err().to_string();
+    assert!(refused.contains("expected 200 flows") && refused.contains("found 300"), "{refused}");
+}

@@ -144,6 +144,9 @@ fn udp_note(udp: &UdpResult) -> String {
     format!(" UDP {name}: {sent_packets} packets sent, {received_packets} received{dropped}.")
 }
 
+/// Flows that a terminal shows one by one.
+const SHOWN_FLOWS: usize = 30;
+
 /// The table of a bench.
 pub fn print(scenario: &Scenario, result: &BenchResult, folder: &Path) -> Result<()> {
     if result.runs.iter().any(|run| !run.valid) {
@@ -168,6 +171,7 @@ pub fn print(scenario: &Scenario, result: &BenchResult, folder: &Path) -> Result
     let rows: Vec<_> = sum
         .flows
         .iter()
+        .take(SHOWN_FLOWS)
         .map(|flow| {
             [
                 flow.name.clone(),
@@ -180,8 +184,11 @@ pub fn print(scenario: &Scenario, result: &BenchResult, folder: &Path) -> Result
         })
         .collect();
     output::table(["flow", "algorithm", "goodput Mbit/s", "mean RTT ms", "retransmitted", "mean cwnd"], &rows)?;
+    if let Some(more) = sum.flows.len().checked_sub(SHOWN_FLOWS).filter(|more| *more > 0) {
+        outln!("and {more} more flows in {}", folder.join("result.json").display());
+    }
     outln!("{}", shared_line(result));
-    for flow in sum.flows.iter().filter(|flow| flow.complete_transfers.is_some()) {
+    for flow in sum.flows.iter().take(SHOWN_FLOWS).filter(|flow| flow.complete_transfers.is_some()) {
         let [mean, p50, p99] = [flow.completion_mean_us, flow.completion_p50_us, flow.completion_p99_us].map(millis);
         let transfers = number(flow.complete_transfers, 0);
         outln!("{}: {transfers} transfers, completion time mean {mean} ms, p50 {p50} ms, p99 {p99} ms", flow.name);
