@@ -2,7 +2,7 @@
 
 use crate::document::RIVAL;
 use crate::error::Result;
-use crate::judge::median;
+use crate::judge::mildest;
 use crate::objective::Objective;
 use ccactl_report::figure::paper;
 use ccactl_report::html::{still_page, text as escaped};
@@ -35,9 +35,9 @@ pub struct Finding {
     pub algorithm: String,
     /// What was looked for.
     pub objective: Objective,
-    /// How bad it is in the simulator: the run in the middle.
+    /// How bad it is in the simulator: the mildest run.
     pub simulated: f64,
-    /// Another algorithm on the same path, and how bad it is there.
+    /// Another algorithm on the same path, and how bad it is there: the run in the middle.
     pub other: Option<(String, f64)>,
     /// How bad it was on a kernel; none where it was not replayed.
     pub replayed: Option<Replayed>,
@@ -56,8 +56,8 @@ pub struct Replayed {
     pub kernel: String,
     /// How bad each valid run was.
     pub runs: Vec<f64>,
-    /// The one in the middle.
-    pub median: f64,
+    /// The mildest.
+    pub mildest: f64,
     /// Whether that is enough of what was simulated.
     pub confirmed: bool,
 }
@@ -81,9 +81,9 @@ impl Replayed {
         if runs.is_empty() {
             return Ok(None);
         }
-        let median = median(runs.clone());
-        let confirmed = median >= simulated * CONFIRMED_SHARE;
-        Ok(Some(Replayed { kernel: kernel.to_owned(), runs, median, confirmed }))
+        let mildest = mildest(&runs);
+        let confirmed = mildest >= simulated * CONFIRMED_SHARE;
+        Ok(Some(Replayed { kernel: kernel.to_owned(), runs, mildest, confirmed }))
     }
 }
 
@@ -107,11 +107,11 @@ impl Finding {
         let other = self.other.as_ref().map(|(name, badness)| format!("; {name} in its place: {}", text(*badness)));
         let kernel = match &self.replayed {
             None => "Not replayed on a kernel.".to_owned(),
-            Some(Replayed { kernel, median, confirmed: true, .. }) => {
-                format!("Linux {kernel} confirms it: {}.", text(*median))
+            Some(Replayed { kernel, mildest, confirmed: true, .. }) => {
+                format!("Linux {kernel} confirms it: {}.", text(*mildest))
             }
-            Some(Replayed { kernel, median, .. }) => {
-                format!("Linux {kernel} does not confirm it: {}.", text(*median))
+            Some(Replayed { kernel, mildest, .. }) => {
+                format!("Linux {kernel} does not confirm it: {}.", text(*mildest))
             }
         };
         format!("{what}{}. {kernel}", other.unwrap_or_default())
@@ -125,8 +125,8 @@ impl Finding {
     #[must_use]
     pub fn basis(&self) -> String {
         format!(
-            "The worst of {} paths in the simulator (seed {}), without what it does not need. Shown is the {}; of three runs \
-             the one in the middle counts.",
+            "The worst of {} paths in the simulator (seed {}), without what it does not need. Shown is the {}, in the mildest \
+             of three runs.",
             self.judged,
             self.seed,
             self.objective.heading()
@@ -214,7 +214,7 @@ mod tests {
             used,
             "mine leaves 62.5 % of this link unused; native:cubic in its place: 10.0 %. Not replayed on a kernel."
         );
-        let replayed = Replayed { kernel: "6.18".to_owned(), runs: vec![0.5], median: 0.5, confirmed: true };
+        let replayed = Replayed { kernel: "6.18".to_owned(), runs: vec![0.5], mildest: 0.5, confirmed: true };
         let starved = finding(Objective::Starve, Some(replayed)).headline();
         assert!(starved.starts_with("native:reno beside mine misses 62.5 % of its half"), "{starved}");
         assert!(starved.ends_with("Linux 6.18 confirms it: 50.0 %."), "{starved}");

@@ -24,7 +24,7 @@ pub use document::{Contestant, RIVAL, SUBJECT, Setting};
 pub use error::{Error, Result};
 pub use evolve::{Best, Effort, Generation, Space, evolve};
 pub use finding::{Figures, Finding, Replayed, page};
-pub use judge::{Judge, median};
+pub use judge::{Judge, median, mildest};
 pub use objective::Objective;
 pub use shrink::{LEAST_SHARE, shrink};
 pub use tune::{Comparison, Knob, Knobs, Tuning};

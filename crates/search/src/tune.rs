@@ -4,7 +4,7 @@ use crate::case::Case;
 use crate::document::Contestant;
 use crate::error::{Error, Result};
 use crate::evolve::Space;
-use crate::judge::Judge;
+use crate::judge::{Judge, median};
 use crate::objective::Objective;
 use ccactl_abi::{Algorithm, Tunable};
 use ccactl_testbed::bench::Interrupt;
@@ -213,13 +213,13 @@ impl Tuning<'_> {
         Ok(rows)
     }
 
-    /// How bad values are on each path.
+    /// How bad values are on each path, in the run in the middle.
     ///
     /// # Errors
     /// When a run cannot be simulated.
     pub fn of(&self, judge: &Judge, values: &[i64], cases: &[Case]) -> Result<Vec<f64>> {
         let contestant = self.contestant(&judge.subject, values);
-        cases.iter().map(|case| judge.of(&contestant, case, self.interrupt)).collect()
+        cases.iter().map(|case| Ok(median(judge.of(&contestant, case, self.interrupt)?))).collect()
     }
 
     /// What is set by hand stays, as far as it is not tuned.

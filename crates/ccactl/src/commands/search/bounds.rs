@@ -10,7 +10,7 @@ use std::str::FromStr;
 #[derive(clap::Args)]
 pub struct BoundsArgs {
     /// Rate of the link
-    #[arg(long, value_name = "RATE", default_value = "5Mbit/s..50Mbit/s")]
+    #[arg(long, value_name = "RATE", default_value = "5Mbit/s..20Mbit/s")]
     rate: Between<Rate>,
     /// Base RTT
     #[arg(long, value_name = "TIME", default_value = "10ms..100ms")]

@@ -16,7 +16,7 @@ use ccactl_scenario::units::Span;
 use ccactl_scenario::{Scenario, ScenarioFile};
 use ccactl_search::{
     Best, Bounds, Case, Contestant, Effort, Figures, Finding, Judge, LEAST_SHARE, Objective, Replayed, Setting, evolve,
-    page, shrink,
+    median, mildest, page, shrink,
 };
 use ccactl_suites::results;
 use ccactl_testbed::bench::{ATTEMPTS, Backend, Interrupt, OutputDir};
@@ -70,7 +70,7 @@ pub struct Args {
     /// About how many paths to look at, or settings with --tune
     #[arg(long, value_name = "N", default_value_t = 1000)]
     candidates: usize,
-    /// Simulated runs of each path; the one in the middle counts
+    /// Simulated runs of each path; the mildest counts, with --tune the one in the middle
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=99))]
     runs: u32,
     /// Another seed looks elsewhere; the same finds the same
@@ -217,7 +217,7 @@ impl Search<'_> {
     /// Runs the finding with recordings, in the simulator and on a kernel, and writes all that is known of it.
     fn write(&self, found: &Found, room: &OutputDir) -> Result<Finding> {
         let case = &found.best.point;
-        let simulated = self.judge.of(&self.judge.subject, case, Interrupt(self.interrupt))?;
+        let simulated = mildest(&self.judge.of(&self.judge.subject, case, Interrupt(self.interrupt))?);
         let mut finding = Finding {
             algorithm: self.args.title(),
             objective: self.judge.objective,
@@ -269,7 +269,7 @@ impl Search<'_> {
     /// What another algorithm makes of the path.
     fn other(&self, case: &Case) -> Result<Option<(String, f64)>> {
         let Some(other) = &self.judge.compared else { return Ok(None) };
-        Ok(Some((self.args.compared_with.clone(), self.judge.of(other, case, Interrupt(self.interrupt))?)))
+        Ok(Some((self.args.compared_with.clone(), median(self.judge.of(other, case, Interrupt(self.interrupt))?))))
     }
 
     fn description(&self) -> String {
