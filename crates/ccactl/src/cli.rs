@@ -14,11 +14,11 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Operate", &["load", "swap", "rollback", "unload", "status", "run", "apply", "diff", "split"]),
     ("Measure", &["record", "report", "export", "top", "serve", "exporter", "recover", "send"]),
     ("Algorithms", &["list", "show", "probe", "new", "check", "dev", "sdk"]),
-    ("Experiment", &["demo", "bench", "evaluate"]),
+    ("Experiment", &["demo", "bench", "evaluate", "search"]),
 ];
 
 /// Two for each command.
-const EXAMPLES: [(&str, [&str; 2]); 27] = [
+const EXAMPLES: [(&str, [&str; 2]); 28] = [
     ("load", ["ccactl load bbrv3 --cgroup /web", "ccactl load ./mine.bpf.c --cgroup /bench --create"]),
     ("swap", ["ccactl swap f-bbrv2 --cgroup /web", "ccactl swap cubic --cgroup /web --set beta=819"]),
     ("rollback", ["ccactl rollback --cgroup /web", "ccactl rollback --cgroup /web --json"]),
@@ -70,6 +70,7 @@ const EXAMPLES: [(&str, [&str; 2]); 27] = [
         "evaluate",
         ["ccactl evaluate bbrv3 --profile quick", "ccactl evaluate ./mine.bpf.c --lab vm:6.12 --html mine.html"],
     ),
+    ("search", ["ccactl search bbrv3", "ccactl search ./mine.bpf.c --objective starve --no-replay"]),
 ];
 
 /// Commit and date, which `cargo xtask dist` gives.

@@ -284,14 +284,14 @@ mod tests {
         let bounds = Bounds { events: 0, ..Bounds::of_run(4_000) };
         let mut rng = StdRng::seed_from_u64(4);
         let judge = Judge {
-            setting: Setting { name: "x".to_owned(), duration_ms: 4_000, rival: Some("cubic".to_owned()) },
-            subject: Contestant::plain("f-bbrv3"),
+            setting: Setting { name: "x".to_owned(), duration_ms: 4_000, rival: None },
+            subject: Contestant::plain("cubic"),
             compared: None,
-            objective: Objective::Unfair,
+            objective: Objective::Use,
             runs: 1,
         };
         let tuning = Tuning {
-            knobs: Knobs(vec![Knob::parse("cruise_gain=0.5..1.5", algorithm()).unwrap()]),
+            knobs: Knobs(vec![Knob::parse("beta=100..1000", Algorithm::by_name("cubic").unwrap()).unwrap()]),
             judge,
             kept: Vec::new(),
             training: vec![bounds.draw(&mut rng)],
@@ -301,7 +301,7 @@ mod tests {
         let rows = tuning.compare(&tuning.knobs.defaults()).unwrap();
         assert_eq!(rows.iter().map(|row| row.held_out).collect::<Vec<_>>(), [false, true]);
         assert!(rows.iter().all(|row| row.before == row.after));
-        let slow = tuning.compare(&[tuning.knobs.0[0].tunable.parse("0.5").unwrap()]).unwrap();
-        assert!(slow.iter().any(|row| row.before != row.after), "{slow:?}");
+        let timid = tuning.compare(&[tuning.knobs.0[0].tunable.parse("100").unwrap()]).unwrap();
+        assert!(timid.iter().any(|row| row.before != row.after), "{timid:?}");
     }
 }
