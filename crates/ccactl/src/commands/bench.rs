@@ -126,7 +126,7 @@ impl Changes {
 }
 
 /// What a scenario's file names is relative to its folder, and what the command line names to this one.
-fn from_here(algorithm: &str) -> String {
+pub fn from_here(algorithm: &str) -> String {
     let path = is_file(algorithm).then(|| std::path::absolute(algorithm).ok()?.into_os_string().into_string().ok());
     path.flatten().unwrap_or_else(|| algorithm.to_owned())
 }

@@ -126,7 +126,6 @@ fn what_cannot_be_searched_is_said_before_anything_runs() {
         failed(&host.ccactl(&[&["search"], args, &output].concat()), 2, expected);
         assert!(!folder.exists(), "nothing is made: {args:?}");
     };
-    refused(&["reno", "--objective", "speed"], &["starve, unfair"]);
     refused(&["reno", "--rate", "9Mbit/s..3Mbit/s"], &["--rate: expected the smaller value first"]);
     refused(&["reno", "--buffer", "20p"], &["--buffer: expected a multiple of the BDP", "found 20p"]);
     refused(&["cubic", "--tune", "gamma"], &["--tune: expected a tunable of cubic (beta, "]);

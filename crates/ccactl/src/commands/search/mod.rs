@@ -3,6 +3,7 @@
 mod bounds;
 mod tune;
 
+use super::bench::from_here;
 use super::carry_out::{How, carry_out, interrupt_flag};
 use super::{bench_view, lab, output};
 use crate::error::{Context, Result};
@@ -228,12 +229,9 @@ impl Search<'_> {
             judged: found.judged,
             seed: self.args.seed,
         };
-        let text = self.judge.setting.text(case, &self.judge.subject, &self.description(), RUNS);
+        let text = self.text(case);
         let scenario = ScenarioFile::parse(SCENARIO, &text, &[]).map_err(ccactl_testbed::Error::from)?.scenario;
         room.write(SCENARIO, text.as_bytes())?;
-        for (name, content) in scenario.files() {
-            room.write(&name, &content)?;
-        }
         let folder = room.path();
         let how = How { attempts: 1, backend: Backend::Simulator, phase: None };
         let result = carry_out(&scenario, &folder.join(SIMULATED), how, Some("the finding"), self.interrupt)?;
@@ -246,6 +244,14 @@ impl Search<'_> {
         write_whole(&folder.join(PAGE), page(&finding, &text, &places).as_bytes())?;
         write_whole(&folder.join(FINDING), output::json_text(&finding)?.as_bytes())?;
         Ok(finding)
+    }
+
+    /// The scenario as it is kept: files are named by their paths, so that it shows what a later version of them does.
+    fn text(&self, case: &Case) -> String {
+        let mut setting = self.judge.setting.clone();
+        setting.rival = setting.rival.map(|_| from_here(&self.args.rival));
+        let subject = Contestant { algorithm: from_here(&self.args.algorithm), ..self.judge.subject.clone() };
+        setting.text(case, &subject, &self.description(), RUNS)
     }
 
     fn replay(
