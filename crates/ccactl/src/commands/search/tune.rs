@@ -39,7 +39,7 @@ pub fn run(args: &Args, judge: Judge, bounds: &Bounds) -> Result<ExitCode> {
     let bar = progress(args.candidates, "settings, best");
     let text = |goodness: f64| tuning.judge.objective.text(-goodness);
     let before = tuning.kept_before()?;
-    let goodness = |values: &Vec<i64>| Ok(tuning.goodness(values, &before)?);
+    let goodness = |values: &Vec<i64>| tuning.goodness(values, &before);
     let mut settings = 0;
     let found = evolve(&tuning.knobs, args.effort(), &goodness, &mut |now| {
         settings = now.judged;
