@@ -1,5 +1,7 @@
 //! What ends a search.
 
+use std::path::PathBuf;
+
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -12,6 +14,18 @@ pub enum Error {
     /// A page or figure could not be written.
     #[error(transparent)]
     Report(#[from] ccactl_report::Error),
+    /// A replay that says nothing.
+    #[error(
+        "{}: expected a valid run of the finding, found none in {attempts} attempts; result.json there says why, and \
+         `ccactl bench` runs the scenario beside it again",
+        folder.display()
+    )]
+    NoValidRun {
+        /// With the runs.
+        folder: PathBuf,
+        /// How many.
+        attempts: usize,
+    },
     /// Bounds that leave nothing to look for.
     #[error("{option}: expected {expected}, found {found}")]
     Bounds {
@@ -31,6 +45,7 @@ impl Error {
         match self {
             Error::Testbed(error) => error.exit_code(),
             Error::Report(error) => error.exit_code(),
+            Error::NoValidRun { .. } => ccactl_abi::exit::FAILURE,
             Error::Bounds { .. } => ccactl_abi::exit::USAGE,
         }
     }

@@ -1,7 +1,7 @@
 //! What a search found, as a page.
 
 use crate::document::RIVAL;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::judge::mildest;
 use crate::objective::Objective;
 use ccactl_report::figure::paper;
@@ -63,27 +63,27 @@ pub struct Replayed {
 }
 
 impl Replayed {
-    /// Of the runs of a bench in `folder`; none where no run was valid.
+    /// Of the runs of a bench in `folder`.
     ///
     /// # Errors
-    /// When what the links did cannot be read.
+    /// When no run was valid, or what the links did cannot be read.
     pub fn of(
         (objective, simulated): (Objective, f64),
         kernel: &str,
         scenario: &Scenario,
         (folder, result): (&Path, &BenchResult),
-    ) -> Result<Option<Replayed>> {
+    ) -> Result<Replayed> {
         let mut runs = Vec::new();
         for run in result.runs.iter().filter(|run| run.valid) {
             let totals = Totals::of_run(&folder.join(&run.directory), run)?;
             runs.push(objective.badness(scenario, &totals));
         }
         if runs.is_empty() {
-            return Ok(None);
+            return Err(Error::NoValidRun { folder: folder.to_owned(), attempts: result.runs.len() });
         }
         let mildest = mildest(&runs);
         let confirmed = mildest >= simulated * CONFIRMED_SHARE;
-        Ok(Some(Replayed { kernel: kernel.to_owned(), runs, mildest, confirmed }))
+        Ok(Replayed { kernel: kernel.to_owned(), runs, mildest, confirmed })
     }
 }
 
@@ -93,6 +93,12 @@ impl Finding {
     pub fn headline(&self) -> String {
         let text = |badness| self.objective.text(badness);
         let Finding { algorithm, simulated, .. } = self;
+        if let Some((other, badness)) = self.other.as_ref().filter(|(_, badness)| badness >= simulated) {
+            let (own, its) = (text(*simulated), text(*badness));
+            return format!(
+                "No path was found on which {algorithm} does worse than {other}: at most {own}, and {its} there."
+            );
+        }
         let what = match self.objective {
             Objective::Use => format!("{algorithm} leaves {} of this link unused", text(*simulated)),
             Objective::Queue => format!("{algorithm} keeps a queue of {} base RTTs", text(*simulated)),
@@ -218,6 +224,14 @@ mod tests {
         let starved = finding(Objective::Starve, Some(replayed)).headline();
         assert!(starved.starts_with("native:reno beside mine misses 62.5 % of its half"), "{starved}");
         assert!(starved.ends_with("Linux 6.18 confirms it: 50.0 %."), "{starved}");
+    }
+
+    #[test]
+    fn where_nothing_was_found_the_headline_says_so() {
+        let found = Finding { other: Some(("native:cubic".to_owned(), 0.7)), ..finding(Objective::Use, None) };
+        let expected =
+            "No path was found on which mine does worse than native:cubic: at most 62.5 %, and 70.0 % there.";
+        assert_eq!(found.headline(), expected);
     }
 
     #[test]

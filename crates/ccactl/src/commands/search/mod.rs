@@ -173,6 +173,11 @@ impl Args {
     }
 }
 
+/// Shows how far a search is, and what it has found.
+fn tell(bar: &ProgressBar, text: &str) {
+    bar.set_message(terminal::fit_line(text).into_owned());
+}
+
 fn progress(candidates: usize, what: &str) -> ProgressBar {
     let bar = ProgressBar::new(candidates as u64);
     bench_view::hide_if_unwanted(&bar);
@@ -204,12 +209,12 @@ impl Search<'_> {
         let worst = evolve(&self.bounds, self.args.effort(), &judge, &mut |now| {
             judged = now.judged;
             bar.set_position(now.judged as u64);
-            bar.set_message(text(now.worst));
+            tell(&bar, &text(now.worst));
         })?;
-        bar.set_message(format!("{}; leaving out what it does not need", text(worst.badness)));
+        tell(&bar, &format!("{}; leaving out what it does not need", text(worst.badness)));
         let least = if worst.badness > 0.0 { worst.badness * LEAST_SHARE } else { worst.badness };
         let best = shrink(&self.bounds, worst, least, &judge, &mut |best| {
-            bar.set_message(format!("{}; leaving out what it does not need", text(best.badness)));
+            tell(&bar, &format!("{}; leaving out what it does not need", text(best.badness)));
         })?;
         bar.finish_and_clear();
         Ok(Found { best, judged })
@@ -238,7 +243,7 @@ impl Search<'_> {
         let mut places = vec![Figures::of("In the simulator", (&folder.join(SIMULATED), SIMULATED), &result)?];
         if let Some(kernel) = self.kernel {
             let (replayed, figures) = self.replay(kernel, &scenario, &finding, &folder.join(REPLAYED))?;
-            finding.replayed = replayed;
+            finding.replayed = Some(replayed);
             places.push(figures);
         }
         write_whole(&folder.join(PAGE), page(&finding, &text, &places).as_bytes())?;
@@ -260,7 +265,7 @@ impl Search<'_> {
         scenario: &Scenario,
         finding: &Finding,
         folder: &Path,
-    ) -> Result<(Option<Replayed>, Figures)> {
+    ) -> Result<(Replayed, Figures)> {
         terminal::note(&format!("{} runs of the finding on Linux {}", scenario.repeat, kernel.release));
         let output = OutputDir::prepare(folder)?;
         let how = How { attempts: ATTEMPTS, backend: Backend::Emulator, phase: None };

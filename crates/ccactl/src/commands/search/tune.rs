@@ -1,6 +1,6 @@
 //! `--tune`: with which values does an algorithm do best?
 
-use super::{Args, progress};
+use super::{Args, progress, tell};
 use crate::commands::carry_out::interrupt_flag;
 use crate::commands::output;
 use crate::error::Result;
@@ -44,7 +44,7 @@ pub fn run(args: &Args, judge: Judge, bounds: &Bounds) -> Result<ExitCode> {
     let found = evolve(&tuning.knobs, args.effort(), &goodness, &mut |now| {
         settings = now.judged;
         bar.set_position(now.judged as u64);
-        bar.set_message(text(now.worst));
+        tell(&bar, &text(now.worst));
     })?;
     let least = found.badness * (1.0 + SIMPLER_COST);
     let best = shrink(&tuning.knobs, found, least, &goodness, &mut |_| {})?;
