@@ -20,6 +20,8 @@ pub type NextPiece = Box<dyn Fn(Option<Nanos>, Nanos) -> Option<Piece> + Send>;
 pub enum Data {
     /// There is always more.
     Endless,
+    /// There is always more until that time.
+    Until(Nanos),
     /// So many bytes.
     Bytes(u64),
     /// A piece at a time. They are taken in whole segments; what is left over goes with the next one.
@@ -50,7 +52,7 @@ impl Application {
     pub fn size(&self) -> Option<u64> {
         match self.data {
             Data::Bytes(bytes) => Some(bytes),
-            Data::Endless | Data::Pieces(_) => None,
+            Data::Endless | Data::Until(_) | Data::Pieces(_) => None,
         }
     }
 
@@ -64,8 +66,17 @@ impl Application {
         match &self.data {
             Data::Endless if !self.is_written => sender.write(now_ns, u64::MAX),
             Data::Bytes(bytes) if !self.is_written => sender.write(now_ns, *bytes),
+            Data::Until(end_ns) if !self.is_written => {
+                self.is_written = true;
+                sender.write(now_ns, u64::MAX);
+                return Some((*end_ns).max(now_ns));
+            }
+            Data::Until(end_ns) if now_ns >= *end_ns && !self.has_ended => {
+                self.has_ended = true;
+                sender.stop_writing();
+            }
             Data::Pieces(_) => return self.write_pieces(now_ns, sender),
-            Data::Endless | Data::Bytes(_) => {}
+            Data::Endless | Data::Until(_) | Data::Bytes(_) => {}
         }
         self.is_written = true;
         None

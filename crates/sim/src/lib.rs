@@ -23,7 +23,7 @@ mod world;
 pub use application::{Data, NextPiece, Piece};
 pub use receiver::{EcnFeedback, Receiver, ReceiverConfig};
 pub use segment::{Ack, Block, HEADER_BYTES, Segment};
-pub use tcp::{Sender, SenderConfig, SenderEcn, Totals};
+pub use tcp::{Remembered, Sender, SenderConfig, SenderEcn, Totals};
 pub use window::ReceiveBuffer;
 pub use world::{FlowConfig, FlowId, Moment, Observed, Opening, SourceConfig, SourceCount, World};
 

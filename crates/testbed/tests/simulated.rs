@@ -146,6 +146,23 @@ fn what_is_not_simulated_is_told_at_once_and_all_of_it() {
 }
 
 #[test]
+fn after_a_warm_up_a_host_knows_where_slow_start_ends() {
+    let resent = |further: &str| {
+        let link = LINK.replace("1bdp", "5bdp");
+        let flow = flow("").replace("cubic", "reno");
+        let run = &run(&scenario(&format!("{further}{link}{flow}"))).runs[0];
+        // The path is made anew for the run: nothing of the warm-up is counted.
+        let counted = run.flows[0].link.unwrap();
+        assert_eq!(counted.offered_packets, counted.delivered_packets + counted.dropped_full_packets + queued(run));
+        assert!(counted.delivered_wire_bytes * 8 < 10 * 20_000_000, "{counted:?}");
+        run.flows[0].metrics.as_ref().unwrap().retrans_pkts
+    };
+    let (cold, warm) = (resent(""), resent("warm_up = \"20s\"\n"));
+    // Slow start overshoots by up to what path and buffer hold, 390 packets; a host that knows ssthresh does not.
+    assert!(cold > 60 && warm * 4 < cold, "{cold} retransmissions without a memory, {warm} with one");
+}
+
+#[test]
 fn an_interrupted_run_leaves_no_stream() {
     let folder = tempfile::tempdir().unwrap();
     let error = run_into(folder.path(), &scenario(&format!("{LINK}{}", flow(""))), true).unwrap_err();

@@ -2,6 +2,7 @@
 //! congestion control sees them.
 
 mod ack;
+mod metrics;
 mod output;
 mod rack;
 mod rate;
@@ -15,6 +16,7 @@ use crate::segment::{Block, Segment};
 use crate::wheel::Wheel;
 use ccactl_link::Ecn;
 use ccactl_native::{START_US, Socket};
+pub use metrics::Remembered;
 use rtt::Rtt;
 use timers::{Timer, TimerKind};
 
@@ -114,6 +116,8 @@ pub struct SenderConfig {
     /// How far ahead the time stamps of the peer are. Those of Linux begin anywhere (`secure_tcp_ts_off()`), and TCP-LP
     /// stumbles over that.
     pub peer_clock_ms: u32,
+    /// From its host's connections before.
+    pub remembered: Remembered,
 }
 
 impl Default for SenderConfig {
@@ -127,6 +131,7 @@ impl Default for SenderConfig {
             sndbuf_bytes: 16_384,
             ecn: SenderEcn::Off,
             peer_clock_ms: 0x9e37_79b9,
+            remembered: Remembered::default(),
         }
     }
 }
@@ -231,6 +236,7 @@ impl Sender {
             }
             recovery::update_pacing_rate(tp);
         }
+        let reordering_pkts = config.remembered.begin(tp);
         socket.init();
         Sender {
             socket,
@@ -252,7 +258,7 @@ impl Sender {
             probe_end: None,
             probe_resent: false,
             resend_hint: 0,
-            reordering_pkts: REORDERING_PKTS,
+            reordering_pkts,
             reorder_seen: 0,
             rack: rack::Rack::new(),
             timer: None,
@@ -296,6 +302,11 @@ impl Sender {
         self.written = self.written.saturating_add(segments);
         self.last_bytes = (bytes - (segments - 1).saturating_mul(mss)).min(mss) as u32;
         self.transmit();
+    }
+
+    /// The application writes no more: what has left is all.
+    pub(crate) fn stop_writing(&mut self) {
+        self.written = self.board.nxt();
     }
 
     /// When the packet left that has established the connection.

@@ -4,7 +4,7 @@ use super::{Flags, Resend, Sender};
 use crate::board::{ANY_RESENT, LOST};
 use ccactl_native::{CA_CWR, CA_DISORDER, CA_LOSS, CA_OPEN, CA_RECOVERY, EVENT_COMPLETE_CWR, RateSample, TcpSock};
 
-const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+pub(super) const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
 impl Sender {
     /// `tcp_fastretrans_alert()`

@@ -29,7 +29,6 @@ pub fn check(scenario: &Scenario) -> Result<Algorithms> {
         swaps.extend(simulated(format!("swap[{}].algorithm", swap.flow), swap.wanted())?);
     }
     lacks.ensure(scenario.proxies.is_empty(), "proxy", "none", scenario.proxies.len());
-    lacks.ensure(scenario.warm_up.is_none(), "warm_up", "none", scenario.warm_up.unwrap_or_default());
     for (name, link) in scenario.links() {
         lacks.ensure(link.snoop.is_none(), format!("{name}.snoop"), "none", "an agent");
     }

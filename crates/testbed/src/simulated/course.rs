@@ -2,18 +2,19 @@
 
 use super::algorithm::{Algorithms, Simulated};
 use super::check::TCP_ECN;
-use super::watch::{Named, Watch};
+use super::watch::{Named, Nobody, Watch};
 use crate::bench::{FlowReport, Interrupt, SwapResult, TCP_MEMORY_DEFAULT, TCP_MEMORY_MAX, application, sending_times};
-use crate::emulator::address;
+use crate::emulator::{Topology, address};
 use crate::error::Result;
 use crate::traffic::{FIRST_PORT, Transfer};
 use ccactl_abi::EcnNeed;
 use ccactl_link::Nanos;
 use ccactl_loader::Counts;
+use ccactl_scenario::units::Span;
 use ccactl_scenario::{Direction, FlowSpec, Repeat, SERVER, Scenario};
 use ccactl_sim::{
-    Data, EcnFeedback, FlowConfig, FlowId, Moment, Opening, Piece, ReceiveBuffer, ReceiverConfig, SenderConfig,
-    SenderEcn, SourceConfig, World,
+    Data, EcnFeedback, FlowConfig, FlowId, Moment, Opening, Piece, ReceiveBuffer, ReceiverConfig, Remembered,
+    SenderConfig, SenderEcn, SourceConfig, World,
 };
 use std::collections::BTreeSet;
 use std::net::SocketAddrV4;
@@ -27,6 +28,8 @@ const LOOK_NS: Nanos = 100_000_000;
 /// No host starts two senders at the same nanosecond. Flows in lock-step would lose the same packets in each run, so each
 /// connection begins up to so much after its time, by the seed.
 const START_SPREAD_NS: Nanos = 1_000_000;
+/// How long the senders of a warm-up have at most to see their last data acknowledged.
+const CLOSE_NS: Nanos = 10_000_000_000;
 /// Spreads the seeds of sockets (the golden ratio).
 const SEED_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -48,6 +51,8 @@ struct Flow<'a> {
     ecn: (SenderEcn, EcnFeedback),
     gso_max_segs: Option<u32>,
     buffer: ReceiveBuffer,
+    /// What its host knows of the path; it learns only where there is a warm-up.
+    remembered: Remembered,
     /// Its connections in the world, with their transfers.
     connections: Vec<(FlowId, Transfer)>,
     has_stopped: bool,
@@ -73,12 +78,33 @@ pub struct Course<'a, W> {
     owners: Vec<usize>,
     actions: BTreeSet<(Nanos, Action)>,
     swaps: Vec<SwapResult>,
+    /// Until when flows have more to send, where they end so.
+    writes_until_ns: Option<Nanos>,
     watch: W,
 }
 
 impl<'a, W: Watch> Course<'a, W> {
-    /// Run `run` of a scenario.
-    pub fn new(
+    /// Run `run` of a scenario, from its warm-up on.
+    pub fn start(
+        scenario: &'a Scenario,
+        run: u32,
+        algorithms: &'a Algorithms,
+        world: &mut World,
+        watch: W,
+        interrupt: Interrupt<'_>,
+    ) -> Result<Course<'a, W>> {
+        let known = match scenario.warm_up {
+            Some(length) => warm_up(scenario, length, run, algorithms, interrupt)?,
+            None => Vec::new(),
+        };
+        let mut course = Course::new(scenario, run, algorithms, world, watch);
+        for (flow, known) in course.flows.iter_mut().zip(known) {
+            flow.remembered = known;
+        }
+        Ok(course)
+    }
+
+    fn new(
         scenario: &'a Scenario,
         run: u32,
         algorithms: &'a Algorithms,
@@ -101,6 +127,7 @@ impl<'a, W: Watch> Course<'a, W> {
                 ecn: ecn(scenario, spec, simulated),
                 gso_max_segs: scenario.host(sender).gso_max_segs,
                 buffer: ReceiveBuffer { first_bytes: TCP_MEMORY_DEFAULT.min(most_bytes), most_bytes },
+                remembered: Remembered::default(),
                 connections: Vec::new(),
                 has_stopped: false,
             });
@@ -116,7 +143,8 @@ impl<'a, W: Watch> Course<'a, W> {
             });
         }
         let seed = scenario.link.seed.wrapping_add(u64::from(run));
-        Course { scenario, algorithms, seed, flows, owners: Vec::new(), actions, swaps: Vec::new(), watch }
+        let (owners, swaps) = (Vec::new(), Vec::new());
+        Course { scenario, algorithms, seed, flows, owners, actions, swaps, writes_until_ns: None, watch }
     }
 
     /// From the beginning to the end.
@@ -146,12 +174,18 @@ impl<'a, W: Watch> Course<'a, W> {
     /// Goes on, and ends earlier where a transfer is complete or an error is met.
     fn run_until(&mut self, world: &mut World, until_ns: Nanos) -> Result<()> {
         let (mut result, mut complete) = (Ok(()), None);
+        let is_bounded = self.writes_until_ns.is_some();
+        let remembers = is_bounded || self.scenario.warm_up.is_some();
         let Course { watch, flows, owners, .. } = self;
         world.run_while(until_ns, |seen| {
             result = watch.see(&seen);
             complete = (seen.moment == Moment::Complete).then_some(seen.flow);
             let is_over = seen.moment == Moment::AckDone && seen.sender.is_done();
-            if is_over && result.is_ok() && flows[owners[seen.flow]].spec.bytes.is_some() {
+            let flow = &mut flows[owners[seen.flow]];
+            if is_over && result.is_ok() && (is_bounded || flow.spec.bytes.is_some()) {
+                if remembers {
+                    flow.remembered = seen.sender.remember(flow.remembered);
+                }
                 result = watch.close(seen.flow, seen.at_ns, seen.sender);
             }
             result.is_ok() && complete.is_none()
@@ -189,6 +223,7 @@ impl<'a, W: Watch> Course<'a, W> {
             gso_max_segs: flow.gso_max_segs.unwrap_or(defaults.gso_max_segs),
             // Any: the low bits of the seed are as good as a host's.
             peer_clock_ms: seed as u32,
+            remembered: flow.remembered,
             ..defaults
         };
         let (host, server) = (address::host(at), address::SERVER);
@@ -206,7 +241,7 @@ impl<'a, W: Watch> Course<'a, W> {
             path: at,
             opening,
             start_ns,
-            data: data(flow.spec),
+            data: self.writes_until_ns.map_or_else(|| data(flow.spec), Data::Until),
         });
         let transfer = Transfer { start_ns, connect_us: None, completion_us: None, bytes: 0 };
         flow.connections.push((connection, transfer));
@@ -284,6 +319,33 @@ impl<'a, W: Watch> Course<'a, W> {
         };
         (self.flows.into_iter().map(report).collect(), self.swaps, self.watch)
     }
+}
+
+/// What the hosts of the flows know after a bulk transfer each, all at once from the beginning and without UDP, as before a run on
+/// the host.
+fn warm_up(
+    scenario: &Scenario,
+    length: Span,
+    run: u32,
+    algorithms: &Algorithms,
+    interrupt: Interrupt<'_>,
+) -> Result<Vec<Remembered>> {
+    let duration = Span { ns: length.ns + CLOSE_NS };
+    let whole = |flow: &FlowSpec| FlowSpec { start: Span::default(), stop: duration, ..flow.clone() };
+    let before = Scenario {
+        duration,
+        warm_up: None,
+        flows: scenario.flows.iter().map(whole).collect(),
+        swaps: Vec::new(),
+        udp: Vec::new(),
+        ..scenario.clone()
+    };
+    let topology = Topology::of(&before, run);
+    let mut world = World::new(topology.transmitters, topology.paths, duration.ns);
+    let mut course = Course::new(&before, run, algorithms, &mut world, Nobody);
+    course.writes_until_ns = Some(length.ns);
+    course.run(&mut world, interrupt, &mut |_, _| {})?;
+    Ok(course.flows.into_iter().map(|flow| flow.remembered).collect())
 }
 
 fn data(spec: &FlowSpec) -> Data {

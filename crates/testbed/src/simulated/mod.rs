@@ -49,7 +49,7 @@ pub fn measure(
     let mut world = World::new(topology.transmitters, topology.paths, scenario.duration.ns);
     let recording = RecordingFile::create(file, metadata_of(scenario, run), algorithms.known())?;
     let every = scenario.every.parse::<Every>().expect("checked with the scenario");
-    let mut course = Course::new(scenario, run, &algorithms, &mut world, Rows::new(every, recording));
+    let mut course = Course::start(scenario, run, &algorithms, &mut world, Rows::new(every, recording), interrupt)?;
     course.run(&mut world, interrupt, observe)?;
     let (reports, swaps, watch) = course.into_results();
     let rows = watch.into_file().finish(scenario.duration.ns)?;

@@ -35,7 +35,7 @@ pub fn totals(scenario: &Scenario, run: u32, interrupt: Interrupt<'_>) -> Result
     let algorithms = check(scenario)?;
     let topology = Topology::of(scenario, run);
     let mut world = World::new(topology.transmitters, topology.paths, scenario.duration.ns);
-    let mut course = Course::new(scenario, run, &algorithms, &mut world, Nobody);
+    let mut course = Course::start(scenario, run, &algorithms, &mut world, Nobody, interrupt)?;
     course.run(&mut world, interrupt, &mut |_, _| {})?;
     let (flows, _, Nobody) = course.into_results();
     let udp_received_pkts = (0..scenario.udp.len()).map(|source| world.source(source).received_pkts).collect();
