@@ -41,12 +41,12 @@
  * Written differently from the native module: the loop that advances W_est is a division. beta and C may be
  * set per loaded copy, and the derived factors are computed from them where they are used.
  *
- * Read this file from cubic_cong_avoid() upwards, with cc_cube_root() of fixed.bpf.h for K; then
+ * Read this file from cubic_cong_avoid() upwards; then cubic_curve.bpf.h, the curve and a loss;
  * hystart.bpf.h, the early end of slow start and its phase CSS.
  */
 #include "cc.bpf.h"
 #include "cc_handover.bpf.h"
-#include "fixed.bpf.h"
+#include "cubic_curve.bpf.h"
 #include "hystart.bpf.h"
 
 CC_ALGORITHM("cubic", "loss",
@@ -56,19 +56,9 @@ CC_COLOR("#0072B2");
 CC_TRACE_V0("origin_pkts", "plateau of the cubic: the window of the last loss");
 CC_TRACE_V1("k_ms", "K, time from the start of the epoch to the plateau");
 
-#define CUBIC_BETA_UNIT  1024 /* beta = 1.0 */
-#define CUBIC_TIME_SHIFT 10   /* t and K in units of 2^-10 s */
-#define CUBIC_C_SHIFT    10   /* bic_scale is C * 2^10 for an RTT of 100 ms */
-#define CUBIC_RTT_SCALE  10   /* that RTT: 1 / 0.1 s */
-#define CUBIC_SHIFT      (CUBIC_C_SHIFT + 3 * CUBIC_TIME_SHIFT)
-#define CUBIC_MIN_CNT    2U   /* at most one packet more per two acknowledged */
-#define CUBIC_FIRST_CNT  20U  /* at least 5 % per RTT before the first loss: bandwidth is unknown */
-#define CUBIC_FLAT_CNT   100U /* next to nothing: one packet per 100 windows */
-#define CUBIC_MIN_CWND   2U   /* packets, RFC 5681 section 3.1 */
-
-CC_TUNABLE(u32, beta, 717, 1, 1023, "1/1024", "window after a loss as share of the window before",
+CC_TUNABLE(u32, beta, CUBIC_BETA, 1, 1023, "1/1024", "window after a loss as share of the window before",
 	   "net/ipv4/tcp_cubic.c");
-CC_TUNABLE(u32, bic_scale, 41, 1, 4096, "1/1024", "C, the steepness of the cubic", "net/ipv4/tcp_cubic.c");
+CC_TUNABLE(u32, bic_scale, CUBIC_SCALE, 1, 4096, "1/1024", "C, the steepness of the cubic", "net/ipv4/tcp_cubic.c");
 CC_SWITCH(u32, fast_convergence, 1, "give bandwidth up for newcomers when the last maximum was not reached",
 	  "net/ipv4/tcp_cubic.c");
 CC_SWITCH(u32, tcp_friendliness, 1, "grow at least as fast as Reno with the same beta would", "net/ipv4/tcp_cubic.c");
@@ -85,17 +75,8 @@ CC_MODES(cubic_mode, CUBIC_SLOW_START, CUBIC_CONCAVE, CUBIC_CONVEX, CUBIC_FRIEND
 
 /* All zero is a valid state: the callbacks may run before init. */
 struct cubic {
-	u32 cnt;           /* acknowledged packets per packet that cwnd grows */
-	u32 last_max_pkts; /* Wmax, 0 = no loss yet */
-	u32 last_cwnd;     /* cwnd at the last recomputation of cnt */
-	u32 last_jiffies;  /* time of it */
-	u32 origin_pkts;   /* plateau of the cubic */
-	u32 target_pkts;   /* where the cubic will be one minimum RTT from the last recomputation */
-	u32 k;             /* time from the epoch's start to the plateau, 2^-10 s */
-	u32 delay_min_us;  /* 0 = no sample */
-	u32 epoch_start;   /* jiffies, 0 = no epoch */
-	u32 acked_pkts;    /* acknowledged and not yet turned into growth of W_est */
-	u32 reno_pkts;     /* W_est */
+	struct cubic_curve curve;
+	u32 delay_min_us; /* 0 = no sample */
 	struct hystart hystart;
 };
 CC_PRIV_FITS(struct cubic);
@@ -104,9 +85,9 @@ static __always_inline enum cubic_mode cubic_mode(const struct tcp_sock *tp, con
 {
 	if (tcp_in_slow_start(tp))
 		return hspp_in_css(tp, &ca->hystart) ? CUBIC_CSS : CUBIC_SLOW_START;
-	if (tcp_friendliness && ca->reno_pkts > ca->target_pkts)
+	if (tcp_friendliness && ca->curve.reno_pkts > ca->curve.target_pkts)
 		return CUBIC_FRIENDLY;
-	return ca->target_pkts < ca->origin_pkts ? CUBIC_CONCAVE : CUBIC_CONVEX;
+	return ca->curve.target_pkts < ca->curve.origin_pkts ? CUBIC_CONCAVE : CUBIC_CONVEX;
 }
 
 static __always_inline void cubic_publish(struct sock *sk)
@@ -118,8 +99,8 @@ static __always_inline void cubic_publish(struct sock *sk)
 		return;
 	trace->mode = cubic_mode(tcp_sk(sk), ca);
 	trace->min_rtt_us = ca->delay_min_us;
-	trace->v0 = ca->origin_pkts;
-	trace->v1 = (u64)ca->k * 1000 >> CUBIC_TIME_SHIFT;
+	trace->v0 = ca->curve.origin_pkts;
+	trace->v1 = (u64)ca->curve.k * 1000 >> CUBIC_TIME_SHIFT;
 	cc_trace_done(trace);
 }
 
@@ -131,80 +112,14 @@ static __always_inline void cubic_reset(struct sock *sk)
 	hystart_start_round(sk, &ca->hystart);
 }
 
-/* Where the window starts from after a loss: K and the origin of a new epoch. */
-static __always_inline void cubic_start_epoch(struct cubic *ca, u32 cwnd, u32 acked, u32 now)
+static __always_inline struct cubic_shape cubic_shape(void)
 {
-	ca->epoch_start = now;
-	ca->acked_pkts = acked;
-	ca->reno_pkts = cwnd;
-	if (ca->last_max_pkts <= cwnd) {
-		ca->k = 0;
-		ca->origin_pkts = cwnd;
-	} else {
-		u64 per_packet = (1ULL << CUBIC_SHIFT) / (bic_scale * CUBIC_RTT_SCALE);
-
-		ca->k = cc_cube_root(per_packet * (ca->last_max_pkts - cwnd));
-		ca->origin_pkts = ca->last_max_pkts;
-	}
-}
-
-/* cnt from the distance to the point where the cubic will be one minimum RTT from now. */
-static __always_inline void cubic_follow_curve(struct cubic *ca, u32 cwnd, u32 now)
-{
-	u64 t = (s32)(now - ca->epoch_start);
-	u64 distance;
-	u32 rise_pkts;
-
-	t += cc_us_to_jiffies(ca->delay_min_us);
-	t = (t << CUBIC_TIME_SHIFT) / HZ;
-	distance = t < ca->k ? ca->k - t : t - ca->k;
-	rise_pkts = (bic_scale * CUBIC_RTT_SCALE * distance * distance * distance) >> CUBIC_SHIFT;
-	ca->target_pkts = t < ca->k ? ca->origin_pkts - rise_pkts : ca->origin_pkts + rise_pkts;
-
-	ca->cnt = ca->target_pkts > cwnd ? cwnd / (ca->target_pkts - cwnd) : CUBIC_FLAT_CNT * cwnd;
-	if (!ca->last_max_pkts)
-		ca->cnt = min(ca->cnt, CUBIC_FIRST_CNT);
-}
-
-/* Advances W_est by what was acknowledged, and takes its growth when that is the faster one. */
-static __always_inline void cubic_be_friendly(struct cubic *ca, u32 cwnd)
-{
-	u32 slope = 8 * (CUBIC_BETA_UNIT + beta) / 3 / (CUBIC_BETA_UNIT - beta);
-	u32 per_packet = (cwnd * slope) >> 3;
-	u32 fastest_cnt;
-
-	if (per_packet && ca->acked_pkts > per_packet) {
-		/* One less than the quotient when it divides evenly: the last packet's worth stays for the next ACK. */
-		u32 grown_pkts = (ca->acked_pkts - 1) / per_packet;
-
-		ca->acked_pkts -= grown_pkts * per_packet;
-		ca->reno_pkts += grown_pkts;
-	}
-	if (ca->reno_pkts <= cwnd)
-		return;
-	fastest_cnt = cwnd / (ca->reno_pkts - cwnd);
-	ca->cnt = min(ca->cnt, fastest_cnt);
-}
-
-/* Recomputes cnt: at once when cwnd has changed, but the curve once per jiffy; every 1/32 s while cwnd has not. */
-static __always_inline void cubic_update(struct cubic *ca, u32 cwnd, u32 acked)
-{
-	u32 now = cc_jiffies();
-
-	ca->acked_pkts += acked;
-	if (ca->last_cwnd == cwnd && (s32)(now - ca->last_jiffies) <= (s32)(HZ / 32))
-		return;
-
-	if (!ca->epoch_start || now != ca->last_jiffies) {
-		ca->last_cwnd = cwnd;
-		ca->last_jiffies = now;
-		if (!ca->epoch_start)
-			cubic_start_epoch(ca, cwnd, acked, now);
-		cubic_follow_curve(ca, cwnd, now);
-	}
-	if (tcp_friendliness)
-		cubic_be_friendly(ca, cwnd);
-	ca->cnt = max(ca->cnt, CUBIC_MIN_CNT);
+	return (struct cubic_shape){
+	    .beta = beta,
+	    .scale = bic_scale,
+	    .fast_convergence = fast_convergence,
+	    .friendly = tcp_friendliness,
+	};
 }
 
 static __always_inline void cubic_grow(struct sock *sk, u32 acked)
@@ -219,8 +134,8 @@ static __always_inline void cubic_grow(struct sock *sk, u32 acked)
 		if (!acked)
 			return;
 	}
-	cubic_update(ca, tp->snd_cwnd, acked);
-	tcp_cong_avoid_ai(tp, ca->cnt, acked);
+	cubic_update(&ca->curve, cubic_shape(), tp->snd_cwnd, acked, ca->delay_min_us);
+	tcp_cong_avoid_ai(tp, ca->curve.cnt, acked);
 }
 
 CC_OP(void, cubic_init, struct sock *sk)
@@ -233,17 +148,9 @@ CC_OP(void, cubic_init, struct sock *sk)
 
 CC_OP(u32, cubic_ssthresh, struct sock *sk)
 {
-	u32 cwnd = tcp_sk(sk)->snd_cwnd;
 	struct cubic *ca = inet_csk_ca(sk);
-	u32 reduced;
 
-	ca->epoch_start = 0;
-	if (cwnd < ca->last_max_pkts && fast_convergence)
-		ca->last_max_pkts = cwnd * (CUBIC_BETA_UNIT + beta) / (2 * CUBIC_BETA_UNIT);
-	else
-		ca->last_max_pkts = cwnd;
-	reduced = cwnd * beta / CUBIC_BETA_UNIT;
-	return max(reduced, CUBIC_MIN_CWND);
+	return cubic_cut(&ca->curve, cubic_shape(), tcp_sk(sk)->snd_cwnd);
 }
 
 CC_OP(void, cubic_cong_avoid, struct sock *sk, u32 ack, u32 acked)
@@ -265,11 +172,11 @@ CC_OP(void, cubic_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	u32 now = cc_jiffies();
 	s32 idle = now - tcp_sk(sk)->lsndtime;
 
-	if (event != CA_EVENT_TX_START || !ca->epoch_start || idle <= 0)
+	if (event != CA_EVENT_TX_START || !ca->curve.epoch_start || idle <= 0)
 		return;
-	ca->epoch_start += idle;
-	if (after(ca->epoch_start, now))
-		ca->epoch_start = now;
+	ca->curve.epoch_start += idle;
+	if (after(ca->curve.epoch_start, now))
+		ca->curve.epoch_start = now;
 }
 
 CC_OP(void, cubic_pkts_acked, struct sock *sk, const struct ack_sample *sample)
@@ -280,7 +187,7 @@ CC_OP(void, cubic_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	if (sample->rtt_us < 0)
 		return;
 	/* Right after a recovery the queue is not what it was. */
-	if (ca->epoch_start && (s32)(cc_jiffies() - ca->epoch_start) < (s32)HZ)
+	if (ca->curve.epoch_start && (s32)(cc_jiffies() - ca->curve.epoch_start) < (s32)HZ)
 		return;
 	rtt_us = max(sample->rtt_us, 1);
 	if (!ca->delay_min_us || ca->delay_min_us > rtt_us)

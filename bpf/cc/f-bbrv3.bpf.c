@@ -1,34 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * F-BBRv3: our own. The detector and the reaction of F-BBRv2 (Cho & Cho 2023; f-bbrv2.bpf.c) on BBRv3 instead
- * of BBRv2. No paper describes it.
+ * F-BBRv3: our own. BBRv3 that takes CUBIC's window while loss-based flows share the link. Copa (Arun, Balakrishnan,
+ * NSDI 2018) has two modes for the same reason; its other mode and its detector are different ones.
  *
- * In a nutshell: BBRv3 that paces CRUISE faster while the delay says that a loss-based flow shares the link.
+ * In a nutshell: a flow that has drained its own part of the queue sees whether others keep it filled. Beside those
+ * the model of BBR has no answer: two BDP are too little in a deep buffer, and to ignore losses is too much in a
+ * shallow one. What is fair to CUBIC is CUBIC.
  *
- *   detector   RTprop_current > alpha * RTprop        alpha = 1.2
- *   reaction   pacing_gain of CRUISE = 1.15           instead of 1, while detected
+ *   raised      RTT > 1.1 * lowest RTT of the connection
  *
- *   STARTUP -> DRAIN -> PROBE_BW: DOWN -> CRUISE at 1 -> REFILL -> UP -> DOWN ...      PROBE_RTT every 5 s
- *                                          ^      |
- *                                not       |      | detected
- *                                detected  |      v
- *                                         CRUISE at 1.15
+ *                two PROBE_RTTs in a row end with a raised RTT, or
+ *                a loss while the RTT is raised
+ *   BBRv3 ---------------------------------------------------------> competing
+ *         <---------------------------------------------------------
+ *                a PROBE_RTT ends without a raised RTT
+ *                (inflight_hi = the window of that moment)
  *
- * The phases are those of BBRv3 (bbrv3.bpf.c). The reason given for 15 % holds here as well: CRUISE of
- * version 3 leaves the same headroom below inflight_hi.
+ *   competing   cwnd = CUBIC's window: growth, friendliness and cuts of cubic_curve.bpf.h
+ *               pacing rate at least 1.2 windows per RTT
+ *               a loss while the RTT is not raised cuts nothing
+ *               PROBE_RTT every 20 s instead of 5, with half a BDP of the lowest RTT
+ *
+ * Everything else is BBRv3 (bbrv3.bpf.c); with compete_after = 0 the two send the same.
  *
  * Read bbrv3.bpf.c first and the headers in the order of bpf/README.md, "The way through BBRv2", with
- * bbr2_rules_v3.bpf.h in place of bbr2_rules_v2.bpf.h and bbr2_friendly.bpf.h in place of
+ * bbr2_rules_v3.bpf.h in place of bbr2_rules_v2.bpf.h and bbr2_compete.bpf.h in place of
  * bbr2_no_variant.bpf.h: the latter is all that BBRv3 does not have.
  */
 #define BBR2_VERSION 3
 
 #include "cc.bpf.h"
-#include "bbr2_friendly.bpf.h"
+#include "bbr2_compete.bpf.h"
 #include "bbr2.bpf.h"
 
-CC_ALGORITHM("f-bbrv3", "model", "F-BBRv2's detector and raised CRUISE on BBRv3; our own combination.",
-	     "this project; mechanism of Cho & Cho 2023 on tcp_bbr.c of google/bbr v3");
+CC_ALGORITHM("f-bbrv3", "model", "BBRv3 that takes CUBIC's window while loss-based flows share the link; our own.",
+	     "this project; tcp_bbr.c of google/bbr v3; RFC 9438");
 CC_COLOR("#AA3377");
 
 CC_OPS(f_bbrv3) = {

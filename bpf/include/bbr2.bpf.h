@@ -11,7 +11,8 @@
  *   bbr2_ring       what was in flight at sending       bbr2_rules_vN    what the versions decide differently
  *   bbr2_path       BDP and targets                     bbr2_control     pacing rate and cwnd
  *                                                       bbr2_paper       v2 as a paper describes it
- *                                                       bbr2_no_variant  hooks of a variant; bbr2_friendly: F-
+ *                                                       bbr2_no_variant  hooks of a variant; bbr2_friendly,
+ *                                                       bbr2_compete: F-BBRv2, F-BBRv3
  *                                                       bbr2_fallback    no memory: reno
  *
  * A file that wants a difference defines BBR2_HAS_VARIANT and the hooks of bbr2_no_variant.bpf.h, includes
@@ -212,6 +213,7 @@ CC_CONG_CONTROL(bbr2_cong_control, sk, ack, flag, rs)
 	bbr2_set_cwnd(b, &now, s.acked);
 	tp->snd_cwnd = now.cwnd;
 	tp->snd_ssthresh = now.ssthresh;
+	bbr2_variant_control(sk, b, &now, &s);
 
 	if (BBR2_LATEST_KEPT_TO_END_OF_ACK && b->loss_round_start && !b->tlp_pending)
 		bbr2_restart_latest(b, &s);
@@ -292,6 +294,7 @@ CC_OP(u32, bbr2_ssthresh, struct sock *sk)
 	if (!b)
 		return bbr2_fell_back(sk) ? tcp_reno_ssthresh(sk) : tp->snd_ssthresh;
 	bbr2_save_cwnd(b, tp->snd_cwnd);
+	bbr2_variant_cut(b, tp);
 	b->undo_bw_lo = b->bw_lo;
 	b->undo_inflight_lo = b->inflight_lo;
 	b->undo_inflight_hi = b->inflight_hi;
@@ -310,6 +313,7 @@ CC_OP(u32, bbr2_undo_cwnd, struct sock *sk)
 	b->bw_lo = max(b->bw_lo, b->undo_bw_lo);
 	b->inflight_lo = max(b->inflight_lo, b->undo_inflight_lo);
 	b->inflight_hi = max(b->inflight_hi, b->undo_inflight_hi);
+	bbr2_variant_undo(b);
 	return max(b->prior_cwnd, 1U);
 }
 

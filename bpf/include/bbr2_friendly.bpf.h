@@ -47,6 +47,7 @@ struct bbr2_variant {
 };
 
 #include "bbr2_state.bpf.h"
+#include "bbr2_no_window.bpf.h"
 
 CC_TRACE_V0("rtprop_first_us", "the delay that the detector compares with; -1 = none yet");
 CC_TRACE_V1("bounds_bits",

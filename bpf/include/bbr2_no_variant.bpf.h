@@ -7,6 +7,7 @@ struct bbr2_variant {
 };
 
 #include "bbr2_state.bpf.h"
+#include "bbr2_no_window.bpf.h"
 
 static __always_inline void bbr2_variant_init(struct bbr2 *b, const struct bbr2_now *now)
 {

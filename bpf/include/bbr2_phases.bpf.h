@@ -193,7 +193,8 @@ static __always_inline void bbr2_run_probe_rtt(struct bbr2 *b, struct bbr2_now *
  */
 static __always_inline void bbr2_update_min_rtt(struct bbr2 *b, struct bbr2_now *now, const struct bbr2_sample *s)
 {
-	int due = bbr2_elapsed(now, b->probe_rtt_min_stamp_us, probe_rtt_interval_ms * USEC_PER_MSEC);
+	u64 interval_us = (u64)bbr2_variant_probe_rtt_intervals(b) * probe_rtt_interval_ms * USEC_PER_MSEC;
+	int due = bbr2_elapsed(now, b->probe_rtt_min_stamp_us, interval_us);
 
 	if (s->rtt_us != BBR_NO_RTT &&
 	    (bbr2_renews_min_rtt(s->rtt_us, b->probe_rtt_min_us) || (due && !s->ack_delayed))) {

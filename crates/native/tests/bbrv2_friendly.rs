@@ -35,7 +35,7 @@ fn cruise_goes_fifteen_percent_faster_while_the_delay_exceeds_the_threshold() {
     let trace = driver.trace();
     assert_eq!((i64::from(trace.min_rtt_us), trace.v0), (ABOVE_US, RTT_US as i64));
     assert_eq!(trace.pacing_gain_milli, 1150);
-    assert_eq!(trace.v1 & (bound::DETECTED | bound::RAISED), bound::DETECTED | bound::RAISED);
+    assert_eq!(trace.v1 & (bound::DETECTED | bound::RAISED_GAIN), bound::DETECTED | bound::RAISED_GAIN);
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn the_gain_returns_to_one_at_once_when_the_delay_falls() {
     let mut driver = cruise_at(ABOVE_US, &[]);
     let trace = driver.ack(next_round());
     assert_eq!((trace.mode, trace.pacing_gain_milli), (mode::CRUISE, 1000));
-    assert_eq!(trace.v1 & (bound::DETECTED | bound::RAISED), 0);
+    assert_eq!(trace.v1 & (bound::DETECTED | bound::RAISED_GAIN), 0);
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn other_phases_keep_their_gain() {
     }
     let trace = driver.trace();
     assert_eq!((trace.mode, trace.pacing_gain_milli), (mode::REFILL, 1000));
-    assert_eq!(trace.v1 & (bound::DETECTED | bound::RAISED), bound::DETECTED);
+    assert_eq!(trace.v1 & (bound::DETECTED | bound::RAISED_GAIN), bound::DETECTED);
     assert_eq!(driver.ack(raised).pacing_gain_milli, 1250);
 }
 
@@ -161,7 +161,7 @@ fn the_headroom_masks_the_gain_and_the_trace_says_so() {
     let driver = bounded_and_detected(&[]);
     let trace = driver.trace();
     assert_eq!((trace.pacing_gain_milli, trace.inflight_hi_pkts, driver.socket.cwnd()), (1150, 193, 165));
-    assert_eq!(trace.v1, bound::DETECTED | bound::RAISED | bound::CWND_LIMITED | bound::HEADROOM);
+    assert_eq!(trace.v1, bound::DETECTED | bound::RAISED_GAIN | bound::CWND_LIMITED | bound::HEADROOM);
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn the_headroom_may_be_dropped_while_detected() {
     let driver = bounded_and_detected(&[("drop_headroom", 1)]);
     let trace = driver.trace();
     assert_eq!((trace.pacing_gain_milli, driver.socket.cwnd()), (1150, 193));
-    assert_eq!(trace.v1, bound::DETECTED | bound::RAISED | bound::CWND_LIMITED | bound::INFLIGHT_HI);
+    assert_eq!(trace.v1, bound::DETECTED | bound::RAISED_GAIN | bound::CWND_LIMITED | bound::INFLIGHT_HI);
 }
 
 #[test]

@@ -248,7 +248,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     fn algorithm() -> &'static Algorithm {
-        Algorithm::by_name("f-bbrv3").unwrap()
+        Algorithm::by_name("f-bbrv2").unwrap()
     }
 
     #[test]

@@ -32,7 +32,10 @@ pub mod bound {
     pub const BW_LO: i64 = 8;
     pub const CWND_LIMITED: i64 = 16;
     pub const DETECTED: i64 = 32;
-    pub const RAISED: i64 = 64;
+    pub const RAISED_GAIN: i64 = 64;
+    /// Of F-BBRv3.
+    pub const RAISED: i64 = 32;
+    pub const COMPETING: i64 = 64;
 }
 
 /// What the trace says of so many packets per round trip.

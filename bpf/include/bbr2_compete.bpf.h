@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The variant of F-BBRv3: CUBIC's window while loss-based flows share the link. Include it before bbr2.bpf.h;
+ * f-bbrv3.bpf.c has the description.
+ */
+#ifndef CCACTL_BBR2_COMPETE_BPF_H
+#define CCACTL_BBR2_COMPETE_BPF_H
+
+#include "cc.bpf.h"
+#include "cubic_curve.bpf.h"
+
+#define BBR2_COMPETE "this project"
+
+CC_GAIN(u32, raised_gain, 1100, 1000, 100000, "the queue is raised when the RTT exceeds the lowest one by this factor",
+	BBR2_COMPETE);
+CC_TUNABLE(u32, compete_after, 2, 0, 255, "PROBE_RTTs",
+	   "compete once so many of them in a row have found the queue raised; 0 = never, not after losses either",
+	   BBR2_COMPETE);
+CC_TUNABLE(u32, compete_intervals, 4, 1, 255, "",
+	   "PROBE_RTT comes after so many of its intervals while competing", BBR2_COMPETE);
+CC_GAIN(u32, compete_pacing_gain, 1200, 1000, 100000, "pacing rate while competing, in windows per RTT", BBR2_COMPETE);
+
+#define BBR2_HAS_VARIANT
+struct bbr2_variant {
+	struct cubic_curve curve;
+	u32 low_us;       /* lowest RTT of the connection */
+	u32 latest_us;    /* RTT of the last ACK that gave one */
+	u32 probe_low_us; /* lowest RTT of this PROBE_RTT; BBR_NO_RTT: none yet */
+	u32 window_pkts;  /* while competing */
+	u32 undo_pkts;    /* window before the last cut */
+	u8 raised_probes; /* PROBE_RTTs in a row that have found the queue raised */
+	u8 competing;
+	u8 pad[2];
+};
+
+#include "bbr2_state.bpf.h"
+
+CC_TRACE_V0("compete_pkts", "the window while competing; -1 = not competing");
+CC_TRACE_V1("bounds_bits",
+	    "sum of: 1 cwnd cut to inflight_hi, 2 to inflight_hi less headroom, 4 to inflight_lo, 8 rate follows "
+	    "bw_lo, 16 cwnd used up, 32 the last PROBE_RTT found the queue raised, 64 competing");
+
+enum bbr2_compete_bound {
+	BBR2_BOUND_RAISED = BBR2_BOUND_VARIANT,
+	BBR2_BOUND_COMPETING = BBR2_BOUND_VARIANT << 1,
+};
+
+static __always_inline void bbr2_variant_init(struct bbr2 *b, const struct bbr2_now *now)
+{
+	b->variant.low_us = b->min_rtt_us;
+	b->variant.latest_us = b->min_rtt_us;
+	b->variant.probe_low_us = BBR_NO_RTT;
+}
+
+/* Linux's CUBIC as it is. */
+static __always_inline struct cubic_shape compete_shape(void)
+{
+	return (struct cubic_shape){ .beta = CUBIC_BETA, .scale = CUBIC_SCALE, .fast_convergence = 1, .friendly = 1 };
+}
+
+static __always_inline int compete_is_raised(const struct bbr2_variant *v, u32 rtt_us)
+{
+	return (u64)rtt_us * BBR2_UNIT > (u64)v->low_us * raised_gain;
+}
+
+static __always_inline void compete_start(struct bbr2_variant *v, u32 window_pkts)
+{
+	v->competing = 1;
+	v->curve = (struct cubic_curve){0};
+	v->window_pkts = window_pkts;
+}
+
+/* The model takes over, with what was in flight as the bound. */
+static __always_inline void compete_stop(struct bbr2 *b)
+{
+	b->variant.competing = 0;
+	b->inflight_hi = max(b->variant.window_pkts, min_cwnd);
+}
+
+/* A PROBE_RTT is over. What is still in the queue is of others. */
+static __always_inline void compete_judge_probe(struct bbr2 *b, u32 cwnd)
+{
+	struct bbr2_variant *v = &b->variant;
+
+	if (!compete_is_raised(v, v->probe_low_us)) {
+		v->raised_probes = 0;
+		if (v->competing)
+			compete_stop(b);
+		return;
+	}
+	if (v->raised_probes < 255)
+		v->raised_probes++;
+	if (!v->competing && compete_after && v->raised_probes >= compete_after && b->full_pipe)
+		compete_start(v, cwnd);
+}
+
+static __always_inline void bbr2_variant_update(struct bbr2 *b, const struct bbr2_now *now, const struct bbr2_sample *s)
+{
+	struct bbr2_variant *v = &b->variant;
+
+	if (s->rtt_us != BBR_NO_RTT) {
+		v->latest_us = s->rtt_us;
+		v->low_us = min(v->low_us, s->rtt_us);
+	}
+	if (b->phase == BBR2_PROBE_RTT) {
+		v->probe_low_us = min(v->probe_low_us, s->rtt_us);
+	} else if (v->probe_low_us != BBR_NO_RTT) {
+		compete_judge_probe(b, now->cwnd);
+		v->probe_low_us = BBR_NO_RTT;
+	}
+	/* The queue of others is no part of the path: PROBE_RTT has to leave it alone to see it. */
+	if (v->competing) {
+		b->min_rtt_us = v->low_us;
+		b->min_rtt_stamp_us = now->us;
+	}
+}
+
+static __always_inline u32 bbr2_variant_cruise_gain(const struct bbr2 *b)
+{
+	return BBR2_UNIT;
+}
+
+static __always_inline int bbr2_variant_drops_headroom(const struct bbr2 *b)
+{
+	return 0;
+}
+
+static __always_inline u32 bbr2_variant_bounds(const struct bbr2 *b)
+{
+	return (b->variant.raised_probes ? BBR2_BOUND_RAISED : 0) | (b->variant.competing ? BBR2_BOUND_COMPETING : 0);
+}
+
+static __always_inline s64 bbr2_variant_v0(const struct bbr2 *b, const struct bbr2_sample *s)
+{
+	return b->variant.competing ? (s64)b->variant.window_pkts : -1;
+}
+
+/* Losses from a raised queue: CUBIC's cut. Without a queue a loss says nothing about others, and the model ignores it. */
+static __always_inline void bbr2_variant_cut(struct bbr2 *b, const struct tcp_sock *tp)
+{
+	struct bbr2_variant *v = &b->variant;
+
+	if (!compete_after || !compete_is_raised(v, v->latest_us))
+		return;
+	if (!v->competing) {
+		if (!bbr2_in_probe_bw(b))
+			return;
+		compete_start(v, min(tp->snd_cwnd, tp->packets_out));
+	}
+	v->undo_pkts = v->window_pkts;
+	v->window_pkts = cubic_cut(&v->curve, compete_shape(), v->window_pkts);
+}
+
+static __always_inline void bbr2_variant_undo(struct bbr2 *b)
+{
+	b->variant.window_pkts = max(b->variant.window_pkts, b->variant.undo_pkts);
+}
+
+static __always_inline void bbr2_variant_control(struct sock *sk, struct bbr2 *b, const struct bbr2_now *now,
+						 const struct bbr2_sample *s)
+{
+	struct bbr2_variant *v = &b->variant;
+	struct tcp_sock *tp = tcp_sk(sk);
+	u64 rate;
+
+	if (!v->competing || b->phase == BBR2_PROBE_RTT || !tp->srtt_us)
+		return;
+	/* After a timeout the window comes back with the ACKs. */
+	if (now->ca_state == TCP_CA_Loss) {
+		tp->snd_cwnd = min(tp->snd_cwnd, v->window_pkts);
+		return;
+	}
+	tp->snd_cwnd = v->window_pkts;
+	if (now->ca_state <= TCP_CA_Disorder && now->cwnd_limited && s->acked) {
+		cubic_update(&v->curve, compete_shape(), v->window_pkts, s->acked, v->low_us);
+		tcp_cong_avoid_ai(tp, v->curve.cnt, s->acked);
+		v->window_pkts = tp->snd_cwnd;
+	}
+	/* srtt_us is eight times the RTT. */
+	rate = (u64)v->window_pkts * tp->mss_cache * USEC_PER_SEC / tp->srtt_us * 8;
+	rate = min(bbr2_scale(rate, compete_pacing_gain), (u64)sk->sk_max_pacing_rate);
+	if (sk->sk_pacing_rate < rate)
+		sk->sk_pacing_rate = rate;
+}
+
+static __always_inline u32 bbr2_variant_probe_rtt_intervals(const struct bbr2 *b)
+{
+	return b->variant.competing ? compete_intervals : 1;
+}
+
+#endif /* CCACTL_BBR2_COMPETE_BPF_H */
