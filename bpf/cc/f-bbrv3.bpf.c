@@ -13,8 +13,8 @@
  *                a loss while the RTT is raised
  *   BBRv3 ---------------------------------------------------------> competing
  *         <---------------------------------------------------------
- *                a PROBE_RTT ends without a raised RTT
- *                (inflight_hi = the window of that moment)
+ *                a PROBE_RTT ends without a raised RTT (inflight_hi = the window of that moment), or
+ *                losses without a raised RTT: those of this path are random
  *
  *   competing   cwnd = CUBIC's window: growth, friendliness and cuts of cubic_curve.bpf.h
  *               pacing rate at least 1.2 windows per RTT

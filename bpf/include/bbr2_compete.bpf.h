@@ -20,6 +20,15 @@ CC_TUNABLE(u32, compete_intervals, 4, 1, 255, "",
 	   "PROBE_RTT comes after so many of its intervals while competing", BBR2_COMPETE);
 CC_GAIN(u32, compete_pacing_gain, 1200, 1000, 100000, "pacing rate while competing, in windows per RTT", BBR2_COMPETE);
 
+/*
+ * Are losses of this path those of full queues? A loss from a raised queue adds 1, another takes 2; at COMPETE_BELIEF
+ * and above they are. On a path with random loss most of them come without a queue, and the few during a probe say
+ * nothing.
+ */
+#define COMPETE_BELIEF      3 /* at the beginning, too */
+#define COMPETE_MOST_BELIEF 6
+#define COMPETE_DOUBT       2
+
 #define BBR2_HAS_VARIANT
 struct bbr2_variant {
 	struct cubic_curve curve;
@@ -30,7 +39,8 @@ struct bbr2_variant {
 	u32 undo_pkts;    /* window before the last cut */
 	u8 raised_probes; /* PROBE_RTTs in a row that have found the queue raised */
 	u8 competing;
-	u8 pad[2];
+	u8 belief; /* that losses are those of full queues */
+	u8 pad;
 };
 
 #include "bbr2_state.bpf.h"
@@ -50,6 +60,7 @@ static __always_inline void bbr2_variant_init(struct bbr2 *b, const struct bbr2_
 	b->variant.low_us = b->min_rtt_us;
 	b->variant.latest_us = b->min_rtt_us;
 	b->variant.probe_low_us = BBR_NO_RTT;
+	b->variant.belief = COMPETE_BELIEF;
 }
 
 /* Linux's CUBIC as it is. */
@@ -135,13 +146,30 @@ static __always_inline s64 bbr2_variant_v0(const struct bbr2 *b, const struct bb
 	return b->variant.competing ? (s64)b->variant.window_pkts : -1;
 }
 
-/* Losses from a raised queue: CUBIC's cut. Without a queue a loss says nothing about others, and the model ignores it. */
+/* True: the losses of now are those of a full queue. */
+static __always_inline int compete_believes_loss(struct bbr2_variant *v)
+{
+	if (!compete_is_raised(v, v->latest_us)) {
+		v->belief = v->belief > COMPETE_DOUBT ? v->belief - COMPETE_DOUBT : 0;
+		return 0;
+	}
+	if (v->belief < COMPETE_MOST_BELIEF)
+		v->belief++;
+	return v->belief >= COMPETE_BELIEF;
+}
+
+/* Losses of a full queue: CUBIC's cut. Others say nothing about rivals, and the model ignores them. */
 static __always_inline void bbr2_variant_cut(struct bbr2 *b, const struct tcp_sock *tp)
 {
 	struct bbr2_variant *v = &b->variant;
 
-	if (!compete_after || !compete_is_raised(v, v->latest_us))
+	if (!compete_after)
 		return;
+	if (!compete_believes_loss(v)) {
+		if (v->belief < COMPETE_BELIEF)
+			v->competing = 0;
+		return;
+	}
 	if (!v->competing) {
 		if (!bbr2_in_probe_bw(b))
 			return;

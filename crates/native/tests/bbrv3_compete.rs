@@ -69,6 +69,7 @@ fn a_loss_from_a_raised_queue_begins_it_and_one_without_a_queue_does_not() {
     let mut driver = cruising(&[]);
     lose(&mut driver, RAISED_US - 1);
     assert_eq!(driver.trace().v0, -1);
+    let mut driver = cruising(&[]);
     lose(&mut driver, RAISED_US);
     // 717 / 1024 of the BDP that was in flight; the window was twice as large.
     assert_eq!(driver.trace().v0, i64::from(BDP * 717 / 1024));
@@ -78,6 +79,9 @@ fn a_loss_from_a_raised_queue_begins_it_and_one_without_a_queue_does_not() {
 #[test]
 fn while_competing_a_cut_is_that_of_cubic_and_needs_a_raised_queue() {
     let mut driver = competing();
+    for _ in 0..3 {
+        lose(&mut driver, RAISED_US);
+    }
     let window = driver.socket.cwnd();
     lose(&mut driver, RTT_US as i64);
     assert!(driver.socket.cwnd() >= window, "no queue, no cut");
@@ -90,6 +94,20 @@ fn while_competing_a_cut_is_that_of_cubic_and_needs_a_raised_queue() {
     driver.socket.undo_cwnd();
     driver.ack(Ack { rtt_us: RAISED_US, after_us: 1, ..next_round() });
     assert!(driver.socket.cwnd() >= window, "{} of {window}", driver.socket.cwnd());
+}
+
+#[test]
+fn where_losses_come_without_a_queue_they_are_random_and_end_it() {
+    let mut driver = cruising(&[]);
+    // Belief 3 - 2: one raised loss is not enough any more, two are.
+    lose(&mut driver, RTT_US as i64);
+    lose(&mut driver, RAISED_US);
+    assert_eq!(driver.trace().v0, -1);
+    lose(&mut driver, RAISED_US);
+    assert_ne!(driver.trace().v0, -1);
+    // 3 - 2.
+    lose(&mut driver, RTT_US as i64);
+    assert_eq!(driver.trace().v0, -1);
 }
 
 #[test]

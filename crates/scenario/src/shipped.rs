@@ -30,6 +30,7 @@ pub const SHIPPED: &[Shipped] = shipped![
     "aqm",
     "bbr-vs-cubic",
     "bbrv2-vs-cubic",
+    "beside-cubic",
     "bufferbloat",
     "dctcp",
     "fbbrv2-rtprop",

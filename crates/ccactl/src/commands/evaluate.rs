@@ -3,12 +3,12 @@
 use super::carrier::Carrier;
 use super::carry_out::interrupt_flag;
 use super::suite::work::{Done, Place, Work};
-use super::{lab, output};
+use super::{lab, output, subject};
 use crate::error::{Context, Result};
 use ccactl_abi::exit;
 use ccactl_host::{errln, out, outln, terminal};
 use ccactl_lab::kernel::Kernel;
-use ccactl_loader::{Choice, plain_name};
+use ccactl_loader::plain_name;
 use ccactl_report::figure::paper;
 use ccactl_report::output::write_whole;
 use ccactl_suites::evaluation::bbr::CaseCard;
@@ -27,15 +27,8 @@ use std::sync::atomic::AtomicBool;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Algorithm: a name of `ccactl list`, a file (`.bpf.c`, `.bpf.o`), or native:NAME for the kernel's own
-    #[arg(value_name = "ALGO")]
-    algorithm: String,
-    /// Begin with a named set of tunables; `ccactl show ALGO` lists them, and --set comes on top
-    #[arg(long, value_name = "NAME")]
-    preset: Option<String>,
-    /// Set a tunable; `ccactl show ALGO` lists them
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = output::name_value)]
-    set: Vec<(String, String)>,
+    #[command(flatten)]
+    subject: subject::Subject,
     /// `rfc9743`: all criteria, three runs each; `quick`: a part of them, one run of ten seconds each; `bbr-draft`: the test cases
     /// of draft-ietf-ccwg-bbr, for an algorithm that publishes a BBR's phases
     #[arg(long, value_name = "NAME", default_value_t = Questions::Criteria(Profile::Rfc9743))]
@@ -67,8 +60,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    // What is wrong with it is said before anything runs.
-    Choice::parse(&args.algorithm, &args.set, None)?.preset(args.preset.as_deref())?;
+    args.subject.check()?;
     let kernel = args.lab.is_asked_for().then(|| args.lab.kernel()).transpose()?;
     let folder = args.output.clone().unwrap_or_else(|| format!("ccactl-evaluate-{}", args.profile).into());
     let place =
@@ -93,7 +85,7 @@ type Ran = (SuiteFolder, bool);
 
 impl Evaluation<'_> {
     fn subject(&self) -> Subject {
-        let Args { algorithm, preset, set, .. } = self.args;
+        let subject::Subject { algorithm, preset, set } = &self.args.subject;
         Subject { algorithm: algorithm.clone(), preset: preset.clone(), set: set.clone() }
     }
 

@@ -43,6 +43,7 @@ pub mod sockets_view;
 pub mod split;
 pub mod status;
 mod store;
+mod subject;
 pub mod suite;
 mod summaries;
 pub mod swap;

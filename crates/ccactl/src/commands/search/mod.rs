@@ -5,13 +5,14 @@ mod tune;
 
 use super::bench::from_here;
 use super::carry_out::{How, carry_out, interrupt_flag};
+use super::subject::Subject;
 use super::{bench_view, lab, output};
 use crate::error::{Context, Result};
 use bounds::BoundsArgs;
 use ccactl_abi::exit;
 use ccactl_host::{outln, terminal};
 use ccactl_lab::kernel::Kernel;
-use ccactl_loader::{Choice, is_file, settle_algorithm};
+use ccactl_loader::{is_file, settle_algorithm};
 use ccactl_report::output::write_whole;
 use ccactl_scenario::units::Span;
 use ccactl_scenario::{Scenario, ScenarioFile};
@@ -45,15 +46,8 @@ const FINDING: &str = "finding.json";
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Algorithm: a name of `ccactl list`, a file (`.bpf.c`), or native:NAME for the kernel's own
-    #[arg(value_name = "ALGO")]
-    algorithm: String,
-    /// Begin with a named set of tunables; `ccactl show ALGO` lists them, and --set comes on top
-    #[arg(long, value_name = "NAME")]
-    preset: Option<String>,
-    /// Set a tunable; `ccactl show ALGO` lists them
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = output::name_value)]
-    set: Vec<(String, String)>,
+    #[command(flatten)]
+    subject: Subject,
     /// What is to be as bad as can be: `use` of the link, standing `queue`, others that `starve`, `unfair` shares, time to `recover`
     #[arg(long, value_name = "WHAT", default_value_t = Objective::Use)]
     objective: Objective,
@@ -103,19 +97,18 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<ExitCode> {
-    // What is wrong is said before anything runs.
-    Choice::parse(&args.algorithm, &args.set, None)?.preset(args.preset.as_deref())?;
+    args.subject.check()?;
     let here = std::env::current_dir().context("find the current folder")?;
     let subject = Contestant {
-        algorithm: settle_algorithm(&here, &args.algorithm)?,
-        preset: args.preset.clone(),
-        set: args.set.clone(),
+        algorithm: settle_algorithm(&here, &args.subject.algorithm)?,
+        preset: args.subject.preset.clone(),
+        set: args.subject.set.clone(),
     };
     let settled = |name: &String| settle_algorithm(&here, name).map(|name| Contestant::plain(&name));
     let compared = args.is_compared().then(|| settled(&args.compared_with)).transpose()?;
     let rival = args.objective.has_rivals().then(|| settle_algorithm(&here, &args.rival)).transpose()?;
     let duration_ms = (args.duration.ns / 1_000_000) as u32;
-    let title = format!("{}-{}", plain(&args.algorithm), args.objective);
+    let title = format!("{}-{}", plain(&args.subject.algorithm), args.objective);
     let judge = Judge {
         setting: Setting { name: format!("search-{title}"), duration_ms, rival },
         subject,
@@ -161,15 +154,8 @@ impl Args {
     /// Whether there is another algorithm to compare with; one is no worse than itself, in the kernel or as BPF.
     fn is_compared(&self) -> bool {
         let name = |text: &str| text.strip_prefix("native:").unwrap_or(text).to_owned();
-        let is_plain = self.set.is_empty() && self.preset.is_none();
-        self.compared_with != NONE && !(is_plain && name(&self.compared_with) == name(&self.algorithm))
-    }
-
-    /// The algorithm with what is set of it.
-    fn title(&self) -> String {
-        let preset = self.preset.iter().map(|preset| format!("+{preset}"));
-        let set = self.set.iter().map(|(name, value)| format!("+{name}={value}"));
-        self.algorithm.clone() + &preset.chain(set).collect::<String>()
+        let is_itself = self.subject.is_plain() && name(&self.compared_with) == name(&self.subject.algorithm);
+        self.compared_with != NONE && !is_itself
     }
 }
 
@@ -225,7 +211,7 @@ impl Search<'_> {
         let case = &found.best.point;
         let simulated = mildest(&self.judge.of(&self.judge.subject, case, Interrupt(self.interrupt))?);
         let mut finding = Finding {
-            algorithm: self.args.title(),
+            algorithm: self.args.subject.title(),
             objective: self.judge.objective,
             simulated,
             other: self.other(case)?,
@@ -255,7 +241,7 @@ impl Search<'_> {
     fn text(&self, case: &Case) -> String {
         let mut setting = self.judge.setting.clone();
         setting.rival = setting.rival.map(|_| from_here(&self.args.rival));
-        let subject = Contestant { algorithm: from_here(&self.args.algorithm), ..self.judge.subject.clone() };
+        let subject = Contestant { algorithm: from_here(&self.args.subject.algorithm), ..self.judge.subject.clone() };
         setting.text(case, &subject, &self.description(), RUNS)
     }
 
@@ -284,7 +270,7 @@ impl Search<'_> {
     }
 
     fn description(&self) -> String {
-        format!("A path found by a search: {}, {}", self.args.title(), self.judge.objective.heading())
+        format!("A path found by a search: {}, {}", self.args.subject.title(), self.judge.objective.heading())
     }
 }
 

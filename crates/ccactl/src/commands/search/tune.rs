@@ -50,7 +50,7 @@ pub fn run(args: &Args, judge: Judge, bounds: &Bounds) -> Result<ExitCode> {
     let best = shrink(&tuning.knobs, found, least, &goodness, &mut |_| {})?;
     bar.finish_and_clear();
     let tuned = Tuned {
-        algorithm: args.title(),
+        algorithm: args.subject.title(),
         objective: tuning.judge.objective,
         values: tuning.knobs.shown(&best.point),
         rows: tuning.compare(&best.point)?,
