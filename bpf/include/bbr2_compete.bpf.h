@@ -18,7 +18,9 @@ CC_TUNABLE(u32, compete_after, 2, 0, 255, "PROBE_RTTs",
 	   BBR2_COMPETE);
 CC_TUNABLE(u32, compete_intervals, 4, 1, 255, "",
 	   "PROBE_RTT comes after so many of its intervals while competing", BBR2_COMPETE);
-CC_GAIN(u32, compete_pacing_gain, 1200, 1000, 100000, "pacing rate while competing, in windows per RTT", BBR2_COMPETE);
+CC_GAIN(u32, compete_pacing_gain, 10000, 1000, 100000,
+	"least pacing rate while competing, in windows per RTT; a lower one has fewer losses than an unpaced CUBIC",
+	BBR2_COMPETE);
 
 /*
  * Are losses of this path those of full queues? A loss from a raised queue adds 1, another takes 2; at COMPETE_BELIEF
