@@ -16,9 +16,9 @@ CC_GAIN(u32, raised_gain, 1100, 1000, 100000, "the queue is raised when the RTT 
 CC_TUNABLE(u32, compete_after, 2, 0, 255, "PROBE_RTTs",
 	   "compete once so many of them in a row have found the queue raised; 0 = never, not after losses either",
 	   BBR2_COMPETE);
-CC_TUNABLE(u32, compete_intervals, 4, 1, 255, "",
-	   "PROBE_RTT comes after so many of its intervals while competing", BBR2_COMPETE);
-CC_GAIN(u32, compete_pacing_gain, 10000, 1000, 100000,
+CC_TUNABLE(u32, compete_intervals, 4, 1, 255, "", "PROBE_RTT comes after so many of its intervals while competing",
+	   BBR2_COMPETE);
+CC_GAIN(u32, compete_pacing_gain, 1200, 1000, 100000,
 	"least pacing rate while competing, in windows per RTT; a lower one has fewer losses than an unpaced CUBIC",
 	BBR2_COMPETE);
 
@@ -68,7 +68,7 @@ static __always_inline void bbr2_variant_init(struct bbr2 *b, const struct bbr2_
 /* Linux's CUBIC as it is. */
 static __always_inline struct cubic_shape compete_shape(void)
 {
-	return (struct cubic_shape){ .beta = CUBIC_BETA, .scale = CUBIC_SCALE, .fast_convergence = 1, .friendly = 1 };
+	return (struct cubic_shape){.beta = CUBIC_BETA, .scale = CUBIC_SCALE, .fast_convergence = 1, .friendly = 1};
 }
 
 static __always_inline int compete_is_raised(const struct bbr2_variant *v, u32 rtt_us)

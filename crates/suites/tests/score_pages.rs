@@ -67,8 +67,8 @@ fn score() -> (String, String) {
     let Three([written, printed, simulated]) = all;
     let sentence = format!(
         "As the scenarios are written, {} printed figures are met and {} orderings hold.\n\
-         Under the conditions that the print shows it is {} and {}, {} undecided;\n\
-         simulated under the same conditions, with more runs, {} and {}, {} undecided\n\
+         Under the conditions that the print shows it is {} and {}, {} undecided.\n\
+         Simulated under the same conditions, with more runs, it is {} and {}, {} undecided\n\
          ([the score](docs/experiments/score.md)).\n",
         figures(written),
         orderings(written),

@@ -104,13 +104,7 @@ impl<'a, W: Watch> Course<'a, W> {
         Ok(course)
     }
 
-    fn new(
-        scenario: &'a Scenario,
-        run: u32,
-        algorithms: &'a Algorithms,
-        world: &mut World,
-        watch: W,
-    ) -> Course<'a, W> {
+    fn new(scenario: &'a Scenario, run: u32, algorithms: &'a Algorithms, world: &mut World, watch: W) -> Course<'a, W> {
         let mut actions = BTreeSet::new();
         let mut flows = Vec::new();
         for (i, (spec, simulated)) in scenario.flows.iter().zip(&algorithms.flows).enumerate() {
