@@ -30,7 +30,6 @@ pub const SHIPPED: &[Shipped] = shipped![
     "aqm",
     "bbr-vs-cubic",
     "bbrv2-vs-cubic",
-    "beside-cubic",
     "bufferbloat",
     "dctcp",
     "fbbrv2-rtprop",

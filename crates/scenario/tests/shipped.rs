@@ -16,7 +16,6 @@ const CELLS: &[(&str, usize, Option<usize>)] = &[
     ("aqm", 60, Some(30)),
     ("bbr-vs-cubic", 1, None),
     ("bbrv2-vs-cubic", 1, None),
-    ("beside-cubic", 189, Some(6)),
     ("bufferbloat", 8, Some(8)),
     ("dctcp", 1, None),
     ("fbbrv2-rtprop", 2, Some(2)),
