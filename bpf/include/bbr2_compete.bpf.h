@@ -18,8 +18,7 @@ CC_TUNABLE(u32, compete_after, 2, 0, 255, "PROBE_RTTs",
 	   BBR2_COMPETE);
 CC_TUNABLE(u32, compete_intervals, 4, 1, 255, "", "PROBE_RTT comes after so many of its intervals while competing",
 	   BBR2_COMPETE);
-CC_GAIN(u32, compete_pacing_gain, 1200, 1000, 100000,
-	"least pacing rate while competing, in windows per RTT; a lower one has fewer losses than an unpaced CUBIC",
+CC_GAIN(u32, compete_pacing_gain, 1200, 1000, 100000, "least pacing rate while competing, in windows per RTT",
 	BBR2_COMPETE);
 
 /*
@@ -167,6 +166,8 @@ static __always_inline void bbr2_variant_cut(struct bbr2 *b, const struct tcp_so
 
 	if (!compete_after)
 		return;
+	/* An undo takes back the cut of this episode, if there is one. */
+	v->undo_pkts = v->window_pkts;
 	if (!compete_believes_loss(v)) {
 		if (v->belief < COMPETE_BELIEF)
 			v->competing = 0;
@@ -176,8 +177,8 @@ static __always_inline void bbr2_variant_cut(struct bbr2 *b, const struct tcp_so
 		if (!bbr2_in_probe_bw(b))
 			return;
 		compete_start(v, min(tp->snd_cwnd, tp->packets_out));
+		v->undo_pkts = v->window_pkts;
 	}
-	v->undo_pkts = v->window_pkts;
 	v->window_pkts = cubic_cut(&v->curve, compete_shape(), v->window_pkts);
 }
 

@@ -2,7 +2,7 @@
 
 mod bbrv2_driver;
 
-use bbrv2_driver::{Ack, Driver, RTT_US, bound, mode, next_round};
+use bbrv2_driver::{Ack, Driver, RTT_US, assert_sends_the_same, bound, mode, next_round};
 
 const SECOND_US: u64 = 1_000_000;
 /// α x RTprop = 1.2 x 32768 = 39321.6: the first delay that exceeds it.
@@ -175,23 +175,5 @@ fn the_headroom_may_be_dropped_while_detected() {
 #[test]
 fn with_a_gain_of_one_it_is_bbrv2() {
     // The same script for both; without its reaction the detector must not be visible in any output.
-    let mut plain = Driver::new("bbrv2");
-    let mut friendly = Driver::with("f-bbrv2", &[("cruise_gain", 1000)]);
-    friendly.socket.tp_mut().delivered = 1;
-    for i in 0..5000_u32 {
-        let losses = u32::from(i % 97 == 0) * (i % 7);
-        let rtt_us = RTT_US as i64 + i64::from(i % 13) * 1000;
-        let flight = 60 + i % 150;
-        let ack = Ack { losses, rtt_us, in_flight: (flight, flight - 1), ..next_round() };
-        let (a, b) = (plain.ack(ack.clone()), friendly.ack(ack));
-        assert_eq!(
-            (a.mode, a.bw_bps, a.inflight_hi_pkts, a.inflight_lo_pkts),
-            (b.mode, b.bw_bps, b.inflight_hi_pkts, b.inflight_lo_pkts),
-            "ACK {i}"
-        );
-        assert_eq!(
-            (plain.socket.cwnd(), plain.socket.pacing_rate()),
-            (friendly.socket.cwnd(), friendly.socket.pacing_rate())
-        );
-    }
+    assert_sends_the_same(Driver::new("bbrv2"), Driver::starting("f-bbrv2", &[("cruise_gain", 1000)]));
 }

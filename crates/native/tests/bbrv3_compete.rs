@@ -2,7 +2,7 @@
 
 mod bbrv2_driver;
 
-use bbrv2_driver::{Ack, BDP, Driver, RTT_US, bound, mode, next_round};
+use bbrv2_driver::{Ack, BDP, Driver, RTT_US, assert_sends_the_same, bound, mode, next_round};
 use ccactl_native::{CA_OPEN, CA_RECOVERY};
 
 /// The queue is raised from here on: 1.1 x 32768 = 36044.8.
@@ -97,6 +97,20 @@ fn while_competing_a_cut_is_that_of_cubic_and_needs_a_raised_queue() {
 }
 
 #[test]
+fn an_undo_takes_back_the_cut_of_its_own_episode_only() {
+    let mut driver = competing();
+    for _ in 0..3 {
+        lose(&mut driver, RAISED_US);
+    }
+    // This one has cut nothing.
+    lose(&mut driver, RTT_US as i64);
+    let window = driver.trace().v0;
+    driver.socket.undo_cwnd();
+    let after = driver.ack(Ack { rtt_us: RAISED_US, after_us: 1, ..next_round() }).v0;
+    assert!(after <= window + 1, "{window} became {after}");
+}
+
+#[test]
 fn where_losses_come_without_a_queue_they_are_random_and_end_it() {
     let mut driver = cruising(&[]);
     // Belief 3 - 2: one raised loss is not enough any more, two are.
@@ -159,25 +173,5 @@ fn while_competing_the_rate_is_at_least_a_window_and_a_fifth_in_a_round_trip() {
 
 #[test]
 fn without_competition_it_is_bbrv3() {
-    let mut plain = Driver::with("bbrv3", &[]);
-    let mut friendly = Driver::with("f-bbrv3", &[("compete_after", 0)]);
-    for i in 0..5000_u32 {
-        let losses = u32::from(i % 97 == 0) * (i % 7);
-        let rtt_us = RTT_US as i64 + i64::from(i % 13) * 1000;
-        let flight = 60 + i % 150;
-        let ack = Ack { losses, rtt_us, in_flight: (flight, flight - 1), ..next_round() };
-        let (a, b) = (plain.ack(ack.clone()), friendly.ack(ack));
-        assert_eq!(
-            (a.mode, a.bw_bps, a.inflight_hi_pkts, a.inflight_lo_pkts),
-            (b.mode, b.bw_bps, b.inflight_hi_pkts, b.inflight_lo_pkts),
-            "ACK {i}"
-        );
-        if losses > 0 {
-            assert_eq!(plain.socket.ssthresh(), friendly.socket.ssthresh());
-        }
-        assert_eq!(
-            (plain.socket.cwnd(), plain.socket.pacing_rate()),
-            (friendly.socket.cwnd(), friendly.socket.pacing_rate())
-        );
-    }
+    assert_sends_the_same(Driver::with("bbrv3", &[]), Driver::with("f-bbrv3", &[("compete_after", 0)]));
 }

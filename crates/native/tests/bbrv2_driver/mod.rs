@@ -197,3 +197,27 @@ impl Driver {
         self.ack(Ack { after_us: 1, in_flight: (in_flight, after), losses, ..next_round() })
     }
 }
+
+/// The same script of ACKs and losses for both: nothing that they send differs.
+pub fn assert_sends_the_same(mut plain: Driver, mut other: Driver) {
+    for i in 0..5000_u32 {
+        let losses = u32::from(i % 97 == 0) * (i % 7);
+        let rtt_us = RTT_US as i64 + i64::from(i % 13) * 1000;
+        let flight = 60 + i % 150;
+        let ack = Ack { losses, rtt_us, in_flight: (flight, flight - 1), ..next_round() };
+        let (a, b) = (plain.ack(ack.clone()), other.ack(ack));
+        assert_eq!(
+            (a.mode, a.bw_bps, a.inflight_hi_pkts, a.inflight_lo_pkts),
+            (b.mode, b.bw_bps, b.inflight_hi_pkts, b.inflight_lo_pkts),
+            "ACK {i}"
+        );
+        if losses > 0 {
+            assert_eq!(plain.socket.ssthresh(), other.socket.ssthresh(), "ACK {i}");
+        }
+        assert_eq!(
+            (plain.socket.cwnd(), plain.socket.pacing_rate()),
+            (other.socket.cwnd(), other.socket.pacing_rate()),
+            "ACK {i}"
+        );
+    }
+}
