@@ -50,8 +50,9 @@ pub fn emulator(args: &[&str]) -> Result {
     build.args(["build", "--release", "--locked", "--manifest-path", "measure/rattan/Cargo.toml", "--target-dir"]);
     shell::run(build.arg(&rattan))?;
     heading("bench");
-    let beside = format!("rattan={}", rattan.join("release/ccactl-bench-rattan").display());
-    shell::run(shell::program(program).args(["--beside", &beside]).args(args))
+    let rattan = rattan.join("release/ccactl-bench-rattan").display().to_string();
+    let beside = [1, 2].map(|workers| format!("rattan, {workers} worker{}={rattan} {workers}", ["", "s"][workers - 1]));
+    shell::run(shell::program(program).args(beside.iter().flat_map(|beside| ["--beside", beside])).args(args))
 }
 
 /// Builds the example `dumbbell` of `crates/sim` and runs `measure/sim_speed.py`.

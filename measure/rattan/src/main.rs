@@ -1,8 +1,9 @@
-//! A path of rattan's for `measure/src/bin/emulator_path`: 100 Mbit/s of IP packets, 10 ms to the receiver, a drop-tail buffer of
-//! 125000 bytes; nothing on the way back. Says in one line where the two ends are, and goes when its standard input is closed.
+//! A path of rattan's for `measure/src/bin/emulator_path`: `ccactl-bench-rattan WORKERS MBIT`. The rate counts IP packets; 10 ms to the
+//! receiver, a drop-tail buffer of so much; nothing on the way back. Says in one line where the two ends are, and goes when its standard
+//! input is closed.
 //!
-//! rattan makes three namespaces (`ns-left-…`, `ns-rattan-…`, `ns-right-…`) with veth pairs between them and takes packets by AF_PACKET. It runs
-//! with its defaults: one worker thread of tokio, ordinary priority.
+//! rattan makes three namespaces (`ns-left-…`, `ns-rattan-…`, `ns-right-…`) with veth pairs between them and takes packets by AF_PACKET. But
+//! for the number of tokio's worker threads it runs with its defaults, at ordinary priority.
 
 use bandwidth::Bandwidth;
 use rattan_core::cells::StdPacket;
@@ -18,12 +19,14 @@ use std::io::Read;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-const RATE_BPS: u64 = 100_000_000;
-const BUFFER_BYTES: usize = 125_000;
+const USAGE: &str = "usage: ccactl-bench-rattan WORKERS MBIT";
 const ONE_WAY: Duration = Duration::from_millis(10);
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut radix = RattanRadix::<AfPacketDriver>::new(config())?;
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [workers, rate_mbit] = &args[..] else { return Err(USAGE.into()) };
+    let (workers, rate_mbit) = (workers.parse()?, rate_mbit.parse()?);
+    let mut radix = RattanRadix::<AfPacketDriver>::new(config(workers, rate_mbit))?;
     radix.spawn_rattan()?;
     radix.start_rattan()?;
     // A namespace is named by a thread that stays in it.
@@ -43,11 +46,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn config() -> RattanConfig<StdPacket> {
+fn config(workers: u32, rate_mbit: u64) -> RattanConfig<StdPacket> {
     let env = StdNetEnvConfig { mode: StdNetEnvMode::Isolated, ..Default::default() };
-    let queue = DropTailQueueConfig::new(None, BUFFER_BYTES, BwType::NetworkLayer);
-    let rate = BwCellConfig::new(Bandwidth::from_bps(RATE_BPS), queue, BwType::NetworkLayer);
+    let buffer_bytes = rate_mbit as usize * 125 * ONE_WAY.as_millis() as usize;
+    let queue = DropTailQueueConfig::new(None, buffer_bytes, BwType::NetworkLayer);
+    let rate = BwCellConfig::new(Bandwidth::from_bps(rate_mbit * 1_000_000), queue, BwType::NetworkLayer);
     let mut config = RattanConfig { env, ..Default::default() };
+    // The threads are as many as there are CPUs in the list; which ones plays no part.
+    config.resource.cpu = Some((0..workers).collect());
     config.cells = HashMap::from([
         ("rate".to_owned(), CellBuildConfig::Bw(BwCellBuildConfig::DropTail(rate))),
         ("delay".to_owned(), CellBuildConfig::Delay(DelayCellBuildConfig::new(ONE_WAY))),

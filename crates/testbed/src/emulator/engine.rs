@@ -3,26 +3,29 @@
 
 use super::Troubles;
 use super::address;
+use super::bundle::{self, Bundle};
 use super::ecn;
+use super::frame::{self, VirtioHeader};
 use super::header::Header;
 use super::pool::{Packet, Pool};
 use super::rate_meter::Pace;
+use super::readiness::Readiness;
+use super::split::Packets;
 use super::tcp;
 use crate::clock;
 use crate::host::tun::Tun;
 use ccactl_link::Nanos;
 use ccactl_link::network::{Event, Histogram, Network, Transit, Way};
-use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Above this rate a wake-up per packet costs more than it gives: packets are handled in ticks.
+/// Above this rate a wake-up per packet costs more than it gives: packets are handled once in a tick.
 const TICK_ABOVE_BPS: u64 = 100_000_000;
 const TICK: Nanos = 50_000;
 /// The stop flag is looked at this often when no packet comes.
 const IDLE: Nanos = 20_000_000;
-/// Packets taken from one device before others get their turn.
+/// Packets taken from one device, at least, before others get their turn.
 const BATCH: usize = 64;
 
 /// What others tell the loop while it runs.
@@ -45,8 +48,8 @@ pub struct Devices {
 }
 
 /// Whose device it is.
-#[derive(Debug, Clone, Copy)]
-enum Place {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
     /// The host's of a path.
     Host(usize),
     Server,
@@ -66,8 +69,12 @@ pub struct Engine {
     network: Network<Packet>,
     tick: bool,
     pool: Pool,
-    /// All devices, for `ppoll`.
-    descriptors: Vec<libc::pollfd>,
+    /// What a device hands over comes here first.
+    incoming: Vec<u8>,
+    leaving: Leaving,
+    readiness: Readiness,
+    /// When packets were last looked for.
+    turn: Nanos,
     origin: Nanos,
     pub(super) troubles: Troubles,
     /// Packets for an address that nobody has.
@@ -77,7 +84,47 @@ pub struct Engine {
     pub(super) paces: [Pace; 2],
 }
 
+/// What leaves to one device in one write.
+struct Leaving {
+    bundle: Bundle,
+    place: Place,
+    /// Of each of its packets.
+    plans: Vec<Plan>,
+}
+
+/// When a packet was due, and what it says of the bottleneck's rate.
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    due: Nanos,
+    way: Way,
+    back_to_back: Option<bool>,
+}
+
+impl Leaving {
+    fn new() -> Leaving {
+        Leaving { bundle: Bundle::new(), place: Place::Server, plans: Vec::with_capacity(bundle::MOST_PACKETS) }
+    }
+
+    /// Adds a packet if it may leave with those that are there: a device bundles what comes within a tick.
+    fn add(&mut self, pool: &Pool, packet: Packet, place: Place, plan: Plan) -> bool {
+        let is_apart = |first: &Plan| place != self.place || plan.due.abs_diff(first.due) > TICK;
+        if self.plans.first().is_some_and(is_apart) || !self.bundle.add(pool, packet) {
+            return false;
+        }
+        self.place = place;
+        self.plans.push(plan);
+        true
+    }
+}
+
 impl Devices {
+    /// With their places.
+    pub(super) fn all(&self) -> impl Iterator<Item = (Place, &Tun)> {
+        let hosts = self.hosts.iter().enumerate().map(|(path, device)| (Place::Host(path), device));
+        let of_proxy = self.proxy.iter().flat_map(|[near, far]| [(Place::ProxyNear, near), (Place::ProxyFar, far)]);
+        hosts.chain([(Place::Server, &self.server)]).chain(of_proxy)
+    }
+
     fn at(&self, place: Place) -> &Tun {
         let of_proxy = || self.proxy.as_ref().expect("only paths of a proxy lead there");
         match place {
@@ -90,30 +137,29 @@ impl Devices {
 }
 
 impl Engine {
-    /// Allocates and touches everything. `beyond` is [`Topology::beyond`](super::Topology::beyond), `carried_bps` the highest
+    /// Allocates and touches everything. `readiness` is that of [`Devices::all`], `beyond` is [`Topology::beyond`](super::Topology::beyond), `carried_bps` the highest
     /// rate at which packets can come through for long, `mtu` that of the devices, `slots` how many packets have room.
     pub fn new(
         devices: Devices,
+        readiness: Readiness,
         network: Network<Packet>,
         beyond: Vec<Option<usize>>,
         carried_bps: u64,
         mtu: u32,
         slots: usize,
     ) -> Self {
-        let all = devices.hosts.iter().chain([&devices.server]).chain(devices.proxy.iter().flatten());
-        let of_proxy = devices.proxy.iter().flat_map(|_| [Place::ProxyNear, Place::ProxyFar]);
-        let places = (0..devices.hosts.len()).map(Place::Host).chain([Place::Server]).chain(of_proxy).collect();
-        let descriptors = all
-            .map(|device| libc::pollfd { fd: device.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 })
-            .collect();
+        let places = devices.all().map(|(place, _)| place).collect();
         Engine {
             devices,
             places,
             beyond,
             network,
             tick: carried_bps > TICK_ABOVE_BPS,
-            pool: Pool::new(slots, (mtu as usize).next_multiple_of(64)),
-            descriptors,
+            pool: Pool::new(slots, mtu as usize),
+            incoming: vec![0xa5; frame::MOST_BYTES],
+            leaving: Leaving::new(),
+            readiness,
+            turn: 0,
             origin: 0,
             troubles: Troubles::default(),
             stray_packets: 0,
@@ -132,9 +178,7 @@ impl Engine {
             }
             let more = self.take_in();
             self.give_out(clock::now());
-            if !more {
-                self.wait();
-            }
+            self.wait(more);
         }
     }
 
@@ -146,43 +190,59 @@ impl Engine {
     /// Reads what the devices have; true when a device may have more.
     fn take_in(&mut self) -> bool {
         let mut more = false;
-        for i in 0..self.places.len() {
-            more |= self.take_from(self.places[i]);
+        for i in 0..self.readiness.count() {
+            more |= self.take_from(self.places[self.readiness.device(i)]);
         }
         more
     }
 
     /// Reads from a device.
     fn take_from(&mut self, place: Place) -> bool {
-        for _ in 0..BATCH {
-            let device = self.devices.at(place);
-            let packet = match self.pool.fill(|slot| device.receive(slot)) {
-                Some(Ok(Some(packet))) => packet,
+        let mut packets = 0;
+        while packets < BATCH {
+            // Slots only become free when packets are given out.
+            if self.pool.is_exhausted() {
+                self.troubles.pool_exhausted += 1;
+                return false;
+            }
+            let length = match self.devices.at(place).receive(&mut self.incoming) {
+                Ok(Some(length)) => length,
                 // The device is left alone until the next wake-up.
-                Some(Ok(None)) => return false,
-                Some(Err(_)) => {
+                Ok(None) => return false,
+                Err(_) => {
                     self.troubles.read_failures += 1;
                     return false;
                 }
-                // Slots only become free when packets are given out.
-                None => {
-                    self.troubles.pool_exhausted += 1;
-                    return false;
-                }
+            };
+            packets += self.inject(length, place);
+        }
+        true
+    }
+
+    /// Lets the packets of the frame that was read into the network; gives their number.
+    fn inject(&mut self, length: usize, place: Place) -> usize {
+        let now = clock::now();
+        self.give_out(now);
+        // The packets are copied out of it while the rest of the engine takes them.
+        let incoming = std::mem::take(&mut self.incoming);
+        let packets = Packets::of(&incoming[..length]);
+        self.troubles.read_failures += u64::from(packets.is_none());
+        let count = packets.map_or(0, |packets| packets.count());
+        for (packets, index) in packets.iter().flat_map(|packets| (0..count).map(move |index| (packets, index))) {
+            let Some(packet) = self.pool.take(|slot| packets.write(index, slot)) else {
+                self.troubles.pool_exhausted += 1;
+                break;
             };
             match self.transit(packet, place) {
-                Some(transit) => {
-                    let now = clock::now();
-                    self.give_out(now);
-                    self.network.inject(now, transit);
-                }
+                Some(transit) => self.network.inject(now, transit),
                 None => {
                     self.stray_packets += 1;
                     self.pool.release(packet);
                 }
             }
         }
-        true
+        self.incoming = incoming;
+        count.max(1)
     }
 
     /// Where a packet belongs; `None` for one that goes to nobody.
@@ -218,23 +278,22 @@ impl Engine {
             match event {
                 Event::Gone(packet) => self.pool.release(packet),
                 Event::Kept(packet) => self.pool.hold(packet),
-                Event::Stripped(packet) => tcp::strip_sack(self.pool.bytes_mut(packet)),
+                Event::Stripped(packet) => {
+                    let header = VirtioHeader::read(self.pool.frame(packet)).expect("every frame has one");
+                    tcp::strip_sack(self.pool.bytes_mut(packet), header.has_partial_checksum());
+                }
                 Event::Arrived { transit, due, marked, back_to_back } => {
                     if marked {
                         ecn::mark(self.pool.bytes_mut(transit.packet));
                     }
-                    let actual = self.deliver(&transit, due);
-                    if let Some(back_to_back) = back_to_back {
-                        self.paces[usize::from(transit.way == Way::Down)].add(due, actual, back_to_back);
-                    }
+                    self.deliver(&transit, Plan { due, way: transit.way, back_to_back });
                 }
             }
         }
+        self.flush();
     }
 
-    fn deliver(&mut self, transit: &Transit<Packet>, due: Nanos) -> Nanos {
-        let actual = clock::now();
-        self.lateness.add(actual.saturating_sub(due));
+    fn deliver(&mut self, transit: &Transit<Packet>, plan: Plan) {
         let path = transit.path as usize;
         let place = match transit.way {
             Way::Up if self.beyond.get(path).is_some_and(Option::is_some) => Place::ProxyNear,
@@ -242,32 +301,42 @@ impl Engine {
             Way::Down if path >= self.devices.hosts.len() => Place::ProxyFar,
             Way::Down => Place::Host(path),
         };
-        let device = self.devices.at(place);
-        if device.send(self.pool.bytes(transit.packet)).is_err() {
-            self.troubles.write_failures += 1;
+        if !self.tick || !self.leaving.add(&self.pool, transit.packet, place, plan) {
+            self.flush();
+            let is_added = self.leaving.add(&self.pool, transit.packet, place, plan);
+            debug_assert!(is_added, "an empty bundle takes any packet");
         }
-        self.pool.release(transit.packet);
-        actual
     }
 
-    fn wait(&mut self) {
-        let now = clock::now();
-        let until_due = self.network.next_due().map_or(IDLE, |due| due.saturating_sub(now)).min(IDLE);
-        if self.tick {
-            // Arrivals are looked at every tick, deliveries at their time or at the tick before the next.
-            std::thread::sleep(Duration::from_nanos(until_due.min(TICK)));
+    /// Writes what leaves together.
+    fn flush(&mut self) {
+        let Leaving { bundle, place, plans } = &mut self.leaving;
+        if plans.is_empty() {
             return;
         }
-        let timeout = libc::timespec { tv_sec: 0, tv_nsec: until_due as libc::c_long };
-        // SAFETY: the array and the timeout live across the call, the length is the array's, and the devices
-        // stay open as long as `self`. A result needs no look: EINTR is as good as a timeout.
-        unsafe {
-            libc::ppoll(
-                self.descriptors.as_mut_ptr(),
-                self.descriptors.len() as libc::nfds_t,
-                &raw const timeout,
-                std::ptr::null(),
-            )
-        };
+        let actual = clock::now();
+        for Plan { due, way, back_to_back } in plans.drain(..) {
+            self.lateness.add(actual.saturating_sub(due));
+            if let Some(back_to_back) = back_to_back {
+                self.paces[usize::from(way == Way::Down)].add(due, actual, back_to_back);
+            }
+        }
+        let device = self.devices.at(*place);
+        if bundle.frame(&self.pool, |parts| device.send(parts)).is_err() {
+            self.troubles.write_failures += bundle.packets().len() as u64;
+        }
+        bundle.drain().for_each(|packet| self.pool.release(packet));
+    }
+
+    /// Until something is due or comes; not at all when a device may have more.
+    fn wait(&mut self, more: bool) {
+        let mut now = clock::now();
+        if self.tick && !more && now < self.turn + TICK {
+            std::thread::sleep(Duration::from_nanos(self.turn + TICK - now));
+            now = clock::now();
+        }
+        let until_due = self.network.next_due().map_or(IDLE, |due| due.saturating_sub(now)).min(IDLE);
+        self.readiness.wait(if more { 0 } else { until_due });
+        self.turn = clock::now();
     }
 }

@@ -6,12 +6,18 @@
 //! ```
 
 pub mod address;
+mod bundle;
 mod ecn;
 mod engine;
+mod frame;
+#[cfg(test)]
+mod frame_tests;
 pub mod header;
 mod pool;
 pub mod rate_meter;
+mod readiness;
 mod realtime;
+mod split;
 mod tcp;
 mod topology;
 
@@ -23,6 +29,7 @@ use crate::error::{Error, Result};
 use ccactl_link::Nanos;
 use ccactl_link::network::{Lateness, Network, NetworkReport};
 use engine::{Controls, Engine};
+use readiness::Readiness;
 use realtime::{LockedMemory, Standing};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::Ordering;
@@ -81,6 +88,7 @@ impl Emulator {
     /// Starts the thread and returns once it is ready for the first packet. The series is for a run of this length.
     pub fn start(devices: Devices, topology: Topology, duration: Nanos) -> Result<Emulator> {
         let controls = Controls::default();
+        let readiness = Readiness::of(devices.all().map(|(_, device)| device))?;
         let (ready, is_ready) = mpsc::channel();
         let thread = std::thread::Builder::new()
             .name("ccactl-emulator".to_owned())
@@ -91,7 +99,7 @@ impl Emulator {
                     let calibrated_bps = topology.calibrated_bps();
                     let Topology { transmitters, paths, beyond, carried_bps, mtu, packets, .. } = topology;
                     let network = Network::new(transmitters, paths, packets, duration);
-                    let mut engine = Engine::new(devices, network, beyond, carried_bps, mtu, packets);
+                    let mut engine = Engine::new(devices, readiness, network, beyond, carried_bps, mtu, packets);
                     let standing = realtime::raise_thread(calibrated_bps);
                     let realtime = locked.is_ok() && standing != Standing::Ordinary;
                     let reserved = standing == Standing::Reserved;

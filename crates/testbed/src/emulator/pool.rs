@@ -1,5 +1,7 @@
 //! Memory for packets, allocated and touched before the first one comes.
 
+use super::frame::HEADER_BYTES;
+
 /// A packet in a [`Pool`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
@@ -8,7 +10,7 @@ pub struct Packet {
     pub bytes: u32,
 }
 
-/// Slots of one size with a list of the free ones.
+/// Slots of one size with a list of the free ones. A slot holds a [frame](super::frame).
 pub struct Pool {
     memory: Vec<u8>,
     slot_bytes: usize,
@@ -18,42 +20,46 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// `slots` packets of at most `slot_bytes`.
-    pub fn new(slots: usize, slot_bytes: usize) -> Self {
+    /// `slots` packets of at most `mtu` bytes.
+    pub fn new(slots: usize, mtu: usize) -> Self {
+        let slot_bytes = (HEADER_BYTES + mtu).next_multiple_of(64);
         // A value other than zero: zeroed memory would only be mapped when a packet first needs it.
         let memory = vec![0xa5; slots * slot_bytes];
         let free = (0..u32::try_from(slots).expect("far fewer slots than 2^32")).rev().collect();
         Pool { memory, slot_bytes, free, holders: vec![0; slots] }
     }
 
-    /// Takes a free slot and lets `fill` write a packet into it. The slot stays free when `fill` gives nothing.
+    /// Takes a free slot and lets `write` put a frame into it, whose length it gives.
     ///
-    /// `None` when no slot is free.
-    pub fn fill<E>(
-        &mut self,
-        fill: impl FnOnce(&mut [u8]) -> Result<Option<usize>, E>,
-    ) -> Option<Result<Option<Packet>, E>> {
+    /// `None` when no slot is free or the frame does not fit.
+    pub fn take(&mut self, write: impl FnOnce(&mut [u8]) -> Option<usize>) -> Option<Packet> {
         let slot = *self.free.last()?;
         let start = slot as usize * self.slot_bytes;
-        let result = fill(&mut self.memory[start..start + self.slot_bytes]);
-        Some(result.map(|length| {
-            length.map(|bytes| {
-                self.free.pop();
-                self.holders[slot as usize] = 1;
-                Packet { slot, bytes: bytes as u32 }
-            })
-        }))
+        let frame_bytes = write(&mut self.memory[start..start + self.slot_bytes])?;
+        self.free.pop();
+        self.holders[slot as usize] = 1;
+        Some(Packet { slot, bytes: frame_bytes.checked_sub(HEADER_BYTES)? as u32 })
+    }
+
+    /// Whether every slot is taken.
+    pub fn is_exhausted(&self) -> bool {
+        self.free.is_empty()
+    }
+
+    /// The packet with its virtio header.
+    pub fn frame(&self, packet: Packet) -> &[u8] {
+        let start = packet.slot as usize * self.slot_bytes;
+        &self.memory[start..start + HEADER_BYTES + packet.bytes as usize]
     }
 
     /// The bytes of a packet.
     pub fn bytes(&self, packet: Packet) -> &[u8] {
-        let start = packet.slot as usize * self.slot_bytes;
-        &self.memory[start..start + packet.bytes as usize]
+        &self.frame(packet)[HEADER_BYTES..]
     }
 
     /// The bytes of a packet, to be changed.
     pub fn bytes_mut(&mut self, packet: Packet) -> &mut [u8] {
-        let start = packet.slot as usize * self.slot_bytes;
+        let start = packet.slot as usize * self.slot_bytes + HEADER_BYTES;
         &mut self.memory[start..start + packet.bytes as usize]
     }
 
@@ -76,30 +82,31 @@ impl Pool {
 mod tests {
     use super::*;
 
+    /// Ten bytes of header and two of a packet.
+    fn write(slot: &mut [u8]) -> Option<usize> {
+        slot[..12].copy_from_slice(b"0123456789ab");
+        Some(12)
+    }
+
     #[test]
     fn slots_are_kept_until_released_and_then_used_again() {
         let mut pool = Pool::new(1, 4);
-        let fill = |slot: &mut [u8]| {
-            slot[..2].copy_from_slice(b"ab");
-            Ok::<_, ()>(Some(2))
-        };
-        let packet = pool.fill(fill).unwrap().unwrap().unwrap();
-        assert_eq!(pool.bytes(packet), b"ab");
-        assert!(pool.fill(fill).is_none(), "the only slot is taken");
+        let packet = pool.take(write).unwrap();
+        assert_eq!((pool.bytes(packet), pool.frame(packet)), (&b"ab"[..], &b"0123456789ab"[..]));
+        assert!(pool.is_exhausted() && pool.take(write).is_none(), "the only slot is taken");
         pool.release(packet);
-        assert!(matches!(pool.fill(|_| Ok::<_, ()>(None)), Some(Ok(None))));
-        assert!(pool.fill(fill).is_some(), "nothing was taken for a packet that did not come");
+        assert!(pool.take(|_| None).is_none());
+        assert!(pool.take(write).is_some(), "nothing was taken for a packet that did not fit");
     }
 
     #[test]
     fn a_slot_is_free_when_nobody_holds_it() {
         let mut pool = Pool::new(1, 4);
-        let fill = |_: &mut [u8]| Ok::<_, ()>(Some(2));
-        let packet = pool.fill(fill).unwrap().unwrap().unwrap();
+        let packet = pool.take(write).unwrap();
         pool.hold(packet);
         pool.release(packet);
-        assert!(pool.fill(fill).is_none());
+        assert!(pool.is_exhausted());
         pool.release(packet);
-        assert!(pool.fill(fill).is_some());
+        assert!(pool.take(write).is_some());
     }
 }

@@ -38,8 +38,9 @@ pub fn read(packet: &[u8], way: Way) -> Option<Tcp> {
     Some(Tcp { host_port, server_port, segment })
 }
 
-/// Puts options without a meaning in the place of the blocks, and corrects the checksum (RFC 1624).
-pub fn strip_sack(packet: &mut [u8]) {
+/// Puts options without a meaning in the place of the blocks, and corrects the checksum (RFC 1624) unless it is one of the
+/// pseudo-header only.
+pub fn strip_sack(packet: &mut [u8], has_partial_checksum: bool) {
     let Some((start, end)) = bounds(packet) else { return };
     let segment = &mut packet[start..end];
     let Some(header_bytes) = header_bytes(segment) else { return };
@@ -52,7 +53,9 @@ pub fn strip_sack(packet: &mut [u8]) {
         segment[at] = NO_OPERATION;
         sum = updated_checksum(sum, old, word(segment));
     }
-    segment[CHECKSUM..CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
+    if !has_partial_checksum {
+        segment[CHECKSUM..CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
+    }
 }
 
 /// Where the TCP segment of a packet begins and ends; none for fragments and other protocols.
@@ -175,15 +178,18 @@ mod tests {
     fn blocks_are_taken_out_and_nothing_else_is_changed() {
         let before = packet(&options(), b"abc");
         let mut after = before.clone();
-        strip_sack(&mut after);
+        strip_sack(&mut after, false);
         assert_eq!((sum(&before), sum(&after)), (0xffff, 0xffff));
         assert!(read(&after, Way::Up).unwrap().segment.sack.is_empty());
         assert_eq!(after[42..60], [NO_OPERATION; 18]);
+        let mut partial = before.clone();
+        strip_sack(&mut partial, true);
+        assert_eq!((&partial[..36], &partial[36..38], &partial[38..]), (&after[..36], &before[36..38], &after[38..]));
         assert_eq!((&after[..36], &after[38..42], &after[60..]), (&before[..36], &before[38..42], &before[60..]));
         // At an odd place too.
         let mut odd = vec![NO_OPERATION, SACK, 10, 1, 2, 3, 4, 5, 6, 7, 8, NO_OPERATION];
         let mut packet = packet(&odd, b"a");
-        strip_sack(&mut packet);
+        strip_sack(&mut packet, false);
         odd[1..11].fill(NO_OPERATION);
         assert_eq!((sum(&packet), &packet[40..52]), (0xffff, &odd[..]));
     }
@@ -194,7 +200,7 @@ mod tests {
         for length in 0..whole.len() {
             let mut short = whole[..length].to_vec();
             assert_eq!(read(&short, Way::Up), None, "{length} bytes");
-            strip_sack(&mut short);
+            strip_sack(&mut short, false);
             assert_eq!(short, whole[..length]);
         }
         for (at, byte) in [(0, 0x65), (0, 0x44), (9, 17), (6, 0x20), (7, 1), (32, 0x40), (32, 0xf0)] {

@@ -1,11 +1,11 @@
-//! TUN devices: the two ends of the emulated path, as raw IPv4 packets.
+//! TUN devices: the two ends of the emulated path, as IPv4 packets behind a virtio header.
 
 use super::netns::Netns;
 use super::{offload, qdisc};
 use crate::error::{Error, Result};
 use libc::{c_int, c_short, c_ulong};
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
+use std::io::{self, IoSlice, Read, Write};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
@@ -17,6 +17,11 @@ const RING_PACKETS: c_int = 20_000;
 
 /// Network of the testbed, inside its own namespaces only.
 const NETMASK: Ipv4Addr = Ipv4Addr::new(255, 255, 0, 0);
+
+/// `TUNSETOFFLOAD` and `TUN_F_CSUM`, `TUN_F_TSO4`, `TUN_F_TSO_ECN` (`linux/if_tun.h`): the kernel leaves checksums to the device,
+/// and to cut TCP segments.
+const TUNSETOFFLOAD: c_ulong = 0x4004_54d0;
+const OFFLOADS: c_ulong = 0x01 | 0x02 | 0x08;
 
 /// Name of the first device in each namespace.
 pub const DEVICE: &str = "ccactl0";
@@ -65,7 +70,8 @@ impl Tun {
         Ok(Tun { file, namespace: netns.name().to_owned() })
     }
 
-    /// One packet from the kernel, or `None` when there is none now.
+    /// One frame from the kernel (`struct virtio_net_hdr`, then the packet or a TCP segment to be cut), or `None` when there is
+    /// none now.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match (&self.file).read(buffer) {
             Ok(length) => Ok(Some(length)),
@@ -74,10 +80,15 @@ impl Tun {
         }
     }
 
-    /// Gives one packet to the kernel.
-    pub fn send(&self, packet: &[u8]) -> io::Result<()> {
-        use std::io::Write;
-        (&self.file).write(packet).map(|_| ())
+    /// Gives one frame to the kernel, in parts.
+    pub fn send(&self, parts: &[IoSlice<'_>]) -> io::Result<()> {
+        (&self.file).write_vectored(parts).map(|_| ())
+    }
+
+    /// The kernel cuts and sums from now on before it hands frames over, and takes them as before.
+    #[cfg(test)]
+    pub fn refuse_offloads(&self) -> io::Result<()> {
+        offer(self.file.as_fd(), 0)
     }
 
     /// Namespace of the device.
@@ -135,10 +146,16 @@ fn open_device(device: &str) -> io::Result<File> {
         .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
         .open("/dev/net/tun")?;
     let mut request = request_for(device);
-    // No IFF_VNET_HDR and no TUNSETOFFLOAD: the kernel segments and checksums before it gives packets out.
-    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as c_short;
+    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR) as c_short;
     ioctl(file.as_fd(), libc::TUNSETIFF, &request)?;
+    offer(file.as_fd(), OFFLOADS)?;
     Ok(file)
+}
+
+fn offer(device: BorrowedFd<'_>, offloads: c_ulong) -> io::Result<()> {
+    // SAFETY: TUNSETOFFLOAD takes its flags by value.
+    let result = unsafe { libc::ioctl(device.as_raw_fd(), TUNSETOFFLOAD, offloads) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 fn control_socket() -> io::Result<std::os::fd::OwnedFd> {

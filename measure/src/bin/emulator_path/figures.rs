@@ -1,97 +1,100 @@
 //! What the streams say about a path.
 
+use crate::ONE_WAY_MS;
 use crate::probe::{PACKET_BYTES, Received};
-use crate::{ONE_WAY_MS, RATE_BPS};
+use crate::spread::Spread;
 
-/// Time of one packet on the wire.
-const TRANSMISSION_NS: i64 = (PACKET_BYTES as u64 * 8 * 1_000_000_000 / RATE_BPS) as i64;
 /// The saturating stream counts from its second second on, when the buffer has long been full.
 const WARM_UP_NS: u64 = 1_000_000_000;
 
 /// Head of the table.
 pub const HEADER: &str = "\
-| emulator | delay error min / p50 [µs] | lateness p50 / p99 / p99.9 [µs] | lost | CPU | rate error | \
-lateness under load p50 / p99 / p99.9 [µs] | CPU under load |
-|---|---|---|---:|---:|---:|---|---:|";
+| link | stream | emulator | lateness p50 / p99 / p99.9 [µs] | lost | rate error | CPU | p99, ours / its | p99.9, ours / its | CPU, ours / its |
+|---|---|---|---|---:|---:|---:|---|---|---|";
 
-/// Percentiles in µs.
-struct Percentiles {
-    min: f64,
+/// Of one stream through one path, lateness in µs.
+#[derive(Debug, Clone, Copy)]
+pub struct Figures {
     p50: f64,
     p99: f64,
     p999: f64,
+    /// Packets of the paced stream that did not arrive.
+    lost: f64,
+    /// Of the rate at which packets of the saturating stream came out, as a share.
+    rate_error: Option<f64>,
+    /// Of one CPU.
+    cpu: f64,
 }
 
-impl Percentiles {
-    fn of(mut values: Vec<i64>) -> Option<Percentiles> {
-        values.sort_unstable();
-        let us = |value: i64| value as f64 / 1000.0;
-        let at = |share: f64| us(values[((values.len() as f64 * share).ceil() as usize).clamp(1, values.len()) - 1]);
-        (!values.is_empty()).then(|| Percentiles { min: us(values[0]), p50: at(0.5), p99: at(0.99), p999: at(0.999) })
+impl Figures {
+    /// With what the holder of the path used of one CPU.
+    pub fn with_cpu(self, cpu: f64) -> Figures {
+        Figures { cpu, ..self }
     }
+}
+
+fn transmission_ns(rate_mbit: u64) -> f64 {
+    PACKET_BYTES as f64 * 8000.0 / rate_mbit as f64
 }
 
 /// Of the evenly paced stream, every packet of which finds an idle link.
-pub struct Paced {
-    /// Delay beyond transmission and propagation.
-    error: Percentiles,
-    /// Later than the most punctual packet.
-    lateness: Percentiles,
-    lost: u64,
-}
-
-impl Paced {
-    pub fn of(packets: &[Received]) -> Option<Paced> {
-        let ideal = TRANSMISSION_NS + ONE_WAY_MS as i64 * 1_000_000;
-        let errors: Vec<i64> =
-            packets.iter().map(|p| p.received.cast_signed() - p.sent.cast_signed() - ideal).collect();
-        let sent = packets.iter().map(|p| p.number + 1).max()?;
-        Some(Paced { lateness: lateness(&errors)?, error: Percentiles::of(errors)?, lost: sent - packets.len() as u64 })
-    }
+pub fn paced(packets: &[Received], rate_mbit: u64) -> Option<Figures> {
+    let ideal = transmission_ns(rate_mbit) + ONE_WAY_MS as f64 * 1e6;
+    let errors = packets.iter().map(|p| (p.received.cast_signed() - p.sent.cast_signed()) as f64 - ideal).collect();
+    let sent = packets.iter().map(|p| p.number + 1).max()?;
+    Some(Figures { lost: (sent - packets.len() as u64) as f64, ..lateness(errors)? })
 }
 
 /// Of the saturating stream.
-pub struct Loaded {
-    /// Of the rate at which packets came out.
-    rate_error: f64,
-    /// Later than the most punctual packet of an exact rate.
-    lateness: Percentiles,
+pub fn saturating(packets: &[Received], rate_mbit: u64) -> Option<Figures> {
+    let begin = packets.first()?.received + WARM_UP_NS;
+    let end = packets.last()?.sent;
+    // Until the last packet was sent the buffer was full.
+    let packets: Vec<&Received> = packets.iter().filter(|p| (begin..end).contains(&p.received)).collect();
+    let (first, last) = (packets.first()?, packets.last()?);
+    let took = (last.received - first.received) as f64;
+    let gap = transmission_ns(rate_mbit);
+    let due = (packets.len() as f64 - 1.0) * gap;
+    let offsets = packets.iter().enumerate().map(|(n, p)| (p.received - first.received) as f64 - n as f64 * gap);
+    (due > 0.0).then_some(())?;
+    Some(Figures { rate_error: Some(due / took - 1.0), ..lateness(offsets.collect())? })
 }
 
-impl Loaded {
-    pub fn of(packets: &[Received]) -> Option<Loaded> {
-        let begin = packets.first()?.received + WARM_UP_NS;
-        let end = packets.last()?.sent;
-        // Until the last packet was sent the buffer was full.
-        let packets: Vec<&Received> = packets.iter().filter(|p| (begin..end).contains(&p.received)).collect();
-        let (first, last) = (packets.first()?, packets.last()?);
-        let took = (last.received - first.received) as f64;
-        let due = (packets.len() as i64 - 1) * TRANSMISSION_NS;
-        let offsets =
-            (0..).zip(&packets).map(|(n, p)| (p.received - first.received).cast_signed() - n * TRANSMISSION_NS);
-        let offsets: Vec<i64> = offsets.collect();
-        (due > 0).then_some(())?;
-        Some(Loaded { rate_error: due as f64 / took - 1.0, lateness: lateness(&offsets)? })
-    }
+/// Later than the most punctual packet.
+fn lateness(mut offsets: Vec<f64>) -> Option<Figures> {
+    offsets.sort_unstable_by(f64::total_cmp);
+    let least = *offsets.first()?;
+    let at = |share: f64| {
+        let rank = (offsets.len() as f64 * share).ceil() as usize;
+        (offsets[rank.clamp(1, offsets.len()) - 1] - least) / 1000.0
+    };
+    Some(Figures { p50: at(0.5), p99: at(0.99), p999: at(0.999), lost: 0.0, rate_error: None, cpu: 0.0 })
 }
 
-fn lateness(offsets: &[i64]) -> Option<Percentiles> {
-    let least = *offsets.iter().min()?;
-    Percentiles::of(offsets.iter().map(|offset| offset - least).collect())
-}
-
-/// One row of the table.
-pub fn row(name: &str, paced: &Paced, paced_cpu: f64, loaded: &Loaded, loaded_cpu: f64) -> String {
-    let late = |p: &Percentiles| format!("{:.0} / {:.0} / {:.0}", p.p50, p.p99, p.p999);
+/// One row of the table: medians over the rounds, and what the first path has of this one, round by round, with 95 % intervals.
+pub fn row(place: &str, name: &str, own: &[Figures], rounds: &[Figures]) -> String {
+    let all = |figure: fn(&Figures) -> f64| Spread::of(rounds.iter().map(figure).collect()).median;
+    let ratio = |figure: fn(&Figures) -> f64| {
+        let ratios: Vec<f64> = own.iter().zip(rounds).map(|(own, other)| figure(own) / figure(other)).collect();
+        if std::ptr::eq(own, rounds) {
+            return "—".to_owned();
+        }
+        let Spread { median, low, high } = Spread::of(ratios);
+        format!("{median:.2} ({low:.2} … {high:.2})")
+    };
+    let rate_error = match rounds.iter().filter_map(|figures| figures.rate_error).collect::<Vec<_>>() {
+        errors if errors.is_empty() => "—".to_owned(),
+        errors => format!("{:+.4} %", Spread::of(errors).median * 100.0),
+    };
     format!(
-        "| {name} | {:.0} / {:.0} | {} | {} | {:.1} % | {:+.4} % | {} | {:.1} % |",
-        paced.error.min,
-        paced.error.p50,
-        late(&paced.lateness),
-        paced.lost,
-        paced_cpu * 100.0,
-        loaded.rate_error * 100.0,
-        late(&loaded.lateness),
-        loaded_cpu * 100.0,
+        "| {place} | {name} | {:.0} / {:.0} / {:.0} | {:.0} | {rate_error} | {:.1} % | {} | {} | {} |",
+        all(|f| f.p50),
+        all(|f| f.p99),
+        all(|f| f.p999),
+        all(|f| f.lost),
+        all(|f| f.cpu) * 100.0,
+        ratio(|f| f.p99),
+        ratio(|f| f.p999),
+        ratio(|f| f.cpu),
     )
 }

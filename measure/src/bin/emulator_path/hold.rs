@@ -1,6 +1,6 @@
 //! The project's own path.
 
-use crate::{BUFFER_BYTES, ONE_WAY_MS, RATE_BPS, Result};
+use crate::{ONE_WAY_MS, Result, buffer_bytes};
 use ccactl_scenario::Scenario;
 use ccactl_testbed::bench::Emulated;
 use ccactl_testbed::emulator::address;
@@ -9,22 +9,22 @@ use ccactl_testbed::host::run_id::RunId;
 use std::io::Read;
 
 /// Builds the path, says where its ends are, and holds it until standard input ends.
-pub fn hold() -> Result<()> {
+pub fn hold(rate_mbit: u64) -> Result<()> {
     // Rates count IP packets, as those of other emulators do. The scenario only describes the link; no flow of it is started.
     let text = format!(
         r#"
         duration = "600s"
         [link]
-        rate = "{}Mbit/s"
+        rate = "{rate_mbit}Mbit/s"
         base_rtt = "{}ms"
-        buffer = {{ bytes = {BUFFER_BYTES} }}
+        buffer = {{ bytes = {} }}
         overhead_bytes = 0
         [[flow]]
         name = "probe"
         algorithm = "native:cubic"
         "#,
-        RATE_BPS / 1_000_000,
         2 * ONE_WAY_MS,
+        buffer_bytes(rate_mbit),
     );
     let scenario = Scenario::parse("path.toml", &text)?;
     let network = Emulated::create(RunId::new(), &scenario, 1)?;

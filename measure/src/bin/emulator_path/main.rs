@@ -10,46 +10,61 @@
 mod figures;
 mod hold;
 mod holder;
+mod load;
 mod probe;
+#[path = "../../spread.rs"]
+mod spread;
 
-use figures::{Loaded, Paced};
+use figures::Figures;
 use holder::Holder;
+use load::Compilers;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-const USAGE: &str =
-    "usage: emulator_path [--seconds N] [--repeats N] [--beside NAME=PROGRAM]…\n       emulator_path hold";
-/// Rate of every path, in bit/s of IP packets.
-pub const RATE_BPS: u64 = 100_000_000;
+const USAGE: &str = "usage: emulator_path [--rates MBIT,…] [--seconds N] [--rounds N] [--load] [--beside NAME=PROGRAM [ARG]]…
+       emulator_path hold MBIT";
 /// Propagation delay to the receiver.
 pub const ONE_WAY_MS: u64 = 10;
+
 /// Drop-tail buffer: what is on the way in one direction.
-pub const BUFFER_BYTES: u64 = RATE_BPS / 8 * ONE_WAY_MS / 1000;
-/// A fifth of the rate: every packet finds an idle link.
-const PACED_BPS: u64 = RATE_BPS / 5;
-/// More than the rate: the buffer is always full.
-const LOADED_BPS: u64 = RATE_BPS / 5 * 6;
+#[must_use]
+pub fn buffer_bytes(rate_mbit: u64) -> u64 {
+    rate_mbit * 1_000_000 / 8 * ONE_WAY_MS / 1000
+}
 
 type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
 struct Settings {
+    /// Of IP packets, in Mbit/s.
+    rates_mbit: Vec<u64>,
     length: Duration,
-    /// Rows per path; the paths take turns.
-    repeats: u32,
-    /// Name and program of the paths beside the project's own.
-    beside: Vec<(String, String)>,
+    /// Streams of every kind through every path; the paths take turns.
+    rounds: usize,
+    /// Compilers run beside.
+    load: bool,
+    /// Name, program and arguments of the paths beside the project's own.
+    beside: Vec<(String, Vec<String>)>,
+}
+
+/// How packets are sent.
+#[derive(Debug, Clone, Copy)]
+enum Stream {
+    /// At a fifth of the rate: every packet finds an idle link.
+    Paced,
+    /// At more than the rate: the buffer is always full.
+    Saturating,
 }
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let done = match args.first().map(String::as_str) {
-        Some("hold") if args.len() == 1 => hold::hold(),
+    let done = match &args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["hold", rate] => match rate.parse() {
+            Ok(rate_mbit) => hold::hold(rate_mbit),
+            Err(_) => return usage(),
+        },
         _ => match settings(&args) {
             Some(settings) => compare(&settings),
-            None => {
-                eprintln!("emulator_path: {USAGE}");
-                return ExitCode::from(ccactl_abi::exit::USAGE);
-            }
+            None => return usage(),
         },
     };
     match done {
@@ -61,20 +76,35 @@ fn main() -> ExitCode {
     }
 }
 
+fn usage() -> ExitCode {
+    eprintln!("emulator_path: {USAGE}");
+    ExitCode::from(ccactl_abi::exit::USAGE)
+}
+
 fn settings(args: &[String]) -> Option<Settings> {
-    let mut settings = Settings { length: Duration::from_secs(20), repeats: 3, beside: Vec::new() };
+    let mut settings = Settings {
+        rates_mbit: vec![100, 400, 1000, 2500],
+        length: Duration::from_secs(5),
+        rounds: 10,
+        load: false,
+        beside: Vec::new(),
+    };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
-        let value = args.next()?;
         match arg.as_str() {
+            "--load" => settings.load = true,
+            "--rates" => {
+                let rates = args.next()?.split(',').map(|rate| rate.parse().ok().filter(|rate| (1..=10_000).contains(rate)));
+                settings.rates_mbit = rates.collect::<Option<_>>()?;
+            }
             "--seconds" => {
-                let seconds = value.parse().ok().filter(|seconds| (2..=300).contains(seconds))?;
+                let seconds = args.next()?.parse().ok().filter(|seconds| (2..=300).contains(seconds))?;
                 settings.length = Duration::from_secs(seconds);
             }
-            "--repeats" => settings.repeats = value.parse().ok().filter(|repeats| *repeats > 0)?,
+            "--rounds" => settings.rounds = args.next()?.parse().ok().filter(|rounds| *rounds > 0)?,
             "--beside" => {
-                let (name, program) = value.split_once('=')?;
-                settings.beside.push((name.to_owned(), program.to_owned()));
+                let (name, program) = args.next()?.split_once('=')?;
+                settings.beside.push((name.to_owned(), program.split_whitespace().map(str::to_owned).collect()));
             }
             _ => return None,
         }
@@ -82,32 +112,53 @@ fn settings(args: &[String]) -> Option<Settings> {
     Some(settings)
 }
 
+/// All rounds of one rate after another, so that what a table compares was measured within minutes.
 fn compare(settings: &Settings) -> Result<()> {
+    let _compilers = settings.load.then(Compilers::start).transpose()?;
+    let own = std::env::current_exe()?.display().to_string();
+    let mut paths = vec![("ccactl".to_owned(), vec![own, "hold".to_owned()])];
+    paths.extend(settings.beside.iter().cloned());
     println!("{}", figures::HEADER);
-    for _ in 0..settings.repeats {
-        let mut own = Command::new(std::env::current_exe()?);
-        own.arg("hold");
-        measure("ccactl", own, settings.length)?;
-        for (name, program) in &settings.beside {
-            measure(name, Command::new(program), settings.length)?;
+    for rate_mbit in &settings.rates_mbit {
+        let mut all: Vec<[Vec<Figures>; 2]> = vec![Default::default(); paths.len()];
+        for _ in 0..settings.rounds {
+            for ((name, program), rounds) in paths.iter().zip(&mut all) {
+                let figures = measure(program, *rate_mbit, settings.length)
+                    .map_err(|error| format!("path of {name}, {rate_mbit} Mbit/s: {error}"))?;
+                rounds.iter_mut().zip(figures).for_each(|(rounds, figures)| rounds.push(figures));
+            }
+        }
+        for (stream, kind) in ["paced", "saturating"].into_iter().enumerate() {
+            let place = format!("{rate_mbit} Mbit/s | {kind}");
+            for ((name, _), rounds) in paths.iter().zip(&all) {
+                println!("{}", figures::row(&place, name, &all[0][stream], &rounds[stream]));
+            }
         }
     }
     Ok(())
 }
 
-/// One row: an evenly paced stream, then a saturating one.
-fn measure(name: &str, program: Command, length: Duration) -> Result<()> {
-    let holder = Holder::start(program).map_err(|error| format!("path of {name}: {error}"))?;
-    let stream = |rate_bps| -> Result<_> {
+/// An evenly paced stream, then a saturating one.
+fn measure(program: &[String], rate_mbit: u64, length: Duration) -> Result<[Figures; 2]> {
+    let (name, args) = program.split_first().ok_or("no program")?;
+    let mut command = Command::new(name);
+    command.args(args).arg(rate_mbit.to_string());
+    let holder = Holder::start(command)?;
+    let stream = |stream: Stream| -> Result<Figures> {
         let before = holder.cpu_time()?;
+        let rate_bps = match stream {
+            Stream::Paced => rate_mbit * 200_000,
+            Stream::Saturating => rate_mbit * 1_200_000,
+        };
         let received = probe::stream(&holder.path, rate_bps, length)?;
-        let used = holder.cpu_time()? - before;
-        Ok((received, used.as_secs_f64() / length.as_secs_f64()))
+        let cpu = (holder.cpu_time()? - before).as_secs_f64() / length.as_secs_f64();
+        let figures = match stream {
+            Stream::Paced => figures::paced(&received, rate_mbit),
+            Stream::Saturating => figures::saturating(&received, rate_mbit),
+        };
+        Ok(figures.ok_or_else(|| format!("too few packets of the {stream:?} stream arrived"))?.with_cpu(cpu))
     };
-    let (paced, paced_cpu) = stream(PACED_BPS)?;
-    let (loaded, loaded_cpu) = stream(LOADED_BPS)?;
-    let paced = Paced::of(&paced).ok_or_else(|| format!("path of {name}: none of the paced packets arrived"))?;
-    let loaded = Loaded::of(&loaded).ok_or_else(|| format!("path of {name}: the link was never saturated"))?;
-    println!("{}", figures::row(name, &paced, paced_cpu, &loaded, loaded_cpu));
-    holder.finish()
+    let figures = [stream(Stream::Paced)?, stream(Stream::Saturating)?];
+    holder.finish()?;
+    Ok(figures)
 }

@@ -5,11 +5,11 @@ use crate::Result;
 use crate::holder::Path;
 use nix::sched::{CloneFlags, setns};
 use nix::sys::socket::sockopt::{RcvBufForce, ReceiveTimestampns};
-use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrIn, recvmsg, setsockopt};
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, MultiHeaders, RecvMsg, recvmmsg, sendmmsg, setsockopt};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
 use std::fs::File;
-use std::io::{self, IoSliceMut};
+use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::thread;
@@ -25,6 +25,8 @@ const PORT: u16 = 9000;
 const RECEIVE_BUFFER_BYTES: usize = 32 << 20;
 /// Without a packet for so long the stream is over.
 const SILENCE: Duration = Duration::from_millis(500);
+/// Of one system call.
+const MOST_AT_ONCE: usize = 64;
 /// As that of the emulator: whoever sends and receives is not to be what is late.
 const PRIORITY: libc::c_int = 41;
 
@@ -64,23 +66,33 @@ fn realtime_ns(time: TimeSpec) -> u64 {
     time.tv_sec().cast_unsigned() * 1_000_000_000 + time.tv_nsec().cast_unsigned()
 }
 
+/// What is due goes out in one system call, so that the sender keeps up with any rate.
 fn send(to: Ipv4Addr, rate_bps: u64, length: Duration) -> io::Result<()> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
     socket.connect((to, PORT))?;
-    let gap = Duration::from_nanos(PACKET_BYTES as u64 * 8 * 1_000_000_000 / rate_bps);
-    let packets = length.as_nanos() / gap.as_nanos();
-    let mut payload = [0; PAYLOAD_BYTES];
+    let gap_ns = PACKET_BYTES as u64 * 8 * 1_000_000_000 / rate_bps;
+    let packets = length.as_nanos() as u64 / gap_ns;
+    let mut payloads = vec![[0; PAYLOAD_BYTES]; MOST_AT_ONCE];
     let begin = Instant::now();
-    for number in 0..packets as u64 {
-        let due = begin + gap * number as u32;
-        thread::sleep(due.saturating_duration_since(Instant::now()));
-        payload[..8].copy_from_slice(&number.to_be_bytes());
+    let mut next = 0;
+    while next < packets {
+        thread::sleep((begin + Duration::from_nanos(gap_ns * next)).saturating_duration_since(Instant::now()));
+        let due = (begin.elapsed().as_nanos() as u64 / gap_ns + 1).min(packets);
+        let count = due.saturating_sub(next).clamp(1, MOST_AT_ONCE as u64);
         let now = realtime_ns(clock_gettime(ClockId::CLOCK_REALTIME)?);
-        payload[8..16].copy_from_slice(&now.to_be_bytes());
-        match socket.send(&payload) {
+        for (number, payload) in (next..).zip(&mut payloads[..count as usize]) {
+            payload[..8].copy_from_slice(&number.to_be_bytes());
+            payload[8..16].copy_from_slice(&now.to_be_bytes());
+        }
+        next += count;
+        let mut headers = MultiHeaders::<()>::preallocate(count as usize, None);
+        let payloads: Vec<[IoSlice<'_>; 1]> =
+            payloads[..count as usize].iter().map(|payload| [IoSlice::new(payload)]).collect();
+        let none = vec![None; count as usize];
+        match sendmmsg(socket.as_raw_fd(), &mut headers, &payloads, &none, [], MsgFlags::empty()) {
             // A full device is a full buffer: the packet is lost before the path.
-            Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {}
-            other => drop(other?),
+            Ok(_) | Err(nix::Error::ENOBUFS) => {}
+            Err(error) => return Err(error.into()),
         }
     }
     Ok(())
@@ -92,29 +104,32 @@ fn receive(ready: impl FnOnce() -> io::Result<()>) -> io::Result<Vec<Received>> 
     setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER_BYTES)?;
     ready()?;
     let mut packets = Vec::with_capacity(1 << 20);
-    let mut payload = [0; PAYLOAD_BYTES];
-    let mut control = nix::cmsg_space!(TimeSpec);
+    // The number and the stamp; the rest of a packet is not looked at.
+    let mut payloads = vec![[0; 16]; MOST_AT_ONCE];
+    let mut headers = MultiHeaders::<()>::preallocate(MOST_AT_ONCE, Some(nix::cmsg_space!(TimeSpec)));
     loop {
-        match recvmsg::<SockaddrIn>(
-            socket.as_raw_fd(),
-            &mut [IoSliceMut::new(&mut payload)],
-            Some(&mut control),
-            MsgFlags::empty(),
-        ) {
-            Ok(message) => {
-                let stamp = message.cmsgs()?.find_map(|message| match message {
-                    ControlMessageOwned::ScmTimestampns(time) => Some(realtime_ns(time)),
-                    _ => None,
-                });
-                let received = stamp.ok_or_else(|| io::Error::other("the kernel did not stamp a packet"))?;
-                let word = |at: usize| u64::from_be_bytes(payload[at..at + 8].try_into().expect("eight bytes"));
-                packets.push(Received { number: word(0), sent: word(8), received });
-                // Only from the first packet on, as a path may need long to wake up.
-                socket.set_read_timeout(Some(SILENCE))?;
-            }
+        let mut parts: Vec<[IoSliceMut<'_>; 1]> =
+            payloads.iter_mut().map(|payload| [IoSliceMut::new(payload)]).collect();
+        let stamps = match recvmmsg(socket.as_raw_fd(), &mut headers, &mut parts, MsgFlags::MSG_WAITFORONE, None) {
+            Ok(messages) => messages.map(|message| stamp(&message)).collect::<io::Result<Vec<u64>>>()?,
             Err(nix::Error::EAGAIN) => return Ok(packets),
-            Err(nix::Error::EINTR) => {}
+            Err(nix::Error::EINTR) => continue,
             Err(error) => return Err(error.into()),
+        };
+        for (received, payload) in stamps.into_iter().zip(&payloads) {
+            let word = |at: usize| u64::from_be_bytes(payload[at..at + 8].try_into().expect("eight bytes"));
+            packets.push(Received { number: word(0), sent: word(8), received });
         }
+        // Only from the first packet on, as a path may need long to wake up.
+        socket.set_read_timeout(Some(SILENCE))?;
     }
+}
+
+/// The kernel's, in ns.
+fn stamp(message: &RecvMsg<'_, '_, ()>) -> io::Result<u64> {
+    let stamp = message.cmsgs()?.find_map(|message| match message {
+        ControlMessageOwned::ScmTimestampns(time) => Some(realtime_ns(time)),
+        _ => None,
+    });
+    stamp.ok_or_else(|| io::Error::other("the kernel did not stamp a packet"))
 }
