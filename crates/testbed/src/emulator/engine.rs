@@ -3,10 +3,10 @@
 
 use super::Troubles;
 use super::address;
-use super::bundle::{self, Bundle};
 use super::ecn;
 use super::frame::{self, VirtioHeader};
 use super::header::Header;
+use super::outbox::{Outbox, Plan};
 use super::pool::{Packet, Pool};
 use super::rate_meter::Pace;
 use super::readiness::Readiness;
@@ -26,7 +26,7 @@ const TICK: Nanos = 50_000;
 /// The stop flag is looked at this often when no packet comes.
 const IDLE: Nanos = 20_000_000;
 /// Packets taken from one device, at least, before others get their turn.
-const BATCH: usize = 64;
+const BATCH: usize = 256;
 
 /// What others tell the loop while it runs.
 #[derive(Debug, Clone, Default)]
@@ -71,7 +71,7 @@ pub struct Engine {
     pool: Pool,
     /// What a device hands over comes here first.
     incoming: Vec<u8>,
-    leaving: Leaving,
+    outbox: Outbox<(Place, u32)>,
     readiness: Readiness,
     /// When packets were last looked for.
     turn: Nanos,
@@ -82,39 +82,6 @@ pub struct Engine {
     pub(super) lateness: Histogram,
     /// Of the bottleneck, to the server and from it.
     pub(super) paces: [Pace; 2],
-}
-
-/// What leaves to one device in one write.
-struct Leaving {
-    bundle: Bundle,
-    place: Place,
-    /// Of each of its packets.
-    plans: Vec<Plan>,
-}
-
-/// When a packet was due, and what it says of the bottleneck's rate.
-#[derive(Debug, Clone, Copy)]
-struct Plan {
-    due: Nanos,
-    way: Way,
-    back_to_back: Option<bool>,
-}
-
-impl Leaving {
-    fn new() -> Leaving {
-        Leaving { bundle: Bundle::new(), place: Place::Server, plans: Vec::with_capacity(bundle::MOST_PACKETS) }
-    }
-
-    /// Adds a packet if it may leave with those that are there: a device bundles what comes within a tick.
-    fn add(&mut self, pool: &Pool, packet: Packet, place: Place, plan: Plan) -> bool {
-        let is_apart = |first: &Plan| place != self.place || plan.due.abs_diff(first.due) > TICK;
-        if self.plans.first().is_some_and(is_apart) || !self.bundle.add(pool, packet) {
-            return false;
-        }
-        self.place = place;
-        self.plans.push(plan);
-        true
-    }
 }
 
 impl Devices {
@@ -157,7 +124,7 @@ impl Engine {
             tick: carried_bps > TICK_ABOVE_BPS,
             pool: Pool::new(slots, mtu as usize),
             incoming: vec![0xa5; frame::MOST_BYTES],
-            leaving: Leaving::new(),
+            outbox: Outbox::new(TICK, (Place::Server, 0)),
             readiness,
             turn: 0,
             origin: 0,
@@ -178,6 +145,7 @@ impl Engine {
             }
             let more = self.take_in();
             self.give_out(clock::now());
+            self.flush();
             self.wait(more);
         }
     }
@@ -290,7 +258,10 @@ impl Engine {
                 }
             }
         }
-        self.flush();
+        // What is in the outbox waits for more, but not for long.
+        if now > self.turn + TICK {
+            self.flush();
+        }
     }
 
     fn deliver(&mut self, transit: &Transit<Packet>, plan: Plan) {
@@ -301,31 +272,38 @@ impl Engine {
             Way::Down if path >= self.devices.hosts.len() => Place::ProxyFar,
             Way::Down => Place::Host(path),
         };
-        if !self.tick || !self.leaving.add(&self.pool, transit.packet, place, plan) {
-            self.flush();
-            let is_added = self.leaving.add(&self.pool, transit.packet, place, plan);
-            debug_assert!(is_added, "an empty bundle takes any packet");
+        let key = (place, transit.flow);
+        while let Err(number) = self.outbox.add(&self.pool, key, transit.packet, plan) {
+            self.write(number);
+        }
+        // A slow link's packets are far apart, so that each is written for itself.
+        if !self.tick {
+            self.write(0);
         }
     }
 
-    /// Writes what leaves together.
+    /// Writes all that leaves.
     fn flush(&mut self) {
-        let Leaving { bundle, place, plans } = &mut self.leaving;
-        if plans.is_empty() {
-            return;
+        while self.outbox.count() > 0 {
+            self.write(0);
         }
+    }
+
+    /// Writes a bundle of the outbox to its device.
+    fn write(&mut self, number: usize) {
         let actual = clock::now();
-        for Plan { due, way, back_to_back } in plans.drain(..) {
+        let leaving = self.outbox.take(number);
+        for Plan { due, way, back_to_back } in leaving.plans.drain(..) {
             self.lateness.add(actual.saturating_sub(due));
             if let Some(back_to_back) = back_to_back {
                 self.paces[usize::from(way == Way::Down)].add(due, actual, back_to_back);
             }
         }
-        let device = self.devices.at(*place);
-        if bundle.frame(&self.pool, |parts| device.send(parts)).is_err() {
-            self.troubles.write_failures += bundle.packets().len() as u64;
+        let device = self.devices.at(leaving.key.0);
+        if leaving.bundle.frame(&self.pool, |parts| device.send(parts)).is_err() {
+            self.troubles.write_failures += leaving.bundle.packets().len() as u64;
         }
-        bundle.drain().for_each(|packet| self.pool.release(packet));
+        leaving.bundle.drain().for_each(|packet| self.pool.release(packet));
     }
 
     /// Until something is due or comes; not at all when a device may have more.

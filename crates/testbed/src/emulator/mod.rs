@@ -13,6 +13,7 @@ mod frame;
 #[cfg(test)]
 mod frame_tests;
 pub mod header;
+mod outbox;
 mod pool;
 pub mod rate_meter;
 mod readiness;
