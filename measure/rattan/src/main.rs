@@ -1,5 +1,5 @@
 //! A path of rattan's for `measure/src/bin/emulator_path`: `ccactl-bench-rattan WORKERS MBIT`. The rate counts IP packets; 10 ms to the
-//! receiver, a drop-tail buffer of so much; nothing on the way back. Says in one line where the two ends are, and goes when its standard
+//! receiver, a drop-tail buffer of 100 ms; nothing on the way back. Says in one line where the two ends are, and goes when its standard
 //! input is closed.
 //!
 //! rattan makes three namespaces (`ns-left-…`, `ns-rattan-…`, `ns-right-…`) with veth pairs between them and takes packets by AF_PACKET. But
@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn config(workers: u32, rate_mbit: u64) -> RattanConfig<StdPacket> {
     let env = StdNetEnvConfig { mode: StdNetEnvMode::Isolated, ..Default::default() };
-    let buffer_bytes = rate_mbit as usize * 125 * ONE_WAY.as_millis() as usize;
+    let buffer_bytes = rate_mbit as usize * 125_000 / 10;
     let queue = DropTailQueueConfig::new(None, buffer_bytes, BwType::NetworkLayer);
     let rate = BwCellConfig::new(Bandwidth::from_bps(rate_mbit * 1_000_000), queue, BwType::NetworkLayer);
     let mut config = RattanConfig { env, ..Default::default() };

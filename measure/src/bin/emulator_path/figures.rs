@@ -71,23 +71,33 @@ fn lateness(mut offsets: Vec<f64>) -> Option<Figures> {
     Some(Figures { p50: at(0.5), p99: at(0.99), p999: at(0.999), lost: 0.0, rate_error: None, cpu: 0.0 })
 }
 
-/// One row of the table: medians over the rounds, and what the first path has of this one, round by round, with 95 % intervals.
-pub fn row(place: &str, name: &str, own: &[Figures], rounds: &[Figures]) -> String {
-    let all = |figure: fn(&Figures) -> f64| Spread::of(rounds.iter().map(figure).collect()).median;
+/// One row of the table: medians over the rounds, and what the first path has of this one, round by round, with 95 % intervals. A round
+/// that failed is left out, and counted.
+pub fn row(place: &str, name: &str, own: &[Option<Figures>], rounds: &[Option<Figures>]) -> String {
+    let done: Vec<Figures> = rounds.iter().copied().flatten().collect();
+    let failed = match rounds.len() - done.len() {
+        0 => String::new(),
+        failed => format!(", {failed} of {} rounds failed", rounds.len()),
+    };
+    if done.is_empty() {
+        return format!("| {place} | {name}{failed} | — | — | — | — | — | — | — |");
+    }
+    let all = |figure: fn(&Figures) -> f64| Spread::of(done.iter().map(figure).collect()).median;
     let ratio = |figure: fn(&Figures) -> f64| {
-        let ratios: Vec<f64> = own.iter().zip(rounds).map(|(own, other)| figure(own) / figure(other)).collect();
-        if std::ptr::eq(own, rounds) {
+        let pairs = own.iter().zip(rounds).filter_map(|(own, other)| Some((own.as_ref()?, other.as_ref()?)));
+        let ratios: Vec<f64> = pairs.map(|(own, other)| figure(own) / figure(other)).collect();
+        if std::ptr::eq(own, rounds) || ratios.is_empty() {
             return "—".to_owned();
         }
         let Spread { median, low, high } = Spread::of(ratios);
         format!("{median:.2} ({low:.2} … {high:.2})")
     };
-    let rate_error = match rounds.iter().filter_map(|figures| figures.rate_error).collect::<Vec<_>>() {
+    let rate_error = match done.iter().filter_map(|figures| figures.rate_error).collect::<Vec<_>>() {
         errors if errors.is_empty() => "—".to_owned(),
         errors => format!("{:+.4} %", Spread::of(errors).median * 100.0),
     };
     format!(
-        "| {place} | {name} | {:.0} / {:.0} / {:.0} | {:.0} | {rate_error} | {:.1} % | {} | {} | {} |",
+        "| {place} | {name}{failed} | {:.0} / {:.0} / {:.0} | {:.0} | {rate_error} | {:.1} % | {} | {} | {} |",
         all(|f| f.p50),
         all(|f| f.p99),
         all(|f| f.p999),
