@@ -20,9 +20,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Above this rate a wake-up per packet costs more than it gives: packets are handled once in a tick.
-const TICK_ABOVE_BPS: u64 = 100_000_000;
-const TICK: Nanos = 50_000;
+/// Above this rate a wake-up per packet costs more than it gives: packets are handled once in a tick. By rate
+/// in bit/s, from which on it is so long.
+const TICKS: [(u64, Nanos); 2] = [(100_000_000, 50_000), (1_000_000_000, 100_000)];
 /// The stop flag is looked at this often when no packet comes.
 const IDLE: Nanos = 20_000_000;
 /// Packets taken from one device, at least, before others get their turn.
@@ -67,7 +67,8 @@ pub struct Engine {
     /// By host, the path on which its packets go on behind a proxy.
     beyond: Vec<Option<usize>>,
     network: Network<Packet>,
-    tick: bool,
+    /// None where packets are handled one by one.
+    tick: Option<Nanos>,
     pool: Pool,
     /// What a device hands over comes here first.
     incoming: Vec<u8>,
@@ -116,16 +117,17 @@ impl Engine {
         mtu: u32,
         slots: usize,
     ) -> Self {
+        let tick = TICKS.iter().rev().find(|(above_bps, _)| carried_bps > *above_bps).map(|(_, tick)| *tick);
         let places = devices.all().map(|(place, _)| place).collect();
         Engine {
             devices,
             places,
             beyond,
             network,
-            tick: carried_bps > TICK_ABOVE_BPS,
+            tick,
             pool: Pool::new(slots, mtu as usize),
             incoming: vec![0xa5; frame::MOST_BYTES],
-            outbox: Outbox::new(TICK, (Place::Server, 0)),
+            outbox: Outbox::new(tick.unwrap_or_default(), (Place::Server, 0)),
             readiness,
             turn: 0,
             moved: 0,
@@ -262,7 +264,7 @@ impl Engine {
             }
         }
         // What is in the outbox waits for more, but not for long.
-        if now > self.turn + TICK {
+        if self.tick.is_some_and(|tick| now > self.turn + tick) {
             self.flush();
         }
     }
@@ -280,7 +282,7 @@ impl Engine {
             self.write(number);
         }
         // A slow link's packets are far apart, so that each is written for itself.
-        if !self.tick {
+        if self.tick.is_none() {
             self.write(0);
         }
     }
@@ -314,8 +316,8 @@ impl Engine {
     fn wait(&mut self, more: bool) {
         let mut now = clock::now();
         let is_busy = std::mem::take(&mut self.moved) > 1;
-        if self.tick && is_busy && !more && now < self.turn + TICK {
-            std::thread::sleep(Duration::from_nanos(self.turn + TICK - now));
+        if let Some(tick) = self.tick.filter(|tick| is_busy && !more && now < self.turn + tick) {
+            std::thread::sleep(Duration::from_nanos(self.turn + tick - now));
             now = clock::now();
         }
         let until_due = self.network.next_due().map_or(IDLE, |due| due.saturating_sub(now)).min(IDLE);
