@@ -106,18 +106,18 @@ impl Devices {
 }
 
 impl Engine {
-    /// Allocates and touches everything. `readiness` is that of [`Devices::all`], `beyond` is [`Topology::beyond`](super::Topology::beyond), `carried_bps` the highest
-    /// rate at which packets can come through for long, `mtu` that of the devices, `slots` how many packets have room.
+    /// Allocates everything. `readiness` is that of [`Devices::all`], `beyond` is [`Topology::beyond`](super::Topology::beyond), `total_bps`
+    /// the highest rate at which packets can come through for long, `mtu` that of the devices, `slots` how many packets have room.
     pub fn new(
         devices: Devices,
         readiness: Readiness,
         network: Network<Packet>,
         beyond: Vec<Option<usize>>,
-        carried_bps: u64,
+        total_bps: u64,
         mtu: u32,
         slots: usize,
     ) -> Self {
-        let tick = TICKS.iter().rev().find(|(above_bps, _)| carried_bps > *above_bps).map(|(_, tick)| *tick);
+        let tick = TICKS.iter().rev().find(|(above_bps, _)| total_bps > *above_bps).map(|(_, tick)| *tick);
         let places = devices.all().map(|(place, _)| place).collect();
         Engine {
             devices,

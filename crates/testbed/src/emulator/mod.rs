@@ -98,9 +98,9 @@ impl Emulator {
                 move || {
                     let locked = LockedMemory::lock();
                     let calibrated_bps = topology.calibrated_bps();
-                    let Topology { transmitters, paths, beyond, carried_bps, mtu, packets, .. } = topology;
+                    let Topology { transmitters, paths, beyond, total_bps, mtu, packets, .. } = topology;
                     let network = Network::new(transmitters, paths, packets, duration);
-                    let mut engine = Engine::new(devices, readiness, network, beyond, carried_bps, mtu, packets);
+                    let mut engine = Engine::new(devices, readiness, network, beyond, total_bps, mtu, packets);
                     let standing = realtime::raise_thread(calibrated_bps);
                     let realtime = locked.is_ok() && standing != Standing::Ordinary;
                     let reserved = standing == Standing::Reserved;

@@ -4,6 +4,7 @@ use ccactl_link::Nanos;
 use ccactl_link::network::{Delay, Path, Route, Stage, Transmitter, Way};
 use ccactl_link::snoop::Snoop;
 use ccactl_scenario::{Direction, FlowSpec, LINK, LinkSpec, Scenario};
+use std::collections::BTreeMap;
 
 /// Slots beyond those that queues and wires need: small packets, and packets on the way back.
 const SPARE_SLOTS: u64 = 20_000;
@@ -26,8 +27,10 @@ pub struct Topology {
     pub accesses: Vec<Access>,
     /// By access, the index of the path from the proxy on, if one stands on the way.
     pub beyond: Vec<Option<usize>>,
-    /// Highest rate at which packets can come through for long, in bit/s.
+    /// Highest rate at which packets can come through a path for long, in bit/s.
     pub carried_bps: u64,
+    /// The same through all paths together.
+    pub total_bps: u64,
     /// MTU of all devices.
     pub mtu: u32,
     /// Most packets inside at the same time.
@@ -92,15 +95,17 @@ impl Topology {
             let proxy = scenario.proxies.first().filter(|_| access.host < scenario.flows.len());
             let (near, far) = proxy.and_then(|proxy| proxy.split(links)).unwrap_or((links, &[]));
             paths.push(path(&hops, near, data, extra_rtt_ns));
-            slowest.push(slowest_bps(&hops, near));
+            slowest.extend(slowest_link(&hops, near));
             beyond.push((!far.is_empty()).then(|| accesses.len() + far_paths.len()));
             if !far.is_empty() {
                 far_paths.push(path(&hops, far, data, 0));
-                slowest.push(slowest_bps(&hops, far));
+                slowest.extend(slowest_link(&hops, far));
             }
         }
         Topology {
-            carried_bps: slowest.into_iter().flatten().max().unwrap_or(0),
+            carried_bps: slowest.iter().map(|(_, bps)| *bps).max().unwrap_or(0),
+            // A link that several paths have in common carries its rate once.
+            total_bps: slowest.iter().copied().collect::<BTreeMap<usize, u64>>().into_values().sum(),
             packets: (hops.iter().map(Hop::packets).sum::<u64>() + SPARE_SLOTS) as usize,
             mtu: scenario.link.mtu,
             paths: paths.into_iter().chain(far_paths).collect(),
@@ -111,11 +116,11 @@ impl Topology {
         }
     }
 
-    /// [`Topology::carried_bps`] for a calibration, in which every packet has 1500 bytes: a host is limited by packets, and smaller
+    /// [`Topology::total_bps`] for a calibration, in which every packet has 1500 bytes: a host is limited by packets, and smaller
     /// ones come the more often.
     #[must_use]
     pub fn calibrated_bps(&self) -> u64 {
-        self.carried_bps * u64::from(CALIBRATED_MTU) / u64::from(self.mtu.min(CALIBRATED_MTU))
+        self.total_bps * u64::from(CALIBRATED_MTU) / u64::from(self.mtu.min(CALIBRATED_MTU))
     }
 }
 
@@ -175,8 +180,10 @@ fn highest_bps(spec: &LinkSpec) -> u64 {
     spec.config(1).rate.highest_rate_bps()
 }
 
-fn slowest_bps(hops: &[Hop<'_>], path: &[String]) -> Option<u64> {
-    path.iter().map(|name| highest_bps(Hop::named(hops, name).spec)).min()
+/// Its transmitter towards the server, and its rate.
+fn slowest_link(hops: &[Hop<'_>], path: &[String]) -> Option<(usize, u64)> {
+    let links = path.iter().map(|name| Hop::named(hops, name)).map(|hop| (hop.up, highest_bps(hop.spec)));
+    links.min_by_key(|(_, bps)| *bps)
 }
 
 /// The links of a path in the order from the host to the server, how its data go and of which class they are, and the RTT
