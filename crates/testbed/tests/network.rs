@@ -178,7 +178,29 @@ fn the_further_paths_of_an_mptcp_flow_follow_those_of_all_hosts() {
     assert_eq!(topology.paths[0].up, route(&[Stage::Transmitter(0)]));
     assert_eq!(topology.paths[2].up, route(&[Stage::Transmitter(1), delay(2 * MS)]));
     assert_eq!(topology.paths[2].down, route(&[delay(30 * MS), delay(2 * MS)]));
-    assert_eq!(topology.carried_bps, 10_000_000);
+    assert_eq!((topology.carried_bps, topology.total_bps), (10_000_000, 15_000_000));
+    assert_eq!((topology.tick(), topology.shares(8).threads()), (None, 1));
+}
+
+#[test]
+fn many_slow_links_are_handled_as_one_fast_one_by_as_many_threads_as_there_are_cpus() {
+    let link = |rate: &str| format!("rate = \"{rate}\"\nbuffer = \"10p\"\n");
+    let scenario = |rate: &str, hops: usize| {
+        let hop = |i| format!("[[hop]]\nname = \"h{i}\"\ndelay = \"5ms\"\n{}", link(rate));
+        let flow = |i| format!("[[flow]]\nname = \"f{i}\"\nalgorithm = \"native:reno\"\npath = [\"h{i}\"]\n");
+        let hops: String = (0..hops).map(|i| hop(i) + &flow(i)).collect();
+        let first = "[[flow]]\nname = \"first\"\nalgorithm = \"native:reno\"\n";
+        let text = format!("duration = \"1s\"\n[link]\nbase_rtt = \"10ms\"\n{}{hops}{first}", link(rate));
+        Topology::of(&Scenario::parse("test.toml", &text).unwrap(), 1)
+    };
+    // A quarter of 750 us.
+    let dense = scenario("16Mbit/s", 63);
+    assert_eq!((dense.total_bps, dense.carried_bps), (1_024_000_000, 16_000_000));
+    assert_eq!((dense.tick(), dense.shares(2).threads()), (Some(187_500), 2));
+    let fast = scenario("1Gbit/s", 0);
+    assert_eq!((fast.tick(), fast.shares(2).threads()), (Some(50_000), 1));
+    assert_eq!(scenario("2500Mbit/s", 0).tick(), Some(100_000));
+    assert_eq!(scenario("100Mbit/s", 0).tick(), None);
 }
 
 proptest! {

@@ -54,6 +54,33 @@ fn an_application_limits_its_flow_and_gathered_acks_come_late() {
     assert!(rtt("rtt_min_us") >= 20_000.0 && rtt("rtt_mean_us") > 28_000.0, "{}", flow["metrics"]);
 }
 
+/// At this rate devices hand over segments of 64 KiB, packets leave in bundles, and each link has a thread of its own.
+#[test]
+fn fast_links_with_nothing_in_common_carry_every_byte_once() {
+    let Some(host) = Host::with_root() else { return };
+    let link = "rate = \"300Mbit/s\"\nbase_rtt = \"10ms\"\nbuffer = { bdp = 2 }";
+    let hop = "[[hop]]\nname = \"other\"\nrate = \"300Mbit/s\"\ndelay = \"10ms\"\nbuffer = { bdp = 4 }\nduplex = true\nloss = 0.001\n";
+    let up = flow("up", "native:cubic", "bytes = 30000001");
+    let down = flow("down", "native:cubic", "bytes = 30000003\npath = [\"other\"]\ndirection = \"download\"");
+    let (result, _, left) = run(&host, &bench("20s", link, &format!("{hop}{up}{down}")));
+    assert_eq!(left, Vec::<String>::new());
+    let run = last_run(&result);
+    assert_conserved(run);
+    for (flow, bytes, least_rtt_us) in [(&run["flows"][0], 30_000_001, 10_000), (&run["flows"][1], 30_000_003, 20_000)]
+    {
+        assert_eq!((&flow["complete"], &flow["received_bytes"]), (&true.into(), &bytes.into()), "{flow}");
+        assert!(flow["metrics"]["rtt_min_us"].as_u64().unwrap() >= least_rtt_us, "{flow}");
+        // Data, and not bundles, are what the link counts: 1448 bytes of payload in 1500.
+        let link = &flow["link"];
+        let packets = link["delivered_packets"].as_u64().unwrap();
+        assert!((bytes / 1448..bytes / 1448 * 21 / 20).contains(&packets), "{packets} packets for {bytes} bytes");
+    }
+    let sent: Vec<u64> =
+        run["transmitters"].as_array().unwrap().iter().map(|of| of["sent_wire_bytes"].as_u64().unwrap()).collect();
+    assert!(sent[0] > 30_000_001 && sent[2] > 30_000_003, "the link's, then the hop's in both directions: {sent:?}");
+    assert!(run["flows"][1]["link"]["lost_packets"].as_u64().unwrap() > 0, "a thousandth of 20 000");
+}
+
 #[test]
 fn a_download_comes_in_exactly_as_many_transfers_of_exactly_as_many_bytes() {
     let Some(host) = Host::with_root() else { return };

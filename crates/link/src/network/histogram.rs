@@ -69,6 +69,14 @@ impl Histogram {
         self.max_ns = self.max_ns.max(time_ns);
     }
 
+    /// Adds the packets of another.
+    pub fn merge(&mut self, other: &Histogram) {
+        self.counts.iter_mut().zip(&other.counts).for_each(|(count, more)| *count += more);
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
     /// As lateness.
     pub fn lateness(&self) -> Lateness {
         Lateness {

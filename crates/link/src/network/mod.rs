@@ -131,9 +131,16 @@ struct Lane {
     filter: Option<AckFilter>,
 }
 
+/// No time.
+const NEVER: Nanos = Nanos::MAX;
+
 /// The network.
 pub struct Network<P> {
     nodes: Vec<Node<P>>,
+    /// By transmitter, when it has something next, and when the timer of its agent ends; else [`NEVER`]. Side by side, so that the next
+    /// one of many is found quickly.
+    next_events: Vec<Nanos>,
+    next_timers: Vec<Nanos>,
     /// Two per path: up, down.
     lanes: Vec<Lane>,
     data: Vec<Way>,
@@ -194,8 +201,11 @@ impl<P: Copy> Network<P> {
             Lane { stages: route.stages, bottleneck, class, counters, sojourn, filter: filters.then(AckFilter::new) }
         };
         let both_ways = |path: Path| [(path.up, path.class), (path.down, path.class)];
+        let never = vec![NEVER; transmitters.len()];
         Network {
             nodes: transmitters.into_iter().zip(least_ways).map(node).collect(),
+            next_events: never.clone(),
+            next_timers: never,
             lanes: paths.into_iter().flat_map(both_ways).map(lane).collect(),
             data,
             on_the_way: DelayLine::with_capacity(packets),
@@ -209,7 +219,10 @@ impl<P: Copy> Network<P> {
     /// The run begins at `t0`: from then on plans, traces, steps and the series count. To be called before the first packet.
     pub fn set_origin(&mut self, t0: Nanos) {
         self.origin = t0;
-        self.nodes.iter_mut().for_each(|node| node.link.set_origin(t0));
+        for index in 0..self.nodes.len() {
+            self.nodes[index].link.set_origin(t0);
+            self.note_next(index);
+        }
         self.series.begin(t0);
     }
 
@@ -246,30 +259,32 @@ impl<P: Copy> Network<P> {
     /// which spares a wake-up per packet.
     #[must_use]
     pub fn next_due(&self) -> Option<Nanos> {
-        let queued = self.nodes.iter().filter_map(|node| Some(node.link.next_event()? + node.least_way)).min();
-        let timers =
-            self.nodes.iter().filter_map(|node| Some(node.snoop.as_ref()?.next_timer()? + node.least_way)).min();
-        self.on_the_way.next_due().into_iter().chain(queued).chain(timers).min()
+        let of_nodes = self.nodes.iter().zip(self.next_events.iter().zip(&self.next_timers));
+        let nodes = of_nodes.map(|(node, (event, timer))| event.min(timer).saturating_add(node.least_way));
+        let next = nodes.chain(self.on_the_way.next_due()).min()?;
+        (next != NEVER).then_some(next)
     }
 
     /// Time and place of the next change. A transmitter goes first, as a packet that arrives must find what has left to be gone; a timer
     /// goes last, as what arrives may stop it.
     fn next_change(&self) -> Option<(Nanos, Change)> {
-        let mut next = self.on_the_way.next_due().map(|at| (at, Change::Arrival));
-        for (i, node) in self.nodes.iter().enumerate() {
-            if let Some(at) = node.link.next_event()
-                && next
-                    .is_none_or(|(before, who)| at < before || at == before && !matches!(who, Change::Transmitter(_)))
-            {
-                next = Some((at, Change::Transmitter(i)));
-            }
-            if let Some(at) = node.snoop.as_ref().and_then(Snoop::next_timer)
-                && next.is_none_or(|(before, _)| at < before)
-            {
-                next = Some((at, Change::Timer(i)));
-            }
+        let first = |times: &[Nanos]| times.iter().copied().min().unwrap_or(NEVER);
+        let place = |times: &[Nanos], time| times.iter().position(|at| *at == time).expect("it is one of them");
+        let (event, timer) = (first(&self.next_events), first(&self.next_timers));
+        let arrival = self.on_the_way.next_due().unwrap_or(NEVER);
+        match event.min(arrival).min(timer) {
+            NEVER => None,
+            next if next == event => Some((next, Change::Transmitter(place(&self.next_events, next)))),
+            next if next == arrival => Some((next, Change::Arrival)),
+            next => Some((next, Change::Timer(place(&self.next_timers, next)))),
         }
-        next
+    }
+
+    /// To be called whenever a transmitter or its agent was touched.
+    fn note_next(&mut self, index: usize) {
+        let node = &self.nodes[index];
+        self.next_events[index] = node.link.next_event().unwrap_or(NEVER);
+        self.next_timers[index] = node.snoop.as_ref().and_then(Snoop::next_timer).unwrap_or(NEVER);
     }
 
     fn close_intervals(&mut self, now: Nanos) {
@@ -338,6 +353,7 @@ impl<P: Copy> Network<P> {
         let node = &mut self.nodes[index];
         node.link.enqueue(now, item);
         node.tally.arrived(item.ecn, node.link.queued_bytes());
+        self.note_next(index);
     }
 
     /// The same ahead of all that waits.
@@ -346,6 +362,7 @@ impl<P: Copy> Network<P> {
         let node = &mut self.nodes[index];
         node.link.enqueue_first(now, item);
         node.tally.arrived(item.ecn, node.link.queued_bytes());
+        self.note_next(index);
     }
 
     /// A packet as a transmitter takes it.
@@ -364,7 +381,9 @@ impl<P: Copy> Network<P> {
 
     /// What a transmitter has next, if anything: a packet goes on, or is gone.
     fn leave(&mut self, index: usize, now: Nanos) -> Option<Event<P>> {
-        match self.nodes[index].link.pop(now)? {
+        let output = self.nodes[index].link.pop(now);
+        self.note_next(index);
+        match output? {
             Output::Sent(departure) => self.sent(index, departure),
             Output::Dropped { packet, reason, .. } => {
                 self.refused(now, index, &packet);

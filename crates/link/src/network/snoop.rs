@@ -84,6 +84,7 @@ impl<P: Copy> Network<P> {
                 }
             }
         }
+        self.note_next(index);
     }
 
     /// Data are at the agent's own transmitter, and ACKs past the agent.

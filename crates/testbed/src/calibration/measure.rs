@@ -7,11 +7,11 @@ use ccactl_scenario::Scenario;
 use std::path::{Path, PathBuf};
 
 /// Rates, in Mbit/s: those of the shipped experiments and what lies between and beyond.
-const RATES_MBIT: [u64; 6] = [10, 50, 100, 200, 400, 1000];
+const RATES_MBIT: [u64; 7] = [10, 50, 100, 200, 400, 1000, 2500];
 /// A path within a country and one across an ocean, ms.
 const BASE_RTTS_MS: [u64; 2] = [10, 100];
-/// Every CPU twice: beyond that, runs of any rate are in each other's way.
-const RUNS_PER_CPU: usize = 2;
+/// Beyond that, runs of any rate are in each other's way.
+const RUNS_PER_CPU: usize = 3;
 const MOST_RUNS: usize = 16;
 /// Share of the time for which a saturating flow has to keep the link busy.
 const FILLED: f64 = 0.5;

@@ -57,15 +57,17 @@ impl Bundle {
             return true;
         };
         let Some(growing) = self.growing else { return false };
-        let Some(payload_bytes) = growing.follows(pool.frame(first), frame).filter(|_| self.packets.len() < MOST_PACKETS)
+        let Some(payload_bytes) =
+            growing.follows(pool.frame(first), frame).filter(|_| self.packets.len() < MOST_PACKETS)
         else {
             return false;
         };
-        self.growing = (payload_bytes == growing.payload_bytes && !is_pushed(frame, growing.headers)).then(|| Growing {
-            next_seq: growing.next_seq.wrapping_add(payload_bytes as u32),
-            bytes: growing.bytes + payload_bytes,
-            ..growing
-        });
+        self.growing =
+            (payload_bytes == growing.payload_bytes && !is_pushed(frame, growing.headers)).then(|| Growing {
+                next_seq: growing.next_seq.wrapping_add(payload_bytes as u32),
+                bytes: growing.bytes + payload_bytes,
+                ..growing
+            });
         self.packets.push(packet);
         true
     }
@@ -124,7 +126,8 @@ impl Growing {
     fn follows(&self, first: &[u8], frame: &[u8]) -> Option<usize> {
         let Growing { headers, payload_bytes, next_seq, bytes } = *self;
         let (first, packet) = (&first[HEADER_BYTES..], &frame[HEADER_BYTES..]);
-        let payload = packet.len().checked_sub(headers.bytes).filter(|payload| (1..=payload_bytes).contains(payload))?;
+        let payload =
+            packet.len().checked_sub(headers.bytes).filter(|payload| (1..=payload_bytes).contains(payload))?;
         let tcp = headers.ip_bytes;
         // Length, identification and checksum of IP may differ; sequence number, flags and checksum of TCP too.
         let is_alike = |range: std::ops::Range<usize>| first[range.clone()] == packet[range];

@@ -20,9 +20,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Above this rate a wake-up per packet costs more than it gives: packets are handled once in a tick. By rate
-/// in bit/s, from which on it is so long.
-const TICKS: [(u64, Nanos); 2] = [(100_000_000, 50_000), (1_000_000_000, 100_000)];
 /// The stop flag is looked at this often when no packet comes.
 const IDLE: Nanos = 20_000_000;
 /// Packets taken from one device, at least, before others get their turn.
@@ -37,11 +34,11 @@ pub struct Controls {
     pub origin: Arc<AtomicU64>,
 }
 
-/// The devices of all hosts.
+/// The devices of a thread.
 pub struct Devices {
-    /// One per path.
-    pub hosts: Vec<Tun>,
-    /// The server's.
+    /// By path; none where another thread has it.
+    pub hosts: Vec<Option<Tun>>,
+    /// The server's towards those hosts.
     pub server: Tun,
     /// Of a proxy on the way: towards the hosts, towards the server.
     pub proxy: Option<[Tun; 2]>,
@@ -89,7 +86,8 @@ pub struct Engine {
 impl Devices {
     /// With their places.
     pub(super) fn all(&self) -> impl Iterator<Item = (Place, &Tun)> {
-        let hosts = self.hosts.iter().enumerate().map(|(path, device)| (Place::Host(path), device));
+        let hosts =
+            self.hosts.iter().enumerate().filter_map(|(path, device)| Some((Place::Host(path), device.as_ref()?)));
         let of_proxy = self.proxy.iter().flat_map(|[near, far]| [(Place::ProxyNear, near), (Place::ProxyFar, far)]);
         hosts.chain([(Place::Server, &self.server)]).chain(of_proxy)
     }
@@ -97,7 +95,7 @@ impl Devices {
     fn at(&self, place: Place) -> &Tun {
         let of_proxy = || self.proxy.as_ref().expect("only paths of a proxy lead there");
         match place {
-            Place::Host(path) => &self.hosts[path],
+            Place::Host(path) => self.hosts[path].as_ref().expect("what is for others was stray"),
             Place::Server => &self.server,
             Place::ProxyNear => &of_proxy()[0],
             Place::ProxyFar => &of_proxy()[1],
@@ -106,18 +104,17 @@ impl Devices {
 }
 
 impl Engine {
-    /// Allocates everything. `readiness` is that of [`Devices::all`], `beyond` is [`Topology::beyond`](super::Topology::beyond), `total_bps`
-    /// the highest rate at which packets can come through for long, `mtu` that of the devices, `slots` how many packets have room.
+    /// Allocates everything. `readiness` is that of [`Devices::all`]; `beyond` and `tick` are those of the
+    /// [`Topology`](super::Topology); `mtu` is that of the devices, and `slots` is how many packets have room.
     pub fn new(
         devices: Devices,
         readiness: Readiness,
         network: Network<Packet>,
         beyond: Vec<Option<usize>>,
-        total_bps: u64,
+        tick: Option<Nanos>,
         mtu: u32,
         slots: usize,
     ) -> Self {
-        let tick = TICKS.iter().rev().find(|(above_bps, _)| total_bps > *above_bps).map(|(_, tick)| *tick);
         let places = devices.all().map(|(place, _)| place).collect();
         Engine {
             devices,
@@ -221,7 +218,8 @@ impl Engine {
     /// Where a packet belongs; `None` for one that goes to nobody.
     fn transit(&self, packet: Packet, place: Place) -> Option<Transit<Packet>> {
         let header = Header::read(self.pool.bytes(packet))?;
-        let host = |address| address::host_index(address, self.devices.hosts.len());
+        let hosts = &self.devices.hosts;
+        let host = |address| address::host_index(address, hosts.len()).filter(|path| hosts[*path].is_some());
         let to_server = (header.destination == address::SERVER).then_some(());
         // A proxy keeps the addresses of both ends.
         let (path, way) = match place {

@@ -1,5 +1,5 @@
-//! The emulator: a thread with real-time priority that carries packets between TUN devices through links in virtual time, and
-//! that measures how well it kept time.
+//! The emulator: threads with real-time priority that carry packets between TUN devices through links in virtual time, and that
+//! measure how well they kept time.
 //!
 //! ```text
 //!   Scenario ──Topology──▶ Network (virtual time, pure) ◀── Engine (real time, devices) ──▶ EmulatorReport
@@ -18,17 +18,19 @@ mod pool;
 pub mod rate_meter;
 mod readiness;
 mod realtime;
+mod shares;
 mod split;
 mod tcp;
 mod topology;
 
 pub use engine::Devices;
+pub use shares::Shares;
 pub use topology::{Access, Topology};
 
 use crate::clock;
 use crate::error::{Error, Result};
 use ccactl_link::Nanos;
-use ccactl_link::network::{Lateness, Network, NetworkReport};
+use ccactl_link::network::{Histogram, Interval, Lateness, Network, NetworkReport};
 use engine::{Controls, Engine};
 use readiness::Readiness;
 use realtime::{LockedMemory, Standing};
@@ -40,11 +42,11 @@ use std::thread::JoinHandle;
 /// What the emulator did in one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EmulatorReport {
-    /// Whether the thread had real-time priority and locked memory.
+    /// Whether its threads had real-time priority and locked memory.
     pub realtime: bool,
-    /// Whether it had reserved CPU time (`SCHED_DEADLINE`) rather than a fixed priority.
+    /// Whether they had reserved CPU time (`SCHED_DEADLINE`) rather than a fixed priority.
     pub reserved: bool,
-    /// CPU time of the thread, in s.
+    /// CPU time of its threads, in s.
     pub cpu_s: f64,
     /// Scheduled against actual time of every packet, both directions.
     pub lateness: Lateness,
@@ -71,7 +73,7 @@ pub struct Troubles {
     pub pool_exhausted: u64,
 }
 
-/// What the thread leaves.
+/// What a thread leaves.
 struct Ended {
     engine: Engine,
     realtime: bool,
@@ -82,40 +84,45 @@ struct Ended {
 /// A running emulator; dropped, it stops.
 pub struct Emulator {
     controls: Controls,
-    thread: Option<JoinHandle<Ended>>,
+    shares: Shares,
+    threads: Vec<JoinHandle<Ended>>,
 }
 
 impl Emulator {
-    /// Starts the thread and returns once it is ready for the first packet. The series is for a run of this length.
-    pub fn start(devices: Devices, topology: Topology, duration: Nanos) -> Result<Emulator> {
+    /// Starts its threads, each with its devices, and returns once they are ready for the first packet. The series is for a run of this
+    /// length.
+    pub fn start(devices: Vec<Devices>, shares: Shares, topology: &Topology, duration: Nanos) -> Result<Emulator> {
         let controls = Controls::default();
-        let readiness = Readiness::of(devices.all().map(|(_, device)| device))?;
+        let mut emulator = Emulator { controls: controls.clone(), shares, threads: Vec::new() };
         let (ready, is_ready) = mpsc::channel();
-        let thread = std::thread::Builder::new()
-            .name("ccactl-emulator".to_owned())
-            .spawn({
-                let controls = controls.clone();
-                move || {
-                    let locked = LockedMemory::lock();
-                    let calibrated_bps = topology.calibrated_bps();
-                    let Topology { transmitters, paths, beyond, total_bps, mtu, packets, .. } = topology;
-                    let network = Network::new(transmitters, paths, packets, duration);
-                    let mut engine = Engine::new(devices, readiness, network, beyond, total_bps, mtu, packets);
-                    let standing = realtime::raise_thread(calibrated_bps);
-                    let realtime = locked.is_ok() && standing != Standing::Ordinary;
-                    let reserved = standing == Standing::Reserved;
-                    if !realtime {
-                        tracing::warn!("emulator: no real-time priority or locked memory; packets may be late");
-                    }
-                    // The other side only goes away when it has panicked.
-                    let _ = ready.send(());
-                    engine.run(&controls);
-                    Ended { engine, realtime, reserved, cpu_s: clock::thread_cpu_s() }
+        for devices in devices {
+            let readiness = Readiness::of(devices.all().map(|(_, device)| device))?;
+            let thread = std::thread::Builder::new().name("ccactl-emulator".to_owned());
+            let (controls, ready, topology) = (controls.clone(), ready.clone(), topology.clone());
+            let thread = thread.spawn(move || {
+                let locked = LockedMemory::lock();
+                let (calibrated_bps, tick) = (topology.calibrated_bps(), topology.tick());
+                let Topology { transmitters, paths, beyond, mtu, packets, .. } = topology;
+                let network = Network::new(transmitters, paths, packets, duration);
+                let mut engine = Engine::new(devices, readiness, network, beyond, tick, mtu, packets);
+                let standing = realtime::raise_thread(calibrated_bps);
+                let realtime = locked.is_ok() && standing != Standing::Ordinary;
+                let reserved = standing == Standing::Reserved;
+                if !realtime {
+                    tracing::warn!("emulator: no real-time priority or locked memory; packets may be late");
                 }
-            })
-            .map_err(Error::system("start the emulator's thread"))?;
-        is_ready.recv().map_err(|_| Error::Panicked("emulator"))?;
-        Ok(Emulator { controls, thread: Some(thread) })
+                // The other side only goes away when it has panicked.
+                let _ = ready.send(());
+                engine.run(&controls);
+                Ended { engine, realtime, reserved, cpu_s: clock::thread_cpu_s() }
+            });
+            emulator.threads.push(thread.map_err(Error::system("start a thread of the emulator"))?);
+        }
+        drop(ready);
+        for _ in &emulator.threads {
+            is_ready.recv().map_err(|_| Error::Panicked("emulator"))?;
+        }
+        Ok(emulator)
     }
 
     /// The run begins at `t0` (`CLOCK_MONOTONIC`): plans of rates and delays count from then. To be called some 50 ms before.
@@ -123,36 +130,72 @@ impl Emulator {
         self.controls.origin.store(t0, Ordering::Relaxed);
     }
 
-    /// Stops the thread and tells what it did.
+    /// Stops the threads and tells what they did.
     pub fn finish(mut self) -> Result<EmulatorReport> {
         self.controls.stop.store(true, Ordering::Relaxed);
-        let thread = self.thread.take().expect("taken only here and in drop");
-        Ok(report(thread.join().map_err(|_| Error::Panicked("emulator"))?))
+        let ended = std::mem::take(&mut self.threads).into_iter().map(JoinHandle::join);
+        let ended = ended.collect::<Result<Vec<_>, _>>().map_err(|_| Error::Panicked("emulator"))?;
+        Ok(report(ended, &self.shares))
     }
 }
 
 impl Drop for Emulator {
     fn drop(&mut self) {
         self.controls.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
+        for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
     }
 }
 
-fn report(Ended { engine, realtime, reserved, cpu_s }: Ended) -> EmulatorReport {
+/// Every thread has a network with all paths, of which it used its own.
+fn report(threads: Vec<Ended>, shares: &Shares) -> EmulatorReport {
+    let mut lateness = Histogram::new();
+    let mut troubles = Troubles::default();
+    let mut stray_packets = 0;
+    for Ended { engine, .. } in &threads {
+        lateness.merge(&engine.lateness);
+        let Troubles { write_failures, read_failures, pool_exhausted } = engine.troubles;
+        troubles.write_failures += write_failures;
+        troubles.read_failures += read_failures;
+        troubles.pool_exhausted += pool_exhausted;
+        stray_packets += engine.stray_packets;
+    }
     // Data of downloads come through the bottleneck's other transmitter: the one that had more to do is judged.
-    let [up, down] = engine.paces;
-    let pace = if down.secs() > up.secs() { down } else { up };
+    let paces = threads.iter().flat_map(|ended| ended.engine.paces);
+    let pace = paces.max_by(|a, b| a.secs().total_cmp(&b.secs())).unwrap_or_default();
     EmulatorReport {
-        realtime,
-        reserved,
-        cpu_s,
-        lateness: engine.lateness.lateness(),
+        realtime: threads.iter().all(|ended| ended.realtime),
+        reserved: threads.iter().all(|ended| ended.reserved),
+        cpu_s: threads.iter().map(|ended| ended.cpu_s).sum(),
+        lateness: lateness.lateness(),
         rate_error: pace.error(),
         backlogged_s: pace.secs(),
-        troubles: engine.troubles,
-        stray_packets: engine.stray_packets,
-        network: engine.into_network().into_report(),
+        troubles,
+        stray_packets,
+        network: together(threads.into_iter().map(|ended| ended.engine.into_network().into_report()).collect(), shares),
+    }
+}
+
+/// Of every path and transmitter what its own thread tells.
+fn together(mut reports: Vec<NetworkReport>, shares: &Shares) -> NetworkReport {
+    if reports.len() == 1 {
+        return reports.swap_remove(0);
+    }
+    let mut series: Vec<Interval> = (0..)
+        .zip(&reports)
+        .flat_map(|(thread, report)| report.series.iter().map(move |interval| (thread, *interval)))
+        .filter(|(thread, interval)| shares.transmitters[interval.transmitter as usize] == *thread)
+        .map(|(_, interval)| interval)
+        .collect();
+    series.sort_unstable_by_key(|interval| (interval.number, interval.transmitter));
+    NetworkReport {
+        flows: (0..).zip(&shares.paths).map(|(path, thread): (usize, &usize)| reports[*thread].flows[path]).collect(),
+        links: (0..)
+            .zip(&shares.transmitters)
+            .map(|(link, thread): (usize, &usize)| reports[*thread].links[link])
+            .collect(),
+        inside_packets: reports.iter().map(|report| report.inside_packets).sum(),
+        series,
     }
 }

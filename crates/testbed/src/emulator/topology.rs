@@ -1,5 +1,6 @@
 //! From a scenario to the network that emulates it.
 
+use super::shares::Shares;
 use ccactl_link::Nanos;
 use ccactl_link::network::{Delay, Path, Route, Stage, Transmitter, Way};
 use ccactl_link::snoop::Snoop;
@@ -121,6 +122,29 @@ impl Topology {
     #[must_use]
     pub fn calibrated_bps(&self) -> u64 {
         self.total_bps * u64::from(CALIBRATED_MTU) / u64::from(self.mtu.min(CALIBRATED_MTU))
+    }
+}
+
+/// Above these rates, in bit/s, a wake-up per packet costs more than it gives: packets are handled once in so long.
+const TICKS: [(u64, Nanos); 2] = [(100_000_000, 50_000), (1_000_000_000, 100_000)];
+/// Above this rate, paths that have nothing in common are carried by several threads.
+const ONE_THREAD_BPS: u64 = 500_000_000;
+
+impl Topology {
+    /// How often packets are handled; none where each is for itself. On many slow links it is a quarter of what a full packet takes.
+    #[must_use]
+    pub fn tick(&self) -> Option<Nanos> {
+        let (_, shortest) = *TICKS.iter().rev().find(|(above_bps, _)| self.total_bps > *above_bps)?;
+        let transmission = u64::from(self.mtu) * 8 * 1_000_000_000 / self.carried_bps.max(1);
+        Some(shortest.max(transmission / 4))
+    }
+
+    /// Which thread carries which paths on a host with so many CPUs.
+    #[must_use]
+    pub fn shares(&self, cpus: usize) -> Shares {
+        let has_proxy = self.beyond.iter().any(Option::is_some);
+        let threads = if has_proxy || self.total_bps <= ONE_THREAD_BPS { 1 } else { cpus };
+        Shares::among(threads, &self.paths, self.transmitters.len())
     }
 }
 

@@ -104,14 +104,14 @@ impl AsFd for Tun {
     }
 }
 
-/// Waits until the device that was dropped has left `netns`: a process that this one is just starting has its descriptor too,
+/// Waits until the devices that were dropped have left `netns`, which has no others: a process that this one is just starting has its descriptor too,
 /// until it executes its program.
 pub fn wait_gone(netns: &Netns) -> Result<()> {
     let until = Instant::now() + GONE_WITHIN;
-    while offload::devices(netns)?.iter().any(|name| name == DEVICE) {
+    while let Some(device) = offload::devices(netns)?.first() {
         if Instant::now() > until {
             let still_there = io::Error::from(io::ErrorKind::ResourceBusy);
-            return Err(Error::system(format!("remove TUN device {DEVICE} of namespace {}", netns.name()))(
+            return Err(Error::system(format!("remove TUN device {device} of namespace {}", netns.name()))(
                 still_there,
             ));
         }

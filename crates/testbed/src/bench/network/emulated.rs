@@ -1,15 +1,16 @@
 //! Hosts with a TUN device each, and the emulator between them.
 
 use super::{Carried, Hosts, proxy};
-use crate::emulator::{Access, Devices, Emulator, EmulatorReport, Topology, address};
+use crate::emulator::{Access, Devices, Emulator, EmulatorReport, Shares, Topology, address};
 use crate::error::Result;
 use crate::host::netns::Netns;
-use crate::host::offload;
 use crate::host::run_id::RunId;
 use crate::host::tun::{self, Tun};
+use crate::host::{iproute, offload};
 use ccactl_link::Nanos;
 use ccactl_link::network::Way;
 use ccactl_scenario::Scenario;
+use std::net::Ipv4Addr;
 
 /// Hosts with a running emulator between them.
 pub struct Emulated {
@@ -41,17 +42,25 @@ impl Emulated {
 
     fn between(hosts: Hosts, scenario: &Scenario, run: u32) -> Result<Emulated> {
         let topology = Topology::of(scenario, run);
-        let server = Tun::create(&hosts.server, tun::DEVICE, address::SERVER, topology.mtu)?;
-        let device = |(i, access): (usize, &Access)| {
-            let name = tun::device_name(access.device);
-            Tun::create(&hosts.hosts[access.host], &name, address::host(i), topology.mtu)
-        };
-        let devices = topology.accesses.iter().enumerate().map(device).collect::<Result<Vec<_>>>()?;
-        let proxy = hosts.proxy.as_ref().map(|netns| proxy::devices(netns, topology.mtu)).transpose()?;
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        let shares = topology.shares(cpus);
+        let mut devices = Vec::new();
+        for thread in 0..shares.threads() {
+            let host = |(i, access): (usize, &Access)| {
+                let name = tun::device_name(access.device);
+                let create = || Tun::create(&hosts.hosts[access.host], &name, address::host(i), topology.mtu);
+                (shares.paths[i] == thread).then(create).transpose()
+            };
+            devices.push(Devices {
+                hosts: topology.accesses.iter().enumerate().map(host).collect::<Result<_>>()?,
+                server: server_device(&hosts.server, thread, &shares, topology.mtu)?,
+                proxy: hosts.proxy.as_ref().map(|netns| proxy::devices(netns, topology.mtu)).transpose()?,
+            });
+        }
         hosts.set_up_devices(scenario)?;
         hosts.set_up_mptcp(scenario, &topology.accesses)?;
         let (links, carried_bps) = (topology.names.clone(), topology.carried_bps);
-        let emulator = Emulator::start(Devices { hosts: devices, server, proxy }, topology, scenario.duration.ns)?;
+        let emulator = Emulator::start(devices, shares, &topology, scenario.duration.ns)?;
         Ok(Emulated { emulator, hosts, links, carried_bps })
     }
 
@@ -92,4 +101,18 @@ impl Emulated {
         let (report, drops) = self.stop()?;
         Ok(Carried::by_emulator(report, links, carried_bps, drops))
     }
+}
+
+/// The server's device towards the hosts of a thread. The first has the route to all, every further one a route to each of its own.
+fn server_device(server: &Netns, thread: usize, shares: &Shares, mtu: u32) -> Result<Tun> {
+    if thread == 0 {
+        return Tun::create(server, tun::DEVICE, address::SERVER, mtu);
+    }
+    let name = tun::device_name(thread);
+    let device = Tun::create_as(server, &name, (address::SERVER, Ipv4Addr::BROADCAST), mtu)?;
+    for path in (0..shares.paths.len()).filter(|path| shares.paths[*path] == thread) {
+        let line = format!("-n {} route add {}/32 dev {name}", server.name(), address::host(path));
+        iproute::run("ip", &line.split(' ').map(str::to_owned).collect::<Vec<_>>())?;
+    }
+    Ok(device)
 }
