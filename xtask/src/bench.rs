@@ -55,6 +55,16 @@ pub fn emulator(args: &[&str]) -> Result {
     shell::run(shell::program(program).args(beside.iter().flat_map(|beside| ["--beside", beside])).args(args))
 }
 
+/// Builds `ccactl` and runs `measure/emulator_runs.py`.
+pub fn runs(args: &[&str]) -> Result {
+    setup::tools(Scope::Build)?;
+    heading("build");
+    let ccactl = measure::ccactl()?;
+    heading("bench");
+    let script = shell::root().join("measure/emulator_runs.py");
+    shell::run(shell::program("python3").arg(script).arg(ccactl).args(args))
+}
+
 /// Builds the example `dumbbell` of `crates/sim` and runs `measure/sim_speed.py`.
 pub fn simulator(args: &[&str]) -> Result {
     setup::tools(Scope::Build)?;

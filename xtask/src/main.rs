@@ -53,9 +53,13 @@ Usage: cargo xtask COMMAND
   bench swap [--repeats N] [--connections N,…]
                         setup, build, then the time of a swap with up to 50 000 connections (root, an idle machine); 6
                         when the iteration over 10 000 connections of two namespaces takes 100 ms or more
-  bench emulator [--seconds N] [--repeats N]
+  bench emulator [--rates MBIT,…] [--seconds N] [--rounds N] [--load]
                         setup, build, then rate error, lateness and CPU of the emulator beside those of rattan (measure/rattan, a
-                        workspace of its own) on one path, as the table of docs/performance.md; needs root
+                        workspace of its own), round by round, as the tables of docs/performance.md; --load: beside a compiler
+                        per CPU; needs root
+  bench runs [--links N] [--mbit N …] [--rtt-ms N] [--runs N] [--profile]
+                        setup, build, then whole runs over fast links or many; --profile: where their emulator spends its time
+                        (with perf); needs root
   bench simulator [ROUNDS]
                         setup, build, then packets per second of CPU time of the simulator beside ns-3, with 1, 100 and 10 000 flows,
                         where the Python module ns3 is there
@@ -131,6 +135,7 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
         ("bench", ["swap", args @ ..]) => bench::swap(args)?,
         ("bench", ["dev"]) => bench::dev()?,
         ("bench", ["emulator", args @ ..]) => bench::emulator(args)?,
+        ("bench", ["runs", args @ ..]) => bench::runs(args)?,
         ("bench", ["simulator", args @ ..]) => bench::simulator(args)?,
         ("sim", ["fidelity", args @ ..]) => bench::fidelity(args)?,
         ("bench", ["report", args @ ..]) => bench::report(args)?,
