@@ -142,7 +142,7 @@ impl Growing {
             && (first[tcp + FLAGS] ^ packet[tcp + FLAGS]) & !PSH == 0
             && is_plain(packet, headers)
             && seq(packet, tcp) == next_seq
-            && bytes + payload <= MOST_BYTES - 1;
+            && bytes + payload < MOST_BYTES;
         may_follow.then_some(payload)
     }
 }

@@ -21,7 +21,8 @@ use load::Compilers;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-const USAGE: &str = "usage: emulator_path [--rates MBIT,…] [--seconds N] [--rounds N] [--load] [--beside NAME=PROGRAM [ARG]]…
+const USAGE: &str =
+    "usage: emulator_path [--rates MBIT,…] [--seconds N] [--rounds N] [--load] [--beside NAME=PROGRAM [ARG]]…
        emulator_path hold MBIT";
 /// Propagation delay to the receiver.
 pub const ONE_WAY_MS: u64 = 10;
@@ -95,7 +96,8 @@ fn settings(args: &[String]) -> Option<Settings> {
         match arg.as_str() {
             "--load" => settings.load = true,
             "--rates" => {
-                let rates = args.next()?.split(',').map(|rate| rate.parse().ok().filter(|rate| (1..=10_000).contains(rate)));
+                let rates =
+                    args.next()?.split(',').map(|rate| rate.parse().ok().filter(|rate| (1..=10_000).contains(rate)));
                 settings.rates_mbit = rates.collect::<Option<_>>()?;
             }
             "--seconds" => {
