@@ -197,7 +197,7 @@ fn the_kernel_cuts_a_bundle_into_the_packets_that_it_was_made_of() {
         Ok(netns) => netns,
         Err(error) => {
             assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "CI runs as root: {error}");
-            eprintln!("not run: {error}");
+            ccactl_host::errln!("not run: {error}");
             return;
         }
     };
