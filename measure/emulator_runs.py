@@ -3,7 +3,7 @@
 `emulator_runs.py CCACTL [--links N] [--mbit N] [--rtt-ms N] [--runs N] [--profile]`.
 
 Each link has a flow of native CUBIC and a buffer of two BDP. A run takes ten seconds. With --profile, perf watches the
-emulator in the second half of each run.
+emulator for three seconds of each run.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import tempfile
 import time
 
 SECONDS = 10
-PERF_SECONDS = 4
+PERF_SECONDS = 3
 
 # Part of the work, and the functions with which it begins. A sample belongs to the first part that one of its callers names.
 PARTS = [
@@ -69,12 +69,12 @@ def run(ccactl, file, folder, profile):
     until = time.monotonic() + 30
     while not emulator_threads(process.pid) and time.monotonic() < until:
         time.sleep(0.1)
-    time.sleep(SECONDS - PERF_SECONDS)
+    time.sleep(SECONDS - PERF_SECONDS - 1)
     memory, samples = resident_kib(process.pid), None
     if profile:
         data = folder / "perf.data"
         threads = ",".join(emulator_threads(process.pid))
-        record = ["perf", "record", "-g", "-q", "-t", threads, "-o", data, "--", "sleep", str(PERF_SECONDS - 1)]
+        record = ["perf", "record", "-g", "-q", "-t", threads, "-o", data, "--", "sleep", str(PERF_SECONDS)]
         subprocess.run(record, check=True, stderr=subprocess.DEVNULL)
         script = ["perf", "script", "-i", data, "-F", "period,ip,sym"]
         samples = subprocess.run(script, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 const RATES_MBIT: [u64; 7] = [10, 50, 100, 200, 400, 1000, 2500];
 /// A path within a country and one across an ocean, ms.
 const BASE_RTTS_MS: [u64; 2] = [10, 100];
-/// Beyond that, runs of any rate are in each other's way.
+/// Slow runs go side by side in larger numbers, but each more takes seconds of the calibration.
 const RUNS_PER_CPU: usize = 3;
 const MOST_RUNS: usize = 16;
 /// Share of the time for which a saturating flow has to keep the link busy.

@@ -4,18 +4,14 @@
 //! differ in nothing but their place in the stream.
 
 use super::frame::{HEADER_BYTES, MOST_BYTES, TcpHeaders, VirtioHeader, seq};
+use super::header::{ACK, ECE, PSH, TCP_CHECKSUM, TCP_FLAGS};
 use super::pool::{Packet, Pool};
 use std::io::IoSlice;
 
-/// Most packets of a bundle.
+/// Most packets of a bundle: of 1448 bytes, 45 are already the 64 KiB that a device takes.
 pub const MOST_PACKETS: usize = 64;
 /// IPv4 and TCP with all options.
 const MOST_HEADERS: usize = 60 + 60;
-/// Flags within a TCP header, and those that a packet in a bundle may have.
-const FLAGS: usize = 13;
-const PSH: u8 = 0x08;
-const ACK: u8 = 0x10;
-const ECE: u8 = 0x40;
 
 /// What leaves next.
 #[derive(Debug, Default)]
@@ -90,7 +86,7 @@ impl Bundle {
         headers.set_payload(out, self.packets.iter().map(|packet| payload(packet).len()).sum());
         // The last packet says whether the sender had more.
         let last = &pool.frame(self.packets[self.packets.len() - 1])[HEADER_BYTES..];
-        out[headers.ip_bytes + FLAGS] = last[headers.ip_bytes + FLAGS];
+        out[headers.ip_bytes + TCP_FLAGS] = last[headers.ip_bytes + TCP_FLAGS];
         let mut parts = [IoSlice::new(&[]); MOST_PACKETS + 1];
         parts[0] = IoSlice::new(head);
         parts[1..].iter_mut().zip(&self.packets).for_each(|(part, packet)| *part = IoSlice::new(payload(packet)));
@@ -136,10 +132,10 @@ impl Growing {
             && is_alike(0..2)
             && is_alike(6..10)
             && is_alike(12..tcp + 4)
-            && is_alike(tcp + 8..tcp + FLAGS)
-            && is_alike(tcp + 14..tcp + 16)
-            && is_alike(tcp + 18..headers.bytes)
-            && (first[tcp + FLAGS] ^ packet[tcp + FLAGS]) & !PSH == 0
+            && is_alike(tcp + 8..tcp + TCP_FLAGS)
+            && is_alike(tcp + TCP_FLAGS + 1..tcp + TCP_CHECKSUM)
+            && is_alike(tcp + TCP_CHECKSUM + 2..headers.bytes)
+            && (first[tcp + TCP_FLAGS] ^ packet[tcp + TCP_FLAGS]) & !PSH == 0
             && is_plain(packet, headers)
             && seq(packet, tcp) == next_seq
             && bytes + payload < MOST_BYTES;
@@ -149,10 +145,10 @@ impl Growing {
 
 /// Data in the middle of a connection, without anything that is to be seen at its place.
 fn is_plain(packet: &[u8], headers: TcpHeaders) -> bool {
-    packet[headers.ip_bytes + FLAGS] & !(PSH | ECE) == ACK
+    packet[headers.ip_bytes + TCP_FLAGS] & !(PSH | ECE) == ACK
 }
 
 /// The sender had no more; what comes is another write.
 fn is_pushed(frame: &[u8], headers: TcpHeaders) -> bool {
-    frame[HEADER_BYTES + headers.ip_bytes + FLAGS] & PSH != 0
+    frame[HEADER_BYTES + headers.ip_bytes + TCP_FLAGS] & PSH != 0
 }

@@ -319,7 +319,9 @@ impl Engine {
             now = clock::now();
         }
         let until_due = self.network.next_due().map_or(IDLE, |due| due.saturating_sub(now)).min(IDLE);
-        self.readiness.wait(if more { 0 } else { until_due });
+        if !self.readiness.wait(if more { 0 } else { until_due }) {
+            self.troubles.read_failures += 1;
+        }
         self.turn = clock::now();
     }
 }

@@ -3,6 +3,7 @@
 //! The header says what the kernel has left to the device: the checksum, and to cut a TCP segment of up to 64 KiB into packets.
 
 use super::ecn::updated_checksum;
+use super::header::{IPV4_HEADER_BYTES, TCP, TCP_CHECKSUM, TCP_HEADER_BYTES};
 
 /// Of the header, in the byte order of the host.
 pub const HEADER_BYTES: usize = 10;
@@ -14,9 +15,6 @@ const GSO_NONE: u8 = 0;
 const GSO_TCP4: u8 = 1;
 /// The CWR flag is that of the first packet only.
 const GSO_ECN: u8 = 0x80;
-const TCP: u8 = 6;
-/// Of the checksum within a TCP header.
-const TCP_CHECKSUM: usize = 16;
 
 /// What the kernel has left to the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -111,12 +109,16 @@ impl TcpHeaders {
     #[must_use]
     pub fn of(packet: &[u8]) -> Option<TcpHeaders> {
         let ip_bytes = usize::from(packet.first()? & 0x0f) * 4;
-        if packet[0] >> 4 != 4 || ip_bytes < 20 || packet.len() < ip_bytes + 20 || packet[9] != TCP {
+        if packet[0] >> 4 != 4
+            || ip_bytes < IPV4_HEADER_BYTES
+            || packet.len() < ip_bytes + TCP_HEADER_BYTES
+            || packet[9] != TCP
+        {
             return None;
         }
         let tcp_bytes = usize::from(packet[ip_bytes + 12] >> 4) * 4;
         let bytes = ip_bytes + tcp_bytes;
-        (tcp_bytes >= 20 && bytes <= packet.len()).then_some(TcpHeaders { ip_bytes, bytes })
+        (tcp_bytes >= TCP_HEADER_BYTES && bytes <= packet.len()).then_some(TcpHeaders { ip_bytes, bytes })
     }
 
     /// Gives a packet that begins with these headers another payload: its length, and a checksum that covers the pseudo-header.

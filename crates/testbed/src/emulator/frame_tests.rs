@@ -2,6 +2,7 @@
 
 use super::bundle::Bundle;
 use super::frame::{HEADER_BYTES, TcpHeaders, VirtioHeader, seq};
+use super::header::{ACK, CWR, ECE, FIN, PSH, TCP_FLAGS};
 use super::pool::{Packet, Pool};
 use super::split::Packets;
 use crate::host::netns::Netns;
@@ -15,12 +16,6 @@ use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-const ACK: u8 = 0x10;
-const PSH: u8 = 0x08;
-const FIN: u8 = 0x01;
-const ECE: u8 = 0x40;
-const CWR: u8 = 0x80;
-const FLAGS: usize = 13;
 const TIMESTAMPS: [u8; 12] = [1, 1, 8, 10, 0, 1, 2, 3, 4, 5, 6, 7];
 
 /// One's complement sum of 16-bit words (RFC 1071).
@@ -115,7 +110,7 @@ proptest! {
             prop_assert_eq!(sum(packet[..20].to_vec()), 0xffff, "checksum of IP");
             prop_assert_eq!(u16::from_be_bytes([packet[36], packet[37]]), sum(pseudo_header(packet, 20)));
             let kept = flags & !if is_last { 0 } else { FIN | PSH } & !if i > 0 { CWR } else { 0 };
-            prop_assert_eq!(packet[20 + FLAGS], kept);
+            prop_assert_eq!(packet[20 + TCP_FLAGS], kept);
             prop_assert_eq!(&packet[40..52], &TIMESTAMPS);
             joined.extend_from_slice(&packet[headers.bytes..]);
         }
@@ -154,7 +149,7 @@ fn only_neighbours_that_differ_in_nothing_else_leave_together() {
     }
     assert_eq!(follow(&|next| next[0] = 0), 2, "a complete checksum");
     for flags in [ACK | FIN, ACK | CWR, ACK | ECE, ACK | 0x20, ACK | 0x02, ACK | 0x04] {
-        assert_eq!(follow(&|next| next[HEADER_BYTES + 20 + FLAGS] = flags), 2, "flags {flags:#x}");
+        assert_eq!(follow(&|next| next[HEADER_BYTES + 20 + TCP_FLAGS] = flags), 2, "flags {flags:#x}");
     }
     // A shorter one or a push is the last of a bundle, a longer one begins another, and an ACK without data stays alone.
     let lengths = |lengths: &[(usize, u8)]| {

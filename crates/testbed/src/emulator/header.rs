@@ -3,14 +3,23 @@
 use ccactl_link::Ecn;
 use std::net::Ipv4Addr;
 
-const IPV4_HEADER_BYTES: usize = 20;
-const TCP_HEADER_BYTES: usize = 20;
-const TCP: u8 = 6;
+/// Without options (RFC 791, RFC 9293).
+pub(super) const IPV4_HEADER_BYTES: usize = 20;
+pub(super) const TCP_HEADER_BYTES: usize = 20;
+/// Protocols of IP.
+pub(super) const TCP: u8 = 6;
 const UDP: u8 = 17;
-const FIN: u8 = 0x01;
-const SYN: u8 = 0x02;
-const RST: u8 = 0x04;
-const ACK: u8 = 0x10;
+/// Places within a TCP header.
+pub(super) const TCP_FLAGS: usize = 13;
+pub(super) const TCP_CHECKSUM: usize = 16;
+/// Flags of TCP (RFC 9293 section 3.1).
+pub(super) const FIN: u8 = 0x01;
+pub(super) const SYN: u8 = 0x02;
+pub(super) const RST: u8 = 0x04;
+pub(super) const PSH: u8 = 0x08;
+pub(super) const ACK: u8 = 0x10;
+pub(super) const ECE: u8 = 0x40;
+pub(super) const CWR: u8 = 0x80;
 
 /// Fields of a packet's headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +72,7 @@ fn flow(addresses: &[u8], protocol: u8, transport: &[u8]) -> u32 {
 fn is_pure_ack(segment: &[u8]) -> bool {
     let Some(header) = segment.get(..TCP_HEADER_BYTES) else { return false };
     let header_bytes = usize::from(header[12] >> 4) * 4;
-    header[13] & (FIN | SYN | RST | ACK) == ACK && segment.len() == header_bytes
+    header[TCP_FLAGS] & (FIN | SYN | RST | ACK) == ACK && segment.len() == header_bytes
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use ccactl_link::Nanos;
+use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -27,8 +28,8 @@ impl Readiness {
         Ok(Readiness { epoll, events: vec![libc::epoll_event { events: 0, u64: 0 }; count], ready: 0 })
     }
 
-    /// Waits until a device has packets, for so long at most; `ready` tells which have.
-    pub fn wait(&mut self, most: Nanos) {
+    /// Waits until a device has packets, for so long at most; false when the kernel refuses to wait.
+    pub fn wait(&mut self, most: Nanos) -> bool {
         let timeout = libc::timespec {
             tv_sec: (most / 1_000_000_000) as libc::time_t,
             tv_nsec: (most % 1_000_000_000) as libc::c_long,
@@ -46,8 +47,10 @@ impl Readiness {
                 0_usize,
             )
         };
-        // A signal is as good as a timeout.
+        let error = Errno::last();
         self.ready = usize::try_from(result).unwrap_or(0);
+        // A signal is as good as a timeout.
+        result >= 0 || error == Errno::EINTR
     }
 
     /// How many devices the last wait found.
@@ -73,14 +76,14 @@ mod tests {
         let pairs: Vec<(UnixStream, UnixStream)> = (0..3).map(|_| UnixStream::pair().unwrap()).collect();
         let mut readiness = Readiness::of(pairs.iter().map(|pair| &pair.0)).unwrap();
         let begin = Instant::now();
-        readiness.wait(3_000_000);
+        assert!(readiness.wait(3_000_000));
         assert!(readiness.count() == 0 && begin.elapsed() >= Duration::from_millis(3));
         (&pairs[1].1).write_all(b"x").unwrap();
-        readiness.wait(5_000_000_000);
+        assert!(readiness.wait(5_000_000_000));
         assert_eq!((readiness.count(), readiness.device(0)), (1, 1));
         assert!(begin.elapsed() < Duration::from_secs(4), "it does not wait for more");
         (&pairs[1].0).read_exact(&mut [0]).unwrap();
-        readiness.wait(0);
+        assert!(readiness.wait(0));
         assert_eq!(readiness.count(), 0);
     }
 }

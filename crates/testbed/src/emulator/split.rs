@@ -2,11 +2,7 @@
 //! (`inet_gso_segment` and `tcp_gso_segment`, net/ipv4/tcp_offload.c).
 
 use super::frame::{HEADER_BYTES, TcpHeaders, VirtioHeader, seq, set_ip_word};
-
-const FIN_PSH: u8 = 0x01 | 0x08;
-const CWR: u8 = 0x80;
-/// Of the flags within a TCP header.
-const FLAGS: usize = 13;
+use super::header::{CWR, FIN, PSH, TCP_FLAGS};
 
 /// The packets of a frame.
 #[derive(Debug, Clone, Copy)]
@@ -67,10 +63,10 @@ impl<'a> Packets<'a> {
         let first = seq(packet, tcp);
         out[tcp + 4..tcp + 8].copy_from_slice(&first.wrapping_add((index * payload_bytes) as u32).to_be_bytes());
         if !is_last {
-            out[tcp + FLAGS] &= !FIN_PSH;
+            out[tcp + TCP_FLAGS] &= !(FIN | PSH);
         }
         if index > 0 {
-            out[tcp + FLAGS] &= !CWR;
+            out[tcp + TCP_FLAGS] &= !CWR;
         }
         headers.set_payload(out, payload.len());
         Some(bytes)

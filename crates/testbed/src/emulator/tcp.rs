@@ -1,17 +1,10 @@
 //! What Snoop agents see of a TCP segment over IPv4, and the only thing that they change: blocks of selective acknowledgement.
 
 use super::ecn::updated_checksum;
+use super::header::{ACK, FIN, IPV4_HEADER_BYTES, RST, SYN, TCP, TCP_CHECKSUM, TCP_FLAGS, TCP_HEADER_BYTES};
 use ccactl_link::network::{Tcp, Way};
 use ccactl_link::snoop::{Sack, Segment};
 
-const IPV4_HEADER_BYTES: usize = 20;
-const TCP_HEADER_BYTES: usize = 20;
-const CHECKSUM: usize = 16;
-const TCP: u8 = 6;
-const FIN: u8 = 0x01;
-const SYN: u8 = 0x02;
-const RST: u8 = 0x04;
-const ACK: u8 = 0x10;
 /// Kinds of options (RFC 9293 section 3.1, RFC 2018 section 3).
 const END: u8 = 0;
 const NO_OPERATION: u8 = 1;
@@ -23,7 +16,7 @@ pub fn read(packet: &[u8], way: Way) -> Option<Tcp> {
     let segment = &packet[start..end];
     let header_bytes = header_bytes(segment)?;
     let word = |at: usize| u16::from_be_bytes([segment[at], segment[at + 1]]);
-    let flag = |mask: u8| segment[13] & mask != 0;
+    let flag = |mask: u8| segment[TCP_FLAGS] & mask != 0;
     let (host_port, server_port) = if way == Way::Up { (word(0), word(2)) } else { (word(2), word(0)) };
     let segment = Segment {
         seq: number(segment, 4),
@@ -45,7 +38,7 @@ pub fn strip_sack(packet: &mut [u8], has_partial_checksum: bool) {
     let segment = &mut packet[start..end];
     let Some(header_bytes) = header_bytes(segment) else { return };
     let Some((from, to)) = sack_option(&segment[..header_bytes]) else { return };
-    let mut sum = u16::from_be_bytes([segment[CHECKSUM], segment[CHECKSUM + 1]]);
+    let mut sum = u16::from_be_bytes([segment[TCP_CHECKSUM], segment[TCP_CHECKSUM + 1]]);
     for at in from..to {
         let even = at & !1;
         let word = |segment: &[u8]| u16::from_be_bytes([segment[even], segment[even + 1]]);
@@ -54,7 +47,7 @@ pub fn strip_sack(packet: &mut [u8], has_partial_checksum: bool) {
         sum = updated_checksum(sum, old, word(segment));
     }
     if !has_partial_checksum {
-        segment[CHECKSUM..CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
+        segment[TCP_CHECKSUM..TCP_CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
     }
 }
 
