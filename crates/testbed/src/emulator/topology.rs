@@ -127,8 +127,8 @@ impl Topology {
 
 /// Above these rates, in bit/s, a wake-up per packet costs more than it gives: packets are handled once in so long.
 const TICKS: [(u64, Nanos); 2] = [(100_000_000, 50_000), (1_000_000_000, 100_000)];
-/// Above this rate, paths that have nothing in common are carried by several threads: one alone was up to 0.2 ms late with 500 Mbit/s on
-/// 32 links, and 18 ms with twice as much (docs/performance.md).
+/// Above this rate, paths that have nothing in common are carried by several threads. One alone had a p99 of 0.2 ms with 32 links of
+/// 16 Mbit/s, and of 18 ms with 64 (docs/performance.md).
 const ONE_THREAD_BPS: u64 = 500_000_000;
 
 impl Topology {
