@@ -297,6 +297,62 @@ struct cca_past {
 	struct cca_loaded loaded; /* algorithm empty: a native one; kernel_name empty as well: there was no policy */
 };
 
+/* ccactl_host::quantiles::Classes<6>: 3776 classes, rounded up to a power of two, so that a mask bounds them. */
+#define CCA_LINK_CLASS_BITS 6
+#define CCA_LINK_CLASSES    4096
+
+/* What bpf/link.bpf.c is told. All times of it are of the monotonic clock. */
+struct cca_link_config {
+	unsigned long long rate_bps;
+	unsigned long long limit_bytes;
+	unsigned long long limit_packets; /* 0: the limit is in bytes */
+	unsigned long long slots;         /* packets that there is memory for, a power of two */
+	unsigned long long codel_target_ns;
+	unsigned long long codel_interval_ns; /* 0: drop-tail */
+	unsigned int codel_mtu_bytes;
+	int overhead_bytes; /* of a packet on the wire, beyond the Ethernet frame that the kernel counts */
+};
+
+/* Times of packets by class. */
+struct cca_link_times {
+	unsigned long long counts[CCA_LINK_CLASSES];
+	unsigned long long sum_ns;
+	unsigned long long max_ns;
+};
+
+/* What it has done, and where it is. */
+struct cca_link_state {
+	/* Numbers of packets: handed out below `out`, taken by the transmitter below `next`, arrived below `tail`. */
+	unsigned long long out;
+	unsigned long long next;
+	unsigned long long tail;
+	unsigned long long waiting_bytes;
+	unsigned long long end_ns;  /* of the transmission */
+	unsigned long long free_ns; /* since when the transmitter is free, or was before this transmission */
+	unsigned int sending_bytes; /* 0: the transmitter is free */
+	unsigned int back_to_back;  /* the packet in transmission waited for the one before it */
+
+	unsigned int codel_stage;
+	unsigned int codel_dropping;
+	unsigned int codel_count;
+	unsigned int codel_last_count;
+	unsigned long long codel_first_above_ns; /* 0: below */
+	unsigned long long codel_drop_next_ns;
+
+	unsigned long long offered_packets;
+	unsigned long long dropped_full_packets;
+	unsigned long long dropped_early_packets;
+	unsigned long long without_slot_packets; /* refused though the link had room: the kernel did not ask for those that had left */
+	unsigned long long sent_packets;
+	unsigned long long sent_bytes;
+	unsigned long long busy_bytes; /* sent back to back, and in which time */
+	unsigned long long busy_ns;
+	unsigned long long queue_max_bytes;
+	unsigned long long queue_sum_bytes; /* over arriving packets */
+	struct cca_link_times sojourn;  /* from the arrival to the start of the transmission */
+	struct cca_link_times lateness; /* from the end of the transmission until the kernel asked */
+};
+
 #ifndef CCA_NO_STATIC_ASSERT
 _Static_assert(sizeof(struct cca_trace) == 72, "struct cca_trace");
 _Static_assert(sizeof(struct cca_sample) == 344, "struct cca_sample");
@@ -308,6 +364,9 @@ _Static_assert(sizeof(struct cca_socket) == 144, "struct cca_socket");
 _Static_assert(sizeof(struct cca_socket_holder) == 16, "struct cca_socket_holder");
 _Static_assert(sizeof(struct cca_loaded) == 2632, "struct cca_loaded");
 _Static_assert(sizeof(struct cca_past) == 2656, "struct cca_past");
+_Static_assert(sizeof(struct cca_link_config) == 56, "struct cca_link_config");
+_Static_assert(sizeof(struct cca_link_times) == 32784, "struct cca_link_times");
+_Static_assert(sizeof(struct cca_link_state) == 65736, "struct cca_link_state");
 #endif
 
 #endif /* CCACTL_ABI_H */

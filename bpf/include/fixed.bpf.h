@@ -1,59 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Integer arithmetic that several algorithms need: roots, logarithm, windowed maximum. */
+/* Integer arithmetic that several algorithms need: cube root, logarithm, windowed maximum; the square root is in roots.bpf.h. */
 #ifndef CCACTL_FIXED_BPF_H
 #define CCACTL_FIXED_BPF_H
 
 #include "cc.bpf.h"
-
-/* Number of the highest bit set, counted from 1; 0 for 0. By halving: six steps, no loop for the verifier to follow. */
-static __always_inline u32 cc_fls64(u64 x)
-{
-	u32 bits = 0;
-
-	if (x >> 32) {
-		bits += 32;
-		x >>= 32;
-	}
-	if (x >> 16) {
-		bits += 16;
-		x >>= 16;
-	}
-	if (x >> 8) {
-		bits += 8;
-		x >>= 8;
-	}
-	if (x >> 4) {
-		bits += 4;
-		x >>= 4;
-	}
-	if (x >> 2) {
-		bits += 2;
-		x >>= 2;
-	}
-	if (x >> 1) {
-		bits += 1;
-		x >>= 1;
-	}
-	return bits + (u32)x;
-}
-
-/*
- * Square root, rounded down. Newton's x' = (x + a / x) / 2 from the power of two above it: after five steps less than
- * one too large. No comparison in a loop, which would multiply the paths that the verifier follows.
- */
-static __always_inline u32 cc_sqrt64(u64 a)
-{
-	u64 x = 1ULL << ((cc_fls64(a) + 1) / 2);
-
-	if (!a)
-		return 0;
-	x = (x + a / x) >> 1;
-	x = (x + a / x) >> 1;
-	x = (x + a / x) >> 1;
-	x = (x + a / x) >> 1;
-	x = (x + a / x) >> 1;
-	return x > a / x ? x - 1 : x;
-}
+#include "roots.bpf.h"
 
 /*
  * 64 * cbrt(i) - 10 for the six highest bits i of a number, with the small corrections that native cubic carries: the

@@ -32,6 +32,7 @@ fn main() {
         ("RECEIVE", "Brings live sockets to a receiving algorithm, and back.", "receive.bpf.c"),
         ("STEER", "Hands connections to chosen destinations to one listener.", "steer.bpf.c"),
         ("ECT1", "Has L4S senders send ECT(1).", "ect1.bpf.c"),
+        ("LINK", "A bottleneck as a queue discipline.", "link.bpf.c"),
         ("COLLECT", "Samples and events into the ring buffer.", "collect.bpf.c"),
         ("RING_ERROR", "Measures what BBRv2's ring says of packets.", "measure/ring_error.bpf.c"),
     ] {

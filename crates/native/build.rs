@@ -12,6 +12,7 @@ fn main() {
     println!("cargo:rerun-if-changed={}", bpf.display());
 
     base(&bpf).file(bpf.join("include/host/cc_host.c")).compile("cc_host");
+    base(&bpf).file(bpf.join("include/host/link_host.c")).compile("link_host");
     let mut faults = base(&bpf);
     check(&mut faults);
     faults.file(bpf.join("include/host/cc_host_faults.c")).compile("cc_host_faults");

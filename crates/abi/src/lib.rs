@@ -7,6 +7,7 @@ pub mod about;
 pub mod compile;
 pub mod exit;
 pub mod layout;
+pub mod link_queue;
 pub mod native;
 pub mod objects;
 pub mod registry;

@@ -10,6 +10,7 @@ use ccactl_abi::layout::{
     Loaded, Mark, MigrateConfig, Offer, Past, Policy, ReceiverRow, RecordConfig, Sample, Socket, SocketHolder, Trace,
     TunableValue,
 };
+use ccactl_abi::link_queue::{LinkConfig, LinkState, LinkTimes};
 use libbpf_rs::AsRawLibbpf as _;
 use libbpf_rs::btf::types::{MemberAttr, Struct};
 use libbpf_rs::btf::{Btf, HasSize as _, TypeId};
@@ -79,6 +80,16 @@ fn mirrors() -> Vec<Shape> {
             algorithm kernel_name loaded_unix_ns struct_ops_map_id n_tunables object_hash tunables
         }
         "cca_past" Past { seq replaced_unix_ns flags pad loaded }
+        "cca_link_config" LinkConfig {
+            rate_bps limit_bytes limit_packets slots codel_target_ns codel_interval_ns codel_mtu_bytes overhead_bytes
+        }
+        "cca_link_times" LinkTimes { counts sum_ns max_ns }
+        "cca_link_state" LinkState {
+            out next tail waiting_bytes end_ns free_ns sending_bytes back_to_back codel_stage codel_dropping codel_count
+            codel_last_count codel_first_above_ns codel_drop_next_ns offered_packets dropped_full_packets
+            dropped_early_packets without_slot_packets sent_packets sent_bytes busy_bytes busy_ns queue_max_bytes
+            queue_sum_bytes sojourn lateness
+        }
     }
 }
 

@@ -76,6 +76,8 @@ pub struct Bench<'a> {
     pub attempts: u32,
     /// Further options of `ccactl bench`.
     pub options: &'a [&'a str],
+    /// Whether it asks for a back end inside the kernel.
+    pub kernel_carries: bool,
     /// Where its results go: a folder that exists and is free of results.
     pub folder: &'a Path,
 }
@@ -138,7 +140,7 @@ fn result_folder(index: usize) -> String {
 }
 
 fn task(benches: &[Bench<'_>]) -> Task {
-    let mut task = Task::default();
+    let mut task = Task { kernel_carries: benches.iter().any(|bench| bench.kernel_carries), ..Task::default() };
     for (index, bench) in benches.iter().enumerate() {
         let job = format!("job/{index}");
         let (file, folder) =
@@ -215,7 +217,13 @@ mod tests {
     #[test]
     fn the_guest_runs_the_resolved_scenario_with_the_options() {
         let scenario = scenario("[[flow]]\nname = 'a'\nalgorithm = 'reno'\n");
-        let bench = Bench { scenario: &scenario, attempts: 2, options: &["--json"], folder: Path::new("/") };
+        let bench = Bench {
+            scenario: &scenario,
+            attempts: 2,
+            options: &["--json"],
+            kernel_carries: false,
+            folder: Path::new("/"),
+        };
         let task = task(&[bench, Bench { options: &[], ..bench }]);
         let expected = ["bench", "/job/0/scenario.toml", "--output", "/results/bench-0", "--attempts", "2", "--json"];
         assert_eq!(task.commands[0].arguments, expected);

@@ -34,7 +34,7 @@ impl Lab {
     ) -> Result<Ran> {
         let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
         let name = arguments.first().cloned().unwrap_or_default();
-        let task = Task { files, commands: vec![GuestCommand { arguments, limit_s }] };
+        let task = Task { files, commands: vec![GuestCommand { arguments, limit_s }], ..Task::default() };
         let results = self.run(&task, &std::env::temp_dir(), interrupt)?;
         let (stdout, stderr) = (results.stdout(0)?, results.stderr(0)?);
         match &results.outcome.commands[0].end {

@@ -17,6 +17,8 @@ const MOUNT_POINTS: &[&str] = &["dev", "proc", "run", "sys", "tmp", MODULES, cra
 #[derive(Debug)]
 pub(crate) struct Content<'a> {
     pub(crate) program: &'a Program,
+    /// Further ones, by their names.
+    pub(crate) tools: &'a [(&'a str, Program)],
     pub(crate) modules: &'a [Module],
     pub(crate) job: &'a Job,
     /// The kernel's release and its configuration.
@@ -47,8 +49,14 @@ impl<W: Write> Builder<W> {
         for folder in MOUNT_POINTS {
             self.folder(folder)?;
         }
-        self.file(PROGRAM, 0o755, &content.program.content)?;
-        for library in &content.program.libraries {
+        let programs =
+            || [(PROGRAM, content.program)].into_iter().chain(content.tools.iter().map(|(name, tool)| (*name, tool)));
+        for (name, program) in programs() {
+            self.file(name, 0o755, &program.content)?;
+        }
+        // Programs may share some.
+        let libraries: BTreeSet<_> = programs().flat_map(|(_, program)| &program.libraries).collect();
+        for library in libraries {
             let name = library.to_string_lossy();
             let bytes =
                 fs::read(library).map_err(|cause| io::Error::new(cause.kind(), format!("library {name}: {cause}")))?;
@@ -101,7 +109,9 @@ mod tests {
         let job = Job { modules: vec!["tun".into()], disk_modules: Vec::new(), commands: Vec::new() };
         let files = [("job/scenario.toml".to_owned(), b"text".to_vec())];
         let config = ("6.12.1", b"CONFIG_HZ=250\n".to_vec());
-        let content = Content { program: &program, modules: &modules, job: &job, config, files: &files };
+        let tool = Program { content: b"tool".to_vec(), libraries: vec![library.clone()] };
+        let tools = [("ip", tool)];
+        let content = Content { program: &program, tools: &tools, modules: &modules, job: &job, config, files: &files };
         let made = |name: &str| {
             let path = folder.path().join(name);
             write(&content, &path).unwrap();
@@ -112,7 +122,7 @@ mod tests {
         let unpacked = tempfile::tempdir().unwrap();
         archive::unpack(&image[..], unpacked.path()).unwrap();
         let text = |path: &str| fs::read_to_string(unpacked.path().join(path)).unwrap();
-        assert_eq!(text("ccactl"), "program");
+        assert_eq!((text("ccactl"), text("ip")), ("program".to_owned(), "tool".to_owned()));
         assert_eq!(text(library.to_str().unwrap().trim_start_matches('/')), "library");
         assert_eq!(text("modules/tun.ko"), "module");
         assert_eq!(text("boot/config-6.12.1"), "CONFIG_HZ=250\n");

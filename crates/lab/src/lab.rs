@@ -37,6 +37,10 @@ const MODULES: &[&str] = &[
     "tcp_westwood",
     "tcp_yeah",
 ];
+/// What carries packets inside the kernel, for guests of which that is asked.
+const CARRIER_MODULES: &[&str] = &["veth", "sch_netem", "sch_tbf", "sch_codel", "sch_fq_codel", "sch_pie"];
+/// And what sets it up.
+const CARRIER_TOOLS: &[&str] = &["ip", "tc"];
 const DISK_MODULES: &[&str] = &["virtio_pci", "virtio_blk"];
 /// The largest results; the file takes only what is written.
 const DISK_BYTES: u64 = 4 << 30;
@@ -75,6 +79,9 @@ pub struct Task {
     pub files: Vec<(String, Vec<u8>)>,
     /// What it runs, one after the other.
     pub commands: Vec<GuestCommand>,
+    /// Whether its kernel is to carry packets by itself: the guest then also has iproute2 of this host, and cables and queue
+    /// disciplines of its kernel.
+    pub kernel_carries: bool,
 }
 
 /// What came back.
@@ -184,15 +191,23 @@ impl Lab {
         let program = Program::read(&self.program)?;
         let tree = ModuleTree::open(&self.kernel.modules)?;
         let names = |modules: &[Module]| modules.iter().map(|module| module.name.clone()).collect::<Vec<_>>();
-        let first = tree.in_load_order(MODULES)?;
+        let (carrier, tools) = if task.kernel_carries { (CARRIER_MODULES, CARRIER_TOOLS) } else { Default::default() };
+        let first = tree.in_load_order(&[MODULES, carrier].concat())?;
+        let tools = tools.iter().map(|name| Ok((*name, Program::named(name)?))).collect::<Result<Vec<_>>>()?;
         let late = tree.in_load_order(DISK_MODULES)?;
         let job = Job { modules: names(&first), disk_modules: names(&late), commands: task.commands.clone() };
         let modules = [first, late].concat();
         let config = fs::read(&self.kernel.config)
             .map_err(Error::image(format!("configuration {}", self.kernel.config.display())))?;
         let config = (self.kernel.release.as_str(), config);
-        let content =
-            initramfs::Content { program: &program, modules: &modules, job: &job, config, files: &task.files };
+        let content = initramfs::Content {
+            program: &program,
+            tools: &tools,
+            modules: &modules,
+            job: &job,
+            config,
+            files: &task.files,
+        };
         initramfs::write(&content, path)
     }
 

@@ -111,7 +111,7 @@ fn task(groups: &[Group], has_accecn: bool) -> Task {
         arguments: words.iter().map(ToString::to_string).collect(),
         limit_s: COMMAND_LIMIT_S,
     };
-    let mut task = Task { files: Vec::new(), commands: vec![command(&["probe", "--json"])] };
+    let mut task = Task { files: Vec::new(), commands: vec![command(&["probe", "--json"])], ..Task::default() };
     for (number, group) in groups.iter().enumerate() {
         let path = format!("job/{number}.toml");
         let (scenario, output) = (format!("/{path}"), format!("/results/{number}"));

@@ -15,7 +15,22 @@ pub struct Program {
     pub libraries: Vec<PathBuf>,
 }
 
+/// Where programs of the administrator are although `PATH` does not say so.
+const SYSTEM_FOLDERS: [&str; 2] = ["/usr/sbin", "/sbin"];
+
 impl Program {
+    /// A program of this host by its name.
+    ///
+    /// # Errors
+    /// [`Error::Program`], also where there is none.
+    pub fn named(name: &str) -> Result<Program> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::env::split_paths(&path).chain(SYSTEM_FOLDERS.map(PathBuf::from));
+        let found = folders.map(|folder| folder.join(name)).find(|file| file.is_file());
+        let missing = || Error::Program { path: name.into(), found: "none on this host: install iproute2".to_owned() };
+        Program::read(&found.ok_or_else(missing)?)
+    }
+
     /// Reads a program; `ldd` says which libraries it needs.
     ///
     /// # Errors

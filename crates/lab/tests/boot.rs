@@ -18,7 +18,7 @@ fn command(words: &[&str]) -> GuestCommand {
 }
 
 fn run(lab: &Lab, commands: Vec<GuestCommand>) -> Result<Results, Error> {
-    lab.run(&Task { files: Vec::new(), commands }, &std::env::temp_dir(), &AtomicBool::new(false))
+    lab.run(&Task { commands, ..Task::default() }, &std::env::temp_dir(), &AtomicBool::new(false))
 }
 
 /// Meanwhile every core of the host has something else to do.

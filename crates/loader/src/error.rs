@@ -98,6 +98,11 @@ pub enum Error {
         if *has_classic { "; `--set classic_ecn=1` runs it with ECT(0) and classic ECN" } else { "" }
     )]
     NoAccEcn { algorithm: String, has_classic: bool },
+    #[error(
+        "the kernel takes no queue discipline from BPF: no bpf_struct_ops_Qdisc_ops in {}; expected Linux 6.16 or later with \
+         CONFIG_NET_SCH_BPF=y; use --link emulator, or --lab vm:6.18, whose kernel has it", path.display()
+    )]
+    NoBpfQdisc { path: PathBuf },
     #[error("no BPF file system for {}: {reason}; mount it with `mount -t bpf bpf /sys/fs/bpf`", path.display())]
     NoBpffs { path: PathBuf, reason: String },
 
@@ -201,6 +206,7 @@ impl Error {
             | Self::OtherCode { .. } => exit::USAGE,
             Self::NoBtf { .. }
             | Self::NoStructOps { .. }
+            | Self::NoBpfQdisc { .. }
             | Self::NoAccEcn { .. }
             | Self::NoBpffs { .. }
             | Self::NoCgroup2 { .. }

@@ -128,19 +128,41 @@ fn btf(object: &OpenObject) -> Option<Btf<'_>> {
     Btf::from_bpf_object(raw).ok().flatten()
 }
 
+/// A kind of struct_ops table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Table {
+    /// The kernel's type.
+    ops: &'static str,
+    /// Its member with the name.
+    name: &'static str,
+}
+
+const CONGESTION_CONTROL: Table = Table { ops: "tcp_congestion_ops", name: "name" };
+pub(crate) const QDISC: Table = Table { ops: "Qdisc_ops", name: "id" };
+
 /// Bytes of a plain member of the object's `struct tcp_congestion_ops` variable.
 fn ops_member<'a>(object: &'a mut OpenObject, object_name: &str, member: &str, size: usize) -> Result<&'a mut [u8]> {
+    table_member(object, object_name, CONGESTION_CONTROL, member, size)
+}
+
+fn table_member<'a>(
+    object: &'a mut OpenObject,
+    object_name: &str,
+    table: Table,
+    member: &str,
+    size: usize,
+) -> Result<&'a mut [u8]> {
     let bad = |detail: &str| Error::Load { object: object_name.to_owned(), detail: detail.to_owned(), log: Vec::new() };
     let offset = btf(object)
         .and_then(|btf| {
-            let ops: Struct<'_> = btf.type_by_name("tcp_congestion_ops")?;
+            let ops: Struct<'_> = btf.type_by_name(table.ops)?;
             let found = ops.iter().find(|field| field.name.is_some_and(|name| name == member))?;
             match found.attr {
                 MemberAttr::Normal { offset } => Some(offset as usize / 8),
                 MemberAttr::BitField { .. } => None,
             }
         })
-        .ok_or_else(|| bad(&format!("its tcp_congestion_ops has no member '{member}'")))?;
+        .ok_or_else(|| bad(&format!("its {} has no member '{member}'", table.ops)))?;
     let map = object.maps_mut().find(|map| map.map_type() == MapType::StructOps);
     let mut map = map.ok_or_else(|| bad("it has no struct_ops table"))?;
     let value = map.initial_value_mut().ok_or_else(|| bad("its struct_ops table has no value"))?;
@@ -155,9 +177,14 @@ fn ops_member<'a>(object: &'a mut OpenObject, object_name: &str, member: &str, s
 }
 
 fn set_name(object: &mut OpenObject, object_name: &str, kernel_name: &str) -> Result<()> {
-    let member = ops_member(object, object_name, "name", NAME_LEN)?;
+    set_table_name(object, object_name, CONGESTION_CONTROL, kernel_name)
+}
+
+/// The name under which the kernel is to know an object's table.
+pub(crate) fn set_table_name(object: &mut OpenObject, object_name: &str, table: Table, name: &str) -> Result<()> {
+    let member = table_member(object, object_name, table, table.name, NAME_LEN)?;
     member.fill(0);
-    member[..kernel_name.len()].copy_from_slice(kernel_name.as_bytes());
+    member[..name.len()].copy_from_slice(name.as_bytes());
     Ok(())
 }
 

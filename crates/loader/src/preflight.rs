@@ -39,13 +39,25 @@ fn check_capabilities(paths: &Paths) -> Result<()> {
     if capabilities.is_empty() { Ok(()) } else { Err(Error::MissingCapabilities { capabilities }) }
 }
 
-fn kernel(paths: &Paths) -> Result<Kernel> {
+/// Checks rights, and that the kernel takes queue disciplines from BPF.
+pub(crate) fn check_qdisc(paths: &Paths) -> Result<()> {
+    check_capabilities(paths)?;
+    let found = btf(paths)?.type_by_name::<Struct<'_>>("bpf_struct_ops_Qdisc_ops").is_some();
+    if found { Ok(()) } else { Err(Error::NoBpfQdisc { path: paths.btf.clone() }) }
+}
+
+fn btf(paths: &Paths) -> Result<Btf<'static>> {
     let path = &paths.btf;
     libbpf_log::install();
     if !path.exists() {
         return Err(Error::NoBtf { path: path.clone() });
     }
-    let btf = Btf::from_path(path).map_err(|_| Error::NoBtf { path: path.clone() })?;
+    Btf::from_path(path).map_err(|_| Error::NoBtf { path: path.clone() })
+}
+
+fn kernel(paths: &Paths) -> Result<Kernel> {
+    let path = &paths.btf;
+    let btf = btf(paths)?;
     if btf.type_by_name::<Struct<'_>>("bpf_struct_ops_tcp_congestion_ops").is_none() {
         return Err(Error::NoStructOps { path: path.clone() });
     }

@@ -8,6 +8,7 @@
 mod build;
 pub mod fixed;
 pub mod layout;
+pub mod link_queue;
 pub mod path;
 pub mod properties;
 mod receive;

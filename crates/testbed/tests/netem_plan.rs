@@ -2,7 +2,7 @@
 
 use ccactl_scenario::{Override, Scenario};
 use ccactl_testbed::Unsupported;
-use ccactl_testbed::netem::{Addresses, Plan};
+use ccactl_testbed::netem::{Addresses, Plan, Transmitter};
 use std::net::Ipv4Addr;
 
 /// 20 Mbit/s, 40 ms, 100 000 bytes, two flows of which one has 10 ms more.
@@ -11,16 +11,24 @@ const BASE: &str = "duration = \"1s\"\n[link]\nrate = \"20Mbit/s\"\nbase_rtt = \
                     [[flow]]\nname = \"b\"\nalgorithm = \"reno\"\nextra_rtt = \"10ms\"\n";
 
 fn plan(changes: &[&str]) -> Result<Plan, Unsupported> {
+    plan_with(Transmitter::TokenBucket, changes)
+}
+
+fn plan_with(transmitter: Transmitter<'_>, changes: &[&str]) -> Result<Plan, Unsupported> {
     let changes: Vec<Override> = changes.iter().map(|change| change.parse().unwrap()).collect();
     let scenario = Scenario::parse_with("test.toml", BASE, &changes).unwrap();
     let host = |number| Ipv4Addr::new(10, 200, 1, number + 1);
     let hosts = (0..scenario.flows.len() + scenario.udp.len()).map(|number| host(number as u8)).collect();
-    Plan::of(&scenario, &Addresses { hosts, server: Ipv4Addr::new(10, 200, 0, 1) })
+    Plan::of(&scenario, &Addresses { hosts, server: Ipv4Addr::new(10, 200, 0, 1) }, transmitter)
 }
 
 /// The commands of `tc`, without what is the same in all.
 fn queues(changes: &[&str]) -> Vec<String> {
-    let lines = plan(changes).unwrap_or_else(|error| panic!("{error}")).lines;
+    queues_of(plan(changes))
+}
+
+fn queues_of(plan: Result<Plan, Unsupported>) -> Vec<String> {
+    let lines = plan.unwrap_or_else(|error| panic!("{error}")).lines;
     let lines = lines.iter().map(ToString::to_string);
     lines.filter_map(|line| line.strip_prefix("tc -n ").map(|rest| rest.replace("qdisc add dev ", ""))).collect()
 }
@@ -236,7 +244,7 @@ fn further_links_are_for_the_emulator() {
     );
     let scenario = Scenario::parse("test.toml", &text).unwrap();
     let addresses = Addresses { hosts: vec![Ipv4Addr::new(10, 200, 1, 1); 2], server: Ipv4Addr::new(10, 200, 0, 1) };
-    let error = Plan::of(&scenario, &addresses).unwrap_err();
+    let error = Plan::of(&scenario, &addresses, Transmitter::TokenBucket).unwrap_err();
     assert_eq!(error.lacks[0].field, "hop");
 }
 
@@ -252,4 +260,40 @@ fn what_the_kernel_has_to_have_is_named_with_module_and_option() {
             ("netem", "link.base_rtt", "sch_netem", "CONFIG_NET_SCH_NETEM".to_owned()),
         ]
     );
+}
+
+const IN_BPF: Transmitter<'_> = Transmitter::Bpf(["up", "down"]);
+
+#[test]
+fn a_bottleneck_in_bpf_is_one_discipline_and_the_wire_stays_netems() {
+    assert_eq!(
+        queues_of(plan_with(IN_BPF, &["link.duplex=true", "link.down_buffer=50p"])),
+        [
+            "near far root handle 1: up",
+            "far rx root handle 1: netem limit 20833 delay 20000us",
+            "far near root handle 1: down",
+            "near access root handle 1: netem limit 20833 delay 20000us",
+            "access tx1 root handle 1: netem limit 20416 delay 10000us",
+        ]
+    );
+    let needs = plan_with(IN_BPF, &[]).unwrap().needs;
+    assert_eq!(needs.iter().map(|need| need.kind).collect::<Vec<_>>(), ["netem"], "ours is asked for elsewhere");
+    for good in ["link.queue=codel", "link.overhead_bytes=66", "link.rate=10Gbit/s"] {
+        assert!(plan_with(IN_BPF, &[good]).is_ok(), "{good}");
+    }
+}
+
+#[test]
+fn what_a_discipline_in_bpf_cannot_do_is_refused() {
+    for (change, field) in [
+        ("link.queue=fq-codel", "link.queue"),
+        ("link.queue={ discipline = \"codel\", ecn = true }", "link.queue.ecn"),
+        ("link.queue={ discipline = \"codel\", interval = \"4s\" }", "link.queue.interval"),
+        ("link.ecn_threshold=20p", "link.ecn_threshold"),
+        ("link.rate_steps=[{ at = \"1s\", rate = \"10Mbit/s\" }]", "link.rate_steps"),
+    ] {
+        let error = plan_with(IN_BPF, &[change]).unwrap_err();
+        assert_eq!(error.lacks[0].field, field);
+        assert!(error.to_string().starts_with("--link bpf: "), "{error}");
+    }
 }

@@ -4,11 +4,11 @@ use super::output;
 use crate::error::Result;
 use ccactl_host::terminal::{self, fit, fit_line};
 use ccactl_host::{errln, outln};
-use ccactl_link::network::FlowCounters;
+use ccactl_link::network::{FlowCounters, Lateness};
 use ccactl_loader::plain_name;
 use ccactl_report::{Estimate, html};
 use ccactl_scenario::Scenario;
-use ccactl_testbed::bench::{BenchResult, Event, RECORDING_FILE, REMEDY, RunResult, Timekeeping, UdpResult};
+use ccactl_testbed::bench::{BenchResult, Event, RECORDING_FILE, REMEDY, RunResult, UdpResult};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -88,7 +88,7 @@ pub fn write_page(scenario: &Scenario, result: &BenchResult, folder: &Path) -> R
 /// What became of one run, and how well an emulated link kept time in it.
 fn note(run: &RunResult) -> String {
     let verdict = if run.valid { "valid".to_owned() } else { format!("not valid ({})", run.problems.join("; ")) };
-    let kept = run.link.timekeeping.as_ref().map(kept_note).unwrap_or_default();
+    let kept = run.link.lateness.map(|lateness| kept_note(&lateness, run.link.rate_error())).unwrap_or_default();
     let counted = |count: u64, what: &str| if count > 0 { format!(", {count} {what}") } else { String::new() };
     let rarer = counted(run.link.dropped_early_packets, "dropped before it was full")
         + &counted(run.link.lost_wireless_packets, "lost after all retries")
@@ -105,11 +105,10 @@ fn note(run: &RunResult) -> String {
     )
 }
 
-fn kept_note(kept: &Timekeeping) -> String {
-    let late = &kept.lateness;
-    let rate = kept.rate_error.map_or_else(String::new, |e| format!(", rate error {:+.2} %", e * 100.0));
+fn kept_note(late: &Lateness, rate_error: Option<f64>) -> String {
+    let rate = rate_error.map_or_else(String::new, |e| format!(", rate error {:+.2} %", e * 100.0));
     let [p50_ms, p99_ms, max_ms] = [late.p50_us, late.p99_us, late.max_us].map(|us| us / 1000.0);
-    format!("Emulator: lateness p50 {p50_ms:.3}, p99 {p99_ms:.3}, max {max_ms:.1} ms{rate}; ")
+    format!("Lateness p50 {p50_ms:.3}, p99 {p99_ms:.3}, max {max_ms:.1} ms{rate}; ")
 }
 
 /// Share of packets that the bottleneck marked, by flow, over the valid runs.
@@ -158,7 +157,7 @@ pub fn print(scenario: &Scenario, result: &BenchResult, folder: &Path) -> Result
         return Ok(());
     };
     let valid = result.runs.iter().filter(|run| run.valid);
-    let p99_us = valid.filter_map(|run| Some(run.link.timekeeping?.lateness.p99_us)).reduce(f64::max);
+    let p99_us = valid.filter_map(|run| Some(run.link.lateness?.p99_us)).reduce(f64::max);
     let kept = p99_us
         .map_or_else(|| result.backend.described().to_owned(), |us| format!("lateness p99 {:.2} ms", us / 1000.0));
     outln!(

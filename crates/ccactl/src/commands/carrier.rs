@@ -6,7 +6,7 @@ use ccactl_testbed::bench::Backend;
 #[derive(clap::Args)]
 pub struct Carrier {
     /// Who carries the packets: `emulator`, which measures how well it keeps time; the kernel's `netem`, tbf and queue disciplines;
-    /// or the `simulator`
+    /// a bottleneck in `bpf` with netem for the wire; or the `simulator`
     #[arg(long, value_name = "BACKEND", default_value_t = Backend::Emulator)]
     link: Backend,
     /// Simulate hosts and packets in virtual time, which needs no rights: the same as `--link simulator`

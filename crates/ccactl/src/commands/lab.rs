@@ -124,7 +124,8 @@ impl Args {
         }
         words.extend(options);
         let lab = self.machine(kernel.clone(), bench::default_limit(scenario, how.attempts))?;
-        let bench = Bench { scenario, attempts: how.attempts, options: &words, folder: output.path() };
+        let kernel_carries = how.backend.is_in_kernel();
+        let bench = Bench { scenario, attempts: how.attempts, options: &words, kernel_carries, folder: output.path() };
         bench::run(&lab, bench, interrupt)
     }
 

@@ -1,4 +1,4 @@
-//! `--link netem`: the kernel's own queue disciplines, as far as this kernel has them.
+//! `--link netem` and `--link bpf`: queue disciplines inside the kernel, as far as this kernel has them.
 
 use crate::figures;
 use crate::host::{Host, failed};
@@ -14,8 +14,12 @@ const WITHOUT_DELAY: [&str; 6] =
     ["--set", "link.base_rtt=0s", "--set", "link.bdp_rtt=20ms", "--set", "link.buffer=100000B"];
 
 fn refused(host: &Host, bench: &Bench, further: &[&str], code: i32, words: &[&str]) {
+    refused_by(NETEM, host, bench, further, code, words);
+}
+
+fn refused_by(link: [&str; 2], host: &Host, bench: &Bench, further: &[&str], code: i32, words: &[&str]) {
     let args = bench.args();
-    let args: Vec<&str> = args.iter().map(String::as_str).chain(NETEM).chain(further.iter().copied()).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).chain(link).chain(further.iter().copied()).collect();
     failed(&host.ccactl(&args), code, words);
     assert!(!bench.output().exists(), "{words:?}: the output folder was made");
 }
@@ -93,4 +97,25 @@ fn the_kernel_carries_a_run_and_what_nobody_measured_is_absent() {
     assert!(commands.contains("tc -n near qdisc add dev far root handle 1: tbf rate 20000000bit"), "{commands}");
     let page = fs::read_to_string(bench.output().join("report.html")).unwrap();
     assert!(page.contains("Links: queue disciplines of the kernel"), "the page says who carried the packets");
+}
+
+const IN_BPF: [&str; 2] = ["--link", "bpf"];
+
+#[test]
+fn a_bottleneck_in_bpf_refuses_what_it_cannot_do_and_kernels_without_it() {
+    let Some(host) = Host::with_root() else { return };
+    let bench = Bench::new("2s", &flow("only", "native:reno", ""));
+    let words = ["--link bpf", "link.queue: expected drop-tail or codel", "--link emulator"];
+    refused_by(IN_BPF, &host, &bench, &["--set", "link.queue=pie"], 2, &words);
+    let btf = fs::read("/sys/kernel/btf/vmlinux").unwrap();
+    let type_name = b"\0bpf_struct_ops_Qdisc_ops\0";
+    if btf.windows(type_name.len()).any(|bytes| bytes == type_name) {
+        let without_delay: Vec<&str> = IN_BPF.into_iter().chain(WITHOUT_DELAY).collect();
+        let (result, _, left) = figures::run_with(&host, &bench, &without_delay);
+        assert_eq!((&result["backend"], left), (&"bpf".into(), Vec::<String>::new()));
+        return;
+    }
+    let words = ["bpf_struct_ops_Qdisc_ops", "Linux 6.16", "CONFIG_NET_SCH_BPF", "--link emulator", "--lab vm:6.18"];
+    refused_by(IN_BPF, &host, &bench, &[], 3, &words);
+    assert!(!host.bpffs().exists());
 }

@@ -50,7 +50,7 @@ fn l4s_is_refused_where_the_kernel_has_no_accurate_ecn_and_goes_with_classic_ecn
     let rows = probe["algorithms"].as_array().unwrap();
     let prague = rows.iter().find(|row| row["name"] == "prague").unwrap();
     if prague["classic_ecn"] == false {
-        eprintln!("not run: {} has Accurate ECN; crates/lab/tests/l4s.rs is for such kernels", probe["kernel"]);
+        eprintln!("not run: {} has Accurate ECN; crates/lab/tests/linux_7.rs is for such kernels", probe["kernel"]);
         return;
     }
     let (cgroup, name) = (host.cgroup(), host.name());

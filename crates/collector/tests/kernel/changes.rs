@@ -89,7 +89,7 @@ fn marks_are_told_at_most_once_per_rtt() {
     let at_close = u64::from(marked[close].expect("counted to the end"));
     assert!((before_fin..=before_fin + 1).contains(&at_close), "{at_close} of {before_fin}");
     assert!(marked[told[0]] > Some(0) && marked[*told.last().unwrap()] <= marked[close]);
-    // Accurate ECN, which counts bytes, needs Linux 7.0: crates/lab/tests/l4s.rs.
+    // Accurate ECN, which counts bytes, needs Linux 7.0: crates/lab/tests/linux_7.rs.
     assert_eq!(recording.text("ecn_mode")[close].as_deref(), Some("classic"));
     assert_eq!(recording.optional_u64_at("delivered_ce_bytes", close), None);
 }

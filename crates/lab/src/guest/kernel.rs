@@ -26,7 +26,10 @@ pub(super) fn mount_all() -> io::Result<()> {
         fs::create_dir_all(place)
             .and_then(|()| Ok(mount(Some(*kind), *place, Some(*kind), MsFlags::empty(), None::<&str>)?))
             .map_err(|cause| io::Error::new(cause.kind(), format!("cannot mount {kind} on {place}: {cause}")))
-    })
+    })?;
+    // Where iproute2 looks for network namespaces.
+    fs::create_dir_all("/var")?;
+    std::os::unix::fs::symlink("/run", "/var/run")
 }
 
 /// Loads a module that lies in a file; one that the kernel has already is no error.

@@ -61,6 +61,16 @@ impl Histogram {
         Histogram { counts, count: 0, sum_ns: 0, max_ns: 0 }
     }
 
+    /// One whose classes somebody else has counted; those beyond the last are empty.
+    ///
+    /// # Panics
+    /// When there are fewer classes than those of this histogram.
+    #[must_use]
+    pub fn of_counts(counts: &[u64], sum_ns: u64, max_ns: Nanos) -> Self {
+        let counts = counts[..Close::COUNT].to_vec();
+        Histogram { count: counts.iter().sum(), counts, sum_ns: u128::from(sum_ns), max_ns }
+    }
+
     /// Adds one packet.
     pub fn add(&mut self, time_ns: Nanos) {
         self.counts[Close::of(time_ns)] += 1;

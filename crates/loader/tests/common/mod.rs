@@ -32,7 +32,7 @@ pub fn plain(algorithm: &str) -> Choice {
     of_any_kernel(algorithm, None)
 }
 
-/// What every kernel can do. Accurate ECN is tried in the lab (`crates/lab/tests/l4s.rs`).
+/// What every kernel can do. Accurate ECN is tried in the lab (`crates/lab/tests/linux_7.rs`).
 fn of_any_kernel(algorithm: &str, name: Option<&str>) -> Choice {
     let choice = Choice::parse(algorithm, &[], name).unwrap();
     let known = Algorithm::by_name(algorithm).map_or(&[][..], Algorithm::settings_of_any_kernel);

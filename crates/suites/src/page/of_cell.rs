@@ -35,8 +35,8 @@ pub fn write(cell: &CellResults) -> Result<()> {
 /// Whether a run counts, and how well the emulated link kept time in it.
 fn note(run: &RunResult) -> String {
     let verdict = if run.valid { "valid".to_owned() } else { format!("not valid ({})", run.problems.join("; ")) };
-    let Some(kept) = &run.link.timekeeping else { return format!("{}: {verdict}", run.directory) };
-    let p99_ms = kept.lateness.p99_us / 1e3;
-    let rate = kept.rate_error.map_or_else(String::new, |error| format!(", rate error {:+.2} %", error * 100.0));
+    let Some(lateness) = &run.link.lateness else { return format!("{}: {verdict}", run.directory) };
+    let p99_ms = lateness.p99_us / 1e3;
+    let rate = run.link.rate_error().map_or_else(String::new, |error| format!(", rate error {:+.2} %", error * 100.0));
     format!("{}: {verdict}; lateness p99 {p99_ms:.3} ms{rate}", run.directory)
 }

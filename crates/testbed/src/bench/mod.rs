@@ -18,7 +18,7 @@ mod warm_up;
 
 pub(crate) use children::{FlowReport, Reports};
 pub(crate) use commands::{UDP_HEADER_BYTES, application, sending_times};
-pub(crate) use network::{Carried, TCP_MEMORY_DEFAULT, TCP_MEMORY_MAX};
+pub(crate) use network::{Carried, TCP_MEMORY_DEFAULT, tcp_memory_max};
 pub(crate) use policies::choice;
 pub(crate) use recording::metadata;
 pub(crate) use result::Measured;

@@ -46,7 +46,9 @@ pub fn run(
             let mut show = |elapsed, rows| observe(Event::Running { elapsed, rows });
             simulated::measure(scenario, &file, run, interrupt, &mut show)?
         }
-        Backend::Emulator | Backend::Netem => measure(scenario, options, &file, run, interrupt, observe)?,
+        Backend::Emulator | Backend::Netem | Backend::Bpf => {
+            measure(scenario, options, &file, run, interrupt, observe)?
+        }
     };
     interrupt.check()?;
     if !measured.carried.series.is_empty() {

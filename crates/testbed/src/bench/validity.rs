@@ -3,6 +3,7 @@
 use super::result::FlowResult;
 use crate::emulator::EmulatorReport;
 use crate::host::cpu::CpuUse;
+use ccactl_link::network::Lateness;
 use serde::{Deserialize, Serialize};
 
 /// What to do about runs that are not valid.
@@ -125,6 +126,8 @@ impl Limits {
 pub struct Evidence<'a> {
     /// Highest rate at which packets can come through for long.
     pub carried_bps: u64,
+    /// How late packets were given out; none where nobody knows.
+    pub lateness: Option<&'a Lateness>,
     /// What the emulator measured about itself; none where the kernel carried the packets.
     pub emulator: Option<&'a EmulatorReport>,
     /// Packets dropped by the devices.
@@ -146,8 +149,8 @@ pub fn rate_error(emulator: &EmulatorReport) -> Option<f64> {
 /// What speaks against a run; nothing, if it is valid.
 pub fn problems(limits: &Limits, evidence: &Evidence<'_>) -> Vec<String> {
     let cpu = &evidence.cpu;
-    let mut problems =
-        evidence.emulator.map_or_else(Vec::new, |emulator| of_emulator(limits, evidence.carried_bps, emulator));
+    let mut problems = evidence.lateness.map_or_else(Vec::new, |late| of_lateness(limits, evidence.carried_bps, late));
+    problems.extend(evidence.emulator.into_iter().flat_map(|emulator| of_emulator(limits, emulator)));
     problems.extend(any(evidence.device_drops, "packets dropped by the devices"));
     let (rows, lost) = evidence.recorded;
     if lost as f64 > limits.recorder_loss * (rows + lost) as f64 {
@@ -184,11 +187,10 @@ fn impossible_window(flow: &FlowResult) -> Option<String> {
     ))
 }
 
-/// Whether it kept time and lost nothing by itself.
-fn of_emulator(limits: &Limits, carried_bps: u64, emulator: &EmulatorReport) -> Vec<String> {
+/// Whether packets were given out in time.
+fn of_lateness(limits: &Limits, carried_bps: u64, late: &Lateness) -> Vec<String> {
     let mut problems = Vec::new();
     let (p99_limit_us, p999_limit_us) = limits.lateness_us(carried_bps);
-    let late = &emulator.lateness;
     for (name, us, limit_us) in [
         ("p99", late.p99_us, p99_limit_us),
         ("p99.9", late.p999_us, p999_limit_us),
@@ -198,6 +200,12 @@ fn of_emulator(limits: &Limits, carried_bps: u64, emulator: &EmulatorReport) -> 
             problems.push(format!("lateness {name} {us:.0} us, expected at most {limit_us:.0} us"));
         }
     }
+    problems
+}
+
+/// Whether the emulator kept the rate and lost nothing by itself.
+fn of_emulator(limits: &Limits, emulator: &EmulatorReport) -> Vec<String> {
+    let mut problems = Vec::new();
     if let Some(error) = rate_error(emulator).filter(|error| error.abs() > limits.rate_error) {
         let limit = limits.rate_error * 100.0;
         problems.push(format!("rate error {:+.2} %, expected at most {limit} %", error * 100.0));
@@ -219,7 +227,7 @@ fn any(count: u64, what: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::emulator::Troubles;
-    use ccactl_link::network::{Lateness, NetworkReport};
+    use ccactl_link::network::NetworkReport;
     use ccactl_report::Measures;
 
     const QUIET: CpuUse = CpuUse {
@@ -254,8 +262,15 @@ mod tests {
         recorded: (u64, u64),
         cpu: CpuUse,
     ) -> Vec<String> {
-        let evidence =
-            Evidence { carried_bps, emulator: Some(emulator), device_drops: drops, recorded, cpu, flows: &[] };
+        let evidence = Evidence {
+            carried_bps,
+            lateness: Some(&emulator.lateness),
+            emulator: Some(emulator),
+            device_drops: drops,
+            recorded,
+            cpu,
+            flows: &[],
+        };
         problems(&Limits::default(), &evidence)
     }
 

@@ -3,6 +3,7 @@
 use super::{Calibration, Point};
 use crate::bench::{self, Backend, Interrupt, Limits, Options, OutputDir, RunResult, Timekeeping};
 use crate::error::{Error, Result};
+use ccactl_link::network::Lateness;
 use ccactl_scenario::Scenario;
 use std::path::{Path, PathBuf};
 
@@ -146,6 +147,10 @@ fn bdp_bytes(rate_mbit: u64, base_rtt_ms: u64) -> u64 {
 }
 
 /// What a calibration is about.
+fn lateness(run: &RunResult) -> &Lateness {
+    run.link.lateness.as_ref().expect("a calibration is of the emulator")
+}
+
 fn timekeeping(run: &RunResult) -> &Timekeeping {
     run.link.timekeeping.as_ref().expect("a calibration is of the emulator")
 }
@@ -169,9 +174,9 @@ fn point(plan: &Plan, (rate_mbit, base_rtt_ms, parallel): (u64, u64, usize), run
         parallel,
         valid: problems.is_empty(),
         problems,
-        lateness_p50_us: worst(&|run| timekeeping(run).lateness.p50_us),
-        lateness_p99_us: worst(&|run| timekeeping(run).lateness.p99_us),
-        lateness_p999_us: worst(&|run| timekeeping(run).lateness.p999_us),
+        lateness_p50_us: worst(&|run| lateness(run).p50_us),
+        lateness_p99_us: worst(&|run| lateness(run).p99_us),
+        lateness_p999_us: worst(&|run| lateness(run).p999_us),
         rate_error: runs
             .iter()
             .filter_map(|run| timekeeping(run).rate_error)

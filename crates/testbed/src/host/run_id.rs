@@ -25,6 +25,12 @@ impl RunId {
         RunId { pid, start_ticks: start_ticks(pid).unwrap_or(0), serial: SERIAL.fetch_add(1, Ordering::Relaxed) }
     }
 
+    /// For names of at most 15 bytes: those of processes that live at the same time differ.
+    #[must_use]
+    pub fn short(&self) -> String {
+        format!("{:06x}{:03x}", self.pid, self.serial & 0xfff)
+    }
+
     /// Whether the process that made it is still there.
     #[must_use]
     pub fn is_alive(&self) -> bool {

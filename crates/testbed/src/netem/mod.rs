@@ -8,10 +8,11 @@
 //!     ◀ netem: extra_rtt    ◀ netem: wire      netem: wire ▶
 //! ```
 //!
-//! The bottleneck is the cable between `near` and `far`: a token bucket with the discipline below it, in each direction that has a
-//! transmitter. What happens after the transmission (delay, jitter, loss) happens one cable further on, so that packets on the wire
+//! The bottleneck is the cable between `near` and `far`: a token bucket with the discipline below it, or one discipline in BPF, in each
+//! direction that has a transmitter. What happens after the transmission (delay, jitter, loss) happens one cable further on, so that packets on the wire
 //! neither count as queued nor take room in the buffer.
 
+mod bpf;
 mod layout;
 mod need;
 mod plan;
@@ -19,6 +20,7 @@ mod queue;
 mod shaper;
 mod wire;
 
+pub use bpf::config as bpf_config;
 pub use layout::{Addresses, HOST_DEVICE, Node};
 pub use need::Need;
-pub use plan::{Direction, Line, Plan, Tool, Watched};
+pub use plan::{Direction, Line, Plan, Tool, Transmitter, Watched};

@@ -2,10 +2,29 @@
 
 use crate::netem::layout::{Addresses, Cable, End, Node, cables};
 use crate::netem::need::Need;
-use crate::netem::{queue, shaper, wire};
+use crate::netem::{bpf, queue, shaper, wire};
 use crate::unsupported::{Lacks, Unsupported};
 use ccactl_scenario::{LinkSpec, Scenario};
 use std::fmt;
+
+/// What transmits at the bottleneck.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transmitter<'a> {
+    /// A token bucket of the kernel, with one of its disciplines below.
+    TokenBucket,
+    /// A discipline in BPF, by the names that the kernel has for the one towards the server and the one from it.
+    Bpf([&'a str; 2]),
+}
+
+impl Transmitter<'_> {
+    /// As on the command line.
+    fn backend(self) -> &'static str {
+        match self {
+            Transmitter::TokenBucket => "netem",
+            Transmitter::Bpf(_) => "bpf",
+        }
+    }
+}
 
 /// The shaper of a transmitter has this handle, and the discipline below it the other one.
 const SHAPER: &str = "1:";
@@ -69,7 +88,7 @@ pub struct Watched {
 /// One direction of the bottleneck.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Direction {
-    /// Where token bucket and discipline are.
+    /// Where the rate and the buffer are.
     pub transmitter: Watched,
     /// Where netem is, if something happens on the wire.
     pub wire: Option<Watched>,
@@ -93,7 +112,7 @@ impl Plan {
     ///
     /// # Errors
     /// [`Unsupported`] with everything that would not be as the scenario says.
-    pub fn of(scenario: &Scenario, addresses: &Addresses) -> Result<Plan, Unsupported> {
+    pub fn of(scenario: &Scenario, addresses: &Addresses, transmitter: Transmitter<'_>) -> Result<Plan, Unsupported> {
         let mut lacks = Lacks::default();
         let link = &scenario.link;
         let found = scenario.hops.len();
@@ -101,14 +120,23 @@ impl Plan {
         let found = scenario.paths.len();
         lacks.ensure(found == 0, "path", "flows with one path", format!("{found} paths"));
         lacks.ensure(scenario.warm_up.is_none(), "warm_up", "none", scenario.warm_up.unwrap_or_default());
-        lacks.ensure(link.down_buffer.is_none(), "link.down_buffer", "none: both directions alike", "one");
-        let transmitter = [shaper::shaper(link, &mut lacks), queue::queue(link, &mut lacks)];
+        let transmitters = match transmitter {
+            Transmitter::TokenBucket => {
+                lacks.ensure(link.down_buffer.is_none(), "link.down_buffer", "none: both directions alike", "one");
+                let both = [shaper::shaper(link, &mut lacks), queue::queue(link, &mut lacks)].map(Discipline::Kernel);
+                [Vec::from(both.clone()), Vec::from(both)]
+            }
+            Transmitter::Bpf(names) => {
+                bpf::check(link, &mut lacks);
+                names.map(|name| vec![Discipline::Bpf(name.to_owned())])
+            }
+        };
         let wire = wire::wire(link, &mut lacks);
         let extra = extra(scenario);
-        lacks.none_or("netem", ())?;
+        lacks.none_or(transmitter.backend(), ())?;
 
         let cables = cables(addresses);
-        let queues = Queues { link, transmitter, wire, extra };
+        let queues = Queues { link, transmitters, wire, extra };
         let placed = queues.placed(&cables);
         let mut lines = connect(&cables, link.mtu);
         lines.extend(placed.iter().map(Placed::line));
@@ -119,7 +147,7 @@ impl Plan {
         let [access_near, near_far, far_server] = last_three(&cables);
         Ok(Plan {
             lines,
-            needs: kinds(placed.into_iter().map(|placed| placed.need)),
+            needs: kinds(placed.into_iter().filter_map(|placed| placed.discipline.need())),
             up: direction(&near_far[0], &far_server[0]),
             down: link.duplex.then(|| direction(&near_far[1], &access_near[1])),
         })
@@ -172,10 +200,38 @@ fn connect(cables: &[Cable], mtu: u32) -> Vec<Line> {
     lines
 }
 
+/// What is put at a device.
+#[derive(Debug, Clone)]
+enum Discipline {
+    Kernel(Need),
+    /// Ours, which is registered before.
+    Bpf(String),
+}
+
+impl Discipline {
+    fn need(self) -> Option<Need> {
+        match self {
+            Discipline::Kernel(need) => Some(need),
+            Discipline::Bpf(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Discipline {
+    /// In the words of `tc`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Discipline::Kernel(Need { kind, words, .. }) => write!(f, "{kind} {words}"),
+            Discipline::Bpf(name) => f.write_str(name),
+        }
+    }
+}
+
 /// The queue disciplines of a plan.
 struct Queues<'a> {
     link: &'a LinkSpec,
-    transmitter: [Need; 2],
+    /// Towards the server and from it: what is at the device, and what is below that.
+    transmitters: [Vec<Discipline>; 2],
     wire: Option<Need>,
     extra: Vec<Option<Need>>,
 }
@@ -185,40 +241,41 @@ struct Placed {
     end: Watched,
     /// `root handle 1:`
     place: String,
-    need: Need,
+    discipline: Discipline,
 }
 
 impl Placed {
     fn line(&self) -> Line {
-        let (device, place, Need { kind, words, .. }) = (&self.end.device, &self.place, &self.need);
-        let words = format!("qdisc add dev {device} {place} {kind} {words}");
-        Line { tool: Tool::Tc, node: self.end.node, words, peer: None }
+        let Placed { end, place, discipline } = self;
+        let words = format!("qdisc add dev {} {place} {discipline}", end.device);
+        Line { tool: Tool::Tc, node: end.node, words, peer: None }
     }
 }
 
 impl Queues<'_> {
     fn placed(&self, cables: &[Cable]) -> Vec<Placed> {
-        let root = |end: &End, need: &Need| Placed {
-            end: watched(end),
-            place: format!("root handle {SHAPER}"),
-            need: need.clone(),
+        let places = [format!("root handle {SHAPER}"), format!("parent {SHAPER}1 handle {QUEUE}")];
+        let at = |end: &End, disciplines: &[Discipline]| -> Vec<Placed> {
+            let placed = |(place, discipline): (&String, &Discipline)| Placed {
+                end: watched(end),
+                place: place.clone(),
+                discipline: discipline.clone(),
+            };
+            places.iter().zip(disciplines).map(placed).collect()
         };
-        let transmitter = |end: &End| {
-            let [shaper, queue] = &self.transmitter;
-            let place = format!("parent {SHAPER}1 handle {QUEUE}");
-            [root(end, shaper), Placed { end: watched(end), place, need: queue.clone() }]
-        };
+        let of_kernel = |end: &End, need: &Option<Need>| at(end, need.clone().map(Discipline::Kernel).as_slice());
         let [access_near, near_far, far_server] = last_three(cables);
-        let mut placed = Vec::from(transmitter(&near_far[0]));
-        placed.extend(self.wire.as_ref().map(|wire| root(&far_server[0], wire)));
+        let [up, down] = &self.transmitters;
+        let mut placed = at(&near_far[0], up);
+        placed.extend(of_kernel(&far_server[0], &self.wire));
         if self.link.duplex {
-            placed.extend(transmitter(&near_far[1]));
+            placed.extend(at(&near_far[1], down));
         }
         // Without a transmitter there the way back has neither jitter nor loss.
         let back = if self.link.duplex { self.wire.clone() } else { wire::way_back(self.link) };
-        placed.extend(back.map(|wire| root(&access_near[1], &wire)));
+        placed.extend(of_kernel(&access_near[1], &back));
         let hosts = cables.iter().zip(&self.extra);
-        placed.extend(hosts.filter_map(|(cable, extra)| Some(root(&cable[1], extra.as_ref()?))));
+        placed.extend(hosts.flat_map(|(cable, extra)| of_kernel(&cable[1], extra)));
         placed
     }
 }

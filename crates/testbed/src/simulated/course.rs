@@ -3,7 +3,7 @@
 use super::algorithm::{Algorithms, Simulated};
 use super::check::TCP_ECN;
 use super::watch::{Named, Nobody, Watch};
-use crate::bench::{FlowReport, Interrupt, SwapResult, TCP_MEMORY_DEFAULT, TCP_MEMORY_MAX, application, sending_times};
+use crate::bench::{FlowReport, Interrupt, SwapResult, TCP_MEMORY_DEFAULT, application, sending_times, tcp_memory_max};
 use crate::emulator::{Topology, address};
 use crate::error::Result;
 use crate::traffic::{FIRST_PORT, Transfer};
@@ -114,7 +114,7 @@ impl<'a, W: Watch> Course<'a, W> {
                 Direction::Upload => (spec.name.as_str(), SERVER),
                 Direction::Download => (SERVER, spec.name.as_str()),
             };
-            let most_bytes = scenario.host(receiver).rcvbuf_max.unwrap_or(TCP_MEMORY_MAX);
+            let most_bytes = scenario.host(receiver).rcvbuf_max.unwrap_or_else(|| tcp_memory_max(scenario));
             flows.push(Flow {
                 spec,
                 simulated: simulated.clone(),

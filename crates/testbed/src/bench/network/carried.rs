@@ -2,7 +2,8 @@
 
 use crate::emulator::EmulatorReport;
 use ccactl_link::network::{
-    EcnFigures, FlowTally, Interval, LinkCounters, LinkReport, Network, NetworkReport, QueueFigures, SnoopFigures, Way,
+    EcnFigures, FlowTally, Interval, Lateness, LinkCounters, LinkReport, Network, NetworkReport, QueueFigures,
+    SnoopFigures, Way,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -47,7 +48,9 @@ pub struct Carried {
     pub series: Vec<Interval>,
     /// Packets in queues and on wires at the end, where somebody knows.
     pub inside_packets: Option<u64>,
-    /// How well the emulator kept time; its network's report is in the fields above.
+    /// How late packets were given out, where somebody knows.
+    pub lateness: Option<Lateness>,
+    /// What else the emulator says of itself; its network's report is in the fields above.
     pub emulator: Option<EmulatorReport>,
 }
 
@@ -59,7 +62,8 @@ impl Carried {
         device_drops: u64,
     ) -> Carried {
         let network = std::mem::take(&mut report.network);
-        Carried { device_drops, emulator: Some(report), ..Carried::seen(network, names, carried_bps) }
+        let lateness = Some(report.lateness);
+        Carried { device_drops, lateness, emulator: Some(report), ..Carried::seen(network, names, carried_bps) }
     }
 
     /// Nobody had to keep time.
@@ -84,6 +88,7 @@ impl Carried {
             flows: report.flows,
             series: report.series,
             inside_packets: Some(report.inside_packets),
+            lateness: None,
             emulator: None,
         }
     }

@@ -9,9 +9,12 @@ use ccactl_abi::EcnNeed;
 use ccactl_loader::Ect1;
 use ccactl_scenario::{FlowSpec, HostSpec, SERVER, Scenario, SwapSpec, Wanted};
 
-/// Ceiling of the socket buffers. Windows of the shipped scenarios are below 10 MB; unless a scenario says so it must never be
-/// the buffers that limit a flow.
-pub const TCP_MEMORY_MAX: u64 = 64 << 20;
+/// Ceiling of the socket buffers, at least.
+const TCP_MEMORY_MAX: u64 = 64 << 20;
+/// And at most: the kernel counts them in an int.
+const TCP_MEMORY_LIMIT: u64 = 1 << 30;
+/// A window is at most half of the receive buffer (`tcp_adv_win_scale`), and a buffer holds the packets' own memory as well.
+const TCP_MEMORY_PER_BYTE: u64 = 4;
 /// What a socket begins with.
 pub const TCP_MEMORY_DEFAULT: u64 = 256 << 10;
 const TCP_MEMORY_MIN: u64 = 4096;
@@ -22,6 +25,17 @@ const SYSCTLS: &[(&str, &str)] =
 
 /// Settings after a warm-up, whose purpose is that the run knows what it has learnt.
 const REMEMBER: &[(&str, &str)] = &[("ipv4/tcp_no_metrics_save", "0"), ("ipv4/tcp_no_ssthresh_metrics_save", "0")];
+
+/// Ceiling of the socket buffers of a scenario that does not say: unless it does, it must never be the buffers that limit a flow.
+pub fn tcp_memory_max(scenario: &Scenario) -> u64 {
+    let links = || scenario.links().map(|(_, link)| link);
+    let inside: u64 = links().map(|link| link.bdp_bytes() as u64 + link.buffer_bytes()).sum();
+    let longest_ns = scenario.flows.iter().map(|flow| flow.extra_rtt.ns).max().unwrap_or(0);
+    let fastest_bps = links().map(|link| link.rate.bps).max().unwrap_or(0);
+    let beyond = u128::from(fastest_bps) * u128::from(longest_ns) / 8_000_000_000;
+    let needed = TCP_MEMORY_PER_BYTE.saturating_mul(inside.saturating_add(beyond as u64));
+    needed.min(TCP_MEMORY_LIMIT).next_power_of_two().max(TCP_MEMORY_MAX)
+}
 
 /// Namespaces of the hosts, without devices.
 pub struct Hosts {
@@ -38,7 +52,7 @@ impl Hosts {
     pub fn create(id: RunId, scenario: &Scenario) -> Result<Hosts> {
         let namespace = |role: &str, name: &str| {
             let remember = if scenario.warm_up.is_some() { REMEMBER } else { &[] };
-            namespace(id, role, remember, &scenario.host(name))
+            namespace(id, role, remember, &scenario.host(name), tcp_memory_max(scenario))
         };
         let server = namespace("rx", SERVER)?;
         let proxy = scenario.proxies.first().map(|proxy| namespace("px", &proxy.name)).transpose()?;
@@ -99,13 +113,13 @@ fn names(scenario: &Scenario) -> impl Iterator<Item = &str> {
     flows.chain(scenario.udp.iter().map(|udp| udp.name.as_str()))
 }
 
-fn namespace(id: RunId, role: &str, remember: &[(&str, &str)], settings: &HostSpec) -> Result<Netns> {
+fn namespace(id: RunId, role: &str, remember: &[(&str, &str)], settings: &HostSpec, memory_max: u64) -> Result<Netns> {
     let netns = Netns::create(format!("{PREFIX}-{id}-{role}"))?;
     for (path, value) in SYSCTLS.iter().chain(remember) {
         netns.sysctl(path, value)?;
     }
-    netns.sysctl("ipv4/tcp_rmem", &memory(settings.rcvbuf_max))?;
-    netns.sysctl("ipv4/tcp_wmem", &memory(settings.sndbuf_max))?;
+    netns.sysctl("ipv4/tcp_rmem", &memory(settings.rcvbuf_max.unwrap_or(memory_max)))?;
+    netns.sysctl("ipv4/tcp_wmem", &memory(settings.sndbuf_max.unwrap_or(memory_max)))?;
     // Last, so that a scenario has the last word.
     for (path, value) in &settings.sysctl {
         netns.sysctl(path, value)?;
@@ -114,7 +128,26 @@ fn namespace(id: RunId, role: &str, remember: &[(&str, &str)], settings: &HostSp
 }
 
 /// Smallest, first and largest size of a buffer.
-fn memory(max: Option<u64>) -> String {
-    let max = max.unwrap_or(TCP_MEMORY_MAX);
+fn memory(max: u64) -> String {
     format!("{} {} {max}", TCP_MEMORY_MIN.min(max), TCP_MEMORY_DEFAULT.min(max))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scenario(rate: &str, base_rtt: &str) -> Scenario {
+        let text = format!(
+            "duration = '1s'\n[link]\nrate = '{rate}'\nbase_rtt = '{base_rtt}'\nbuffer = '3bdp'\n[[flow]]\nname = 'a'\nalgorithm = 'reno'\n"
+        );
+        Scenario::parse("x.toml", &text).unwrap()
+    }
+
+    #[test]
+    fn buffers_of_sockets_hold_what_the_path_holds() {
+        assert_eq!(tcp_memory_max(&scenario("100Mbit/s", "10ms")), 64 << 20);
+        // 12.5 MB on the wire and 37.5 in the queue.
+        assert_eq!(tcp_memory_max(&scenario("1000Mbit/s", "100ms")), 256 << 20);
+        assert_eq!(tcp_memory_max(&scenario("10000Mbit/s", "100ms")), 1 << 30);
+    }
 }

@@ -1,14 +1,17 @@
-//! Hosts joined by veth pairs and routers, with the queue disciplines of the kernel: the plan of [`crate::netem`] carried out.
+//! Hosts joined by veth pairs and routers, with queue disciplines inside the kernel: the plan of [`crate::netem`] carried out.
 
 use super::counters::{self, Counted};
+use super::in_bpf;
 use super::{Carried, Hosts, TransmitterResult};
 use crate::emulator::{Topology, address};
 use crate::error::{Error, Result};
 use crate::host::netns::Netns;
 use crate::host::run_id::{PREFIX, RunId};
 use crate::host::{iproute, offload, tun};
-use crate::netem::{Addresses, Direction, Node, Plan, Watched};
-use ccactl_link::network::{LinkCounters, Way};
+use crate::netem::{Addresses, Direction, Node, Plan, Transmitter, Watched, bpf_config};
+use ccactl_link::Capacity;
+use ccactl_link::network::{Histogram, LinkCounters, Way};
+use ccactl_loader::LinkQueue;
 use ccactl_scenario::{LINK, Scenario};
 use std::collections::BTreeMap;
 
@@ -22,18 +25,37 @@ pub struct Kernel {
     carried_bps: u64,
     pub(super) hosts: Hosts,
     routers: BTreeMap<Node, Netns>,
+    /// Towards the server and from it, if they are in BPF.
+    queues: Vec<LinkQueue>,
 }
 
 /// The plan of a scenario with the addresses of the testbed.
-pub fn plan(scenario: &Scenario) -> Result<Plan> {
+pub fn plan(scenario: &Scenario, transmitter: Transmitter<'_>) -> Result<Plan> {
     let hosts = (0..scenario.flows.len() + scenario.udp.len()).map(address::host).collect();
-    Ok(Plan::of(scenario, &Addresses { hosts, server: address::SERVER })?)
+    Ok(Plan::of(scenario, &Addresses { hosts, server: address::SERVER }, transmitter)?)
 }
 
 impl Kernel {
-    /// Makes it; what the kernel lacks was found out by [`super::Backend::check`].
+    /// Makes it with the kernel's own disciplines; what it lacks of them was found out by [`super::Backend::check`].
     pub fn create(id: RunId, scenario: &Scenario) -> Result<Kernel> {
-        let plan = plan(scenario)?;
+        Kernel::carry_out(id, scenario, plan(scenario, Transmitter::TokenBucket)?, Vec::new())
+    }
+
+    /// The same with the bottleneck in BPF.
+    pub fn create_in_bpf(id: RunId, scenario: &Scenario) -> Result<Kernel> {
+        let link = &scenario.link;
+        let names = ["u", "d"].map(|way| format!("ccl{}{way}", id.short()));
+        let capacities = [link.capacity(), link.down_capacity()];
+        let ways = if link.duplex { 2 } else { 1 };
+        let register = |(name, capacity): (&String, Capacity)| {
+            LinkQueue::register(name, &bpf_config(link, capacity)).map_err(Error::Loader)
+        };
+        let queues = names.iter().zip(capacities).take(ways).map(register).collect::<Result<_>>()?;
+        let plan = plan(scenario, Transmitter::Bpf(names.each_ref().map(String::as_str)))?;
+        Kernel::carry_out(id, scenario, plan, queues)
+    }
+
+    fn carry_out(id: RunId, scenario: &Scenario, plan: Plan, queues: Vec<LinkQueue>) -> Result<Kernel> {
         let hosts = Hosts::create(id, scenario)?;
         let router = |node: Node| {
             let netns = Netns::create(format!("{PREFIX}-{id}-{node}"))?;
@@ -42,7 +64,7 @@ impl Kernel {
         };
         let routers = Node::ROUTERS.into_iter().map(router).collect::<Result<BTreeMap<_, _>>>()?;
         let carried_bps = Topology::of(scenario, 1).carried_bps;
-        let network = Kernel { plan, carried_bps, hosts, routers };
+        let network = Kernel { plan, carried_bps, hosts, routers, queues };
         network.namespaces().try_for_each(offload::no_ipv6)?;
         for line in &network.plan.lines {
             iproute::run(line.tool.program(), &line.arguments(|node| network.namespace(node).name().to_owned()))?;
@@ -67,11 +89,26 @@ impl Kernel {
 
     /// Reads what the queue disciplines counted.
     pub fn finish(self) -> Result<Carried> {
-        let up = self.transmitter(&self.plan.up, Way::Up)?;
-        let down = self.plan.down.as_ref().map(|down| self.transmitter(down, Way::Down)).transpose()?;
+        let ways = [(&self.plan.up, Way::Up)].into_iter().chain(self.plan.down.as_ref().map(|down| (down, Way::Down)));
+        let mut late = Histogram::new();
+        let mut transmitters = Vec::new();
+        let mut device_drops = self.device_drops()?;
+        for (number, (direction, way)) in ways.enumerate() {
+            let Some(queue) = self.queues.get(number) else {
+                transmitters.push(self.transmitter(direction, way)?);
+                continue;
+            };
+            let state = queue.state().map_err(Error::Loader)?;
+            let lost_packets = self.lost_packets(direction)?;
+            transmitters.push(in_bpf::transmitter(&state, way, lost_packets));
+            late.merge(&in_bpf::times(&state.lateness));
+            device_drops += state.without_slot_packets;
+        }
+        let lateness = (!self.queues.is_empty()).then(|| late.lateness());
         Ok(Carried {
-            transmitters: [up].into_iter().chain(down).collect(),
-            device_drops: self.device_drops()?,
+            transmitters,
+            device_drops,
+            lateness,
             carried_bps: self.carried_bps,
             flows: Vec::new(),
             series: Vec::new(),
@@ -82,8 +119,7 @@ impl Kernel {
 
     fn transmitter(&self, direction: &Direction, way: Way) -> Result<TransmitterResult> {
         let counted = self.counted(&direction.transmitter)?;
-        let wire = direction.wire.as_ref().map(|wire| self.counted(wire)).transpose()?;
-        let lost_packets = wire.map_or(0, |wire| wire.dropped_full_packets + wire.dropped_early_packets);
+        let lost_packets = self.lost_packets(direction)?;
         let counters = LinkCounters {
             offered_packets: counted.offered_packets(),
             delivered_packets: counted.sent_packets.saturating_sub(lost_packets),
@@ -104,6 +140,12 @@ impl Kernel {
             planned_rate_bps: None,
             snoop: None,
         })
+    }
+
+    /// Those that netem lost.
+    fn lost_packets(&self, direction: &Direction) -> Result<u64> {
+        let wire = direction.wire.as_ref().map(|wire| self.counted(wire)).transpose()?;
+        Ok(wire.map_or(0, |wire| wire.dropped_full_packets + wire.dropped_early_packets))
     }
 
     fn counted(&self, watched: &Watched) -> Result<Counted> {

@@ -1,23 +1,26 @@
-//! What lies between the hosts of a run, and which back end makes it: the emulator, or the kernel's own queue disciplines.
+//! What lies between the hosts of a run, and which back end makes it: the emulator, or queue disciplines inside the kernel.
 
 mod carried;
 mod counters;
 mod emulated;
 mod hosts;
+mod in_bpf;
 mod kernel;
 mod probe;
 mod proxy;
 
 pub use carried::{Carried, TransmitterResult};
 pub use emulated::Emulated;
-pub use hosts::{Hosts, TCP_MEMORY_DEFAULT, TCP_MEMORY_MAX};
+pub use hosts::{Hosts, TCP_MEMORY_DEFAULT, tcp_memory_max};
 
 use crate::emulator::address::MOST_HOSTS;
 use crate::error::{Error, Result};
 use crate::host::mptcp;
 use crate::host::run_id::RunId;
+use crate::netem::{Plan, Transmitter};
 use crate::simulated;
 use ccactl_link::Nanos;
+use ccactl_loader::LinkQueue;
 use ccactl_scenario::{FlowSpec, Scenario};
 use kernel::Kernel;
 use serde::{Deserialize, Serialize};
@@ -33,13 +36,19 @@ pub enum Backend {
     Emulator,
     /// The kernel: netem, a token bucket and its queue disciplines. Nobody measures how punctual they were.
     Netem,
+    /// The kernel with the bottleneck in BPF, which knows how punctual it was; what happens on its wire is netem's.
+    Bpf,
     /// Nobody: hosts and packets are simulated, in virtual time.
     Simulator,
 }
 
 /// All of them, in the words of the command line.
-const BACKENDS: [(&str, Backend); 3] =
-    [("emulator", Backend::Emulator), ("netem", Backend::Netem), ("simulator", Backend::Simulator)];
+const BACKENDS: [(&str, Backend); 4] = [
+    ("emulator", Backend::Emulator),
+    ("netem", Backend::Netem),
+    ("bpf", Backend::Bpf),
+    ("simulator", Backend::Simulator),
+];
 
 impl FromStr for Backend {
     type Err = String;
@@ -48,7 +57,7 @@ impl FromStr for Backend {
         let named = BACKENDS.into_iter().find(|(name, _)| *name == text);
         named
             .map(|(_, backend)| backend)
-            .ok_or_else(|| format!("expected emulator, netem or simulator, found {text:?}"))
+            .ok_or_else(|| format!("expected emulator, netem, bpf or simulator, found {text:?}"))
     }
 }
 
@@ -66,12 +75,19 @@ impl Backend {
         self != Backend::Simulator
     }
 
+    /// Whether the kernel carries the packets by itself, over veth and its queue disciplines.
+    #[must_use]
+    pub fn is_in_kernel(self) -> bool {
+        matches!(self, Backend::Netem | Backend::Bpf)
+    }
+
     /// In the words of a page.
     #[must_use]
     pub fn described(self) -> &'static str {
         match self {
             Backend::Emulator => "the emulator of ccactl",
             Backend::Netem => "queue disciplines of the kernel (netem, tbf), whose punctuality nobody measured",
+            Backend::Bpf => "a queue discipline of ccactl inside the kernel (BPF), with netem for the wire",
             Backend::Simulator => "the simulator of ccactl: hosts after Linux 6.18, in virtual time",
         }
     }
@@ -91,13 +107,20 @@ impl Backend {
         match self {
             Backend::Simulator => simulated::check(scenario).map(|_| None),
             Backend::Emulator => Ok(None),
-            Backend::Netem => {
-                let plan = kernel::plan(scenario)?;
-                probe::probe(&plan.needs)?;
-                Ok(Some(plan.lines.iter().map(|line| format!("{line}\n")).collect()))
+            Backend::Netem => checked(&kernel::plan(scenario, Transmitter::TokenBucket)?),
+            Backend::Bpf => {
+                let plan = kernel::plan(scenario, Transmitter::Bpf(["ccactl-up", "ccactl-down"]))?;
+                LinkQueue::check().map_err(Error::Loader)?;
+                checked(&plan)
             }
         }
     }
+}
+
+/// Whether the kernel has the disciplines of a plan; gives its commands.
+fn checked(plan: &Plan) -> Result<Option<String>> {
+    probe::probe(&plan.needs)?;
+    Ok(Some(plan.lines.iter().map(|line| format!("{line}\n")).collect()))
 }
 
 /// The network of one run.
@@ -114,6 +137,7 @@ impl Network {
         match backend {
             Backend::Emulator => Emulated::create(id, scenario, run).map(Network::Emulated),
             Backend::Netem => Ok(Network::Kernel(Box::new(Kernel::create(id, scenario)?))),
+            Backend::Bpf => Ok(Network::Kernel(Box::new(Kernel::create_in_bpf(id, scenario)?))),
             Backend::Simulator => unreachable!("it needs no host"),
         }
     }
@@ -161,6 +185,6 @@ mod tests {
         for (_, backend) in BACKENDS {
             assert_eq!(backend.to_string().parse(), Ok(backend));
         }
-        assert_eq!("tc".parse::<Backend>(), Err("expected emulator, netem or simulator, found \"tc\"".to_owned()));
+        assert_eq!("tc".parse::<Backend>(), Err("expected emulator, netem, bpf or simulator, found \"tc\"".to_owned()));
     }
 }

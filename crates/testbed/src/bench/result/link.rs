@@ -22,7 +22,10 @@ pub struct LinkResult {
     pub buffer_bytes: u64,
     /// Share of the link that was used.
     pub utilisation: Option<f64>,
-    /// How well the emulator kept time; absent without it.
+    /// How late packets were given out; absent where nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lateness: Option<Lateness>,
+    /// How well the emulator kept time otherwise; absent without it.
     #[serde(flatten)]
     pub timekeeping: Option<Timekeeping>,
     /// Direction of the transmitter that the following is about.
@@ -56,8 +59,6 @@ pub struct Timekeeping {
     pub rate_error: Option<f64>,
     /// How long the bottleneck was backlogged.
     pub backlogged_s: f64,
-    /// How late packets were given out.
-    pub lateness: Lateness,
     /// Whether the emulator had real-time priority.
     pub realtime: bool,
     /// Whether the emulator's thread had reserved CPU time (`SCHED_DEADLINE`) rather than a fixed priority.
@@ -68,6 +69,12 @@ pub struct Timekeeping {
 }
 
 impl LinkResult {
+    /// How much faster than planned packets came out while backlogged, as a share; where somebody measured it.
+    #[must_use]
+    pub fn rate_error(&self) -> Option<f64> {
+        self.timekeeping.and_then(|kept| kept.rate_error)
+    }
+
     pub(super) fn new(scenario: &Scenario, measured: &Measured, summary: &RecordingSummary) -> Self {
         let carried = &measured.carried;
         let bottleneck = carried
@@ -82,6 +89,7 @@ impl LinkResult {
             base_rtt_us: base_rtt_us(scenario.link.base_rtt),
             buffer_bytes: scenario.link.buffer_bytes(),
             utilisation: summary.link.as_ref().and_then(|link| link.utilisation),
+            lateness: carried.lateness,
             timekeeping: carried.emulator.as_ref().map(|emulator| Timekeeping::new(emulator, bottleneck)),
             way: bottleneck.way,
             packets: counters.offered_packets,
@@ -103,7 +111,6 @@ impl Timekeeping {
             achieved_rate_bps: bottleneck.planned_rate_bps.zip(rate_error).map(|(bps, error)| bps * (1.0 + error)),
             rate_error,
             backlogged_s: emulator.backlogged_s,
-            lateness: emulator.lateness,
             realtime: emulator.realtime,
             reserved: emulator.reserved,
             write_failures: emulator.troubles.write_failures,

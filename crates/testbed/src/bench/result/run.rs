@@ -66,6 +66,7 @@ impl RunResult {
         let flows = flow::flow_results(scenario, &measured, &summary);
         let evidence = Evidence {
             carried_bps: measured.carried.carried_bps,
+            lateness: measured.carried.lateness.as_ref(),
             emulator: measured.carried.emulator.as_ref(),
             device_drops: measured.carried.device_drops,
             recorded,

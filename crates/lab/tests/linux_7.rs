@@ -1,4 +1,5 @@
-//! L4S on a stock kernel: Accurate ECN and ECT(1) by an algorithm in BPF, as the packets show it.
+//! What only recent kernels have, in one guest: L4S with Accurate ECN and ECT(1) by an algorithm in BPF, as the packets show it, and the
+//! bottleneck as a queue discipline in BPF.
 
 mod needs;
 
@@ -10,6 +11,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::path::Path;
+use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
 const SCENARIO: &str = "
@@ -68,30 +70,68 @@ fn marks_of_prague(recording: &Path) -> BTreeMap<String, u64> {
     most
 }
 
-#[test]
-fn prague_negotiates_accurate_ecn_sends_ect1_and_counts_each_mark() {
-    let Some(lab) = needs::ccactl_in("7") else { return };
+/// CoDel towards the server and from it, 1 ms for 2500 bytes.
+const IN_BPF: &str = "
+name = 'in-bpf'
+description = 'Both directions through CoDel inside the kernel'
+duration = '5s'
+[link]
+rate = '20Mbit/s'
+base_rtt = '20ms'
+buffer = { bytes = 200000 }
+down_buffer = { bytes = 30000 }
+queue = { discipline = 'codel' }
+duplex = true
+[[flow]]
+name = 'up'
+algorithm = 'native:reno'
+[[flow]]
+name = 'down'
+algorithm = 'native:reno'
+direction = 'download'
+";
+
+/// What the guest did; none where there is nothing to boot it with.
+static RESULTS: LazyLock<Option<Results>> = LazyLock::new(|| {
+    let lab = needs::ccactl_in("7")?;
+    let bench = |name: &str, link: &str| {
+        let (file, output) = (format!("/job/{name}.toml"), format!("/results/{name}"));
+        command(&["bench", &file, "--link", link, "--output", &output, "--attempts", "1", "--json"])
+    };
+    let file = |name: &str, text: &str| (format!("job/{name}.toml"), text.as_bytes().to_vec());
     let task = Task {
-        files: vec![("job/l4s.toml".to_owned(), SCENARIO.as_bytes().to_vec())],
+        files: vec![file("l4s", SCENARIO), file("in-bpf", IN_BPF)],
         commands: vec![
             command(&["load", "prague", "--cgroup", "/l4s", "--create", "--json"]),
             command(&["load", "prague", "--cgroup", "/l4s", "--json"]),
             command(&["unload", "--cgroup", "/l4s", "--json"]),
-            command(&["bench", "/job/l4s.toml", "--output", "/results/l4s", "--attempts", "1", "--json"]),
+            bench("l4s", "emulator"),
+            bench("in-bpf", "bpf"),
         ],
+        kernel_carries: true,
     };
-    let results = lab.run(&task, &std::env::temp_dir(), &AtomicBool::new(false)).unwrap();
-    let loaded = printed(&results, 0);
+    Some(lab.run(&task, &std::env::temp_dir(), &AtomicBool::new(false)).unwrap())
+});
+
+/// The only run of a bench that ended well.
+fn run_of(results: &Results, command: usize, name: &str) -> Value {
+    printed(results, command);
+    let result = std::fs::read(results.folder().join(name).join("result.json")).unwrap();
+    let result: Value = serde_json::from_slice(&result).unwrap();
+    result["runs"][0].clone()
+}
+
+#[test]
+fn prague_negotiates_accurate_ecn_sends_ect1_and_counts_each_mark() {
+    let Some(results) = &*RESULTS else { return };
+    let loaded = printed(results, 0);
     let interfaces = loaded["ect1_interfaces"].as_array().unwrap();
     assert!(interfaces.contains(&"lo".into()), "{loaded}");
-    let again = printed(&results, 1);
+    let again = printed(results, 1);
     assert_eq!((&again["change"], &again["ect1_interfaces"]), (&"unchanged".into(), &loaded["ect1_interfaces"]));
-    printed(&results, 2);
+    printed(results, 2);
 
-    printed(&results, 3);
-    let result = std::fs::read(results.folder().join("l4s/result.json")).unwrap();
-    let result: Value = serde_json::from_slice(&result).unwrap();
-    let run = &result["runs"][0];
+    let run = run_of(results, 3, "l4s");
     let ecn = &run["transmitters"][0]["ecn"];
     let count = |codepoint: &str, of: &str| ecn[codepoint][of].as_u64().unwrap_or_default();
     assert_eq!(count("ect0", "offered_packets"), 0, "nothing of an L4S sender leaves as ECT(0): {ecn}");
@@ -112,4 +152,32 @@ fn prague_negotiates_accurate_ecn_sends_ect1_and_counts_each_mark() {
     // What the two queues are for. The bounds are those of a short run; docs/experiments has the long ones.
     let p99_us = ecn["ect1"]["queueing"]["p99_us"].as_f64().unwrap();
     assert!(p99_us < 2000.0, "{ecn}");
+}
+
+#[test]
+fn a_bottleneck_inside_the_kernel_keeps_rate_delay_and_buffer_both_ways() {
+    let Some(results) = &*RESULTS else { return };
+    let run = run_of(results, 4, "in-bpf");
+    for (way, flow) in [(0, 0), (1, 1)] {
+        let (of, flow) = (&run["transmitters"][way], &run["flows"][flow]);
+        let count = |of_what: &str| of[of_what].as_u64().unwrap_or_else(|| panic!("{of_what}: {of}"));
+        assert!(count("offered_packets") > 5000, "{of}");
+        let left = count("delivered_packets") + count("dropped_full_packets") + count("dropped_early_packets");
+        assert_eq!(count("offered_packets"), left + count("queued_packets"), "{of}");
+        // The smaller buffer is full before a packet has waited for long.
+        assert!(count(["dropped_early_packets", "dropped_full_packets"][way]) > 0, "{of}");
+        assert_eq!(of["planned_rate_bps"].as_f64().unwrap().round(), 20e6, "{of}");
+        // The ACKs of the other flow share the way.
+        let goodput_bps = flow["metrics"]["goodput_bps"].as_f64().unwrap();
+        assert!((9e6..19.2e6).contains(&goodput_bps), "{goodput_bps}");
+        let rtt_min_us = flow["metrics"]["rtt_min_us"].as_u64().unwrap();
+        assert!((20_000..22_000).contains(&rtt_min_us), "{rtt_min_us}");
+        assert!(of["queueing"]["p99_us"].as_f64().unwrap() < 100_000.0, "{of}");
+    }
+    let most = |way: usize| run["transmitters"][way]["queue_max_bytes"].as_u64().unwrap();
+    assert!((40_000..=200_000).contains(&most(0)) && most(1) <= 30_000, "{} and {} bytes", most(0), most(1));
+    let lateness = &run["link"]["lateness"];
+    assert!(lateness["packets"].as_u64().unwrap() > 10_000, "{lateness}");
+    assert!(lateness["p99_us"].as_f64().unwrap() < 100.0, "nothing disturbs a guest: {lateness}");
+    assert!(run["link"].get("rate_error").is_none(), "only the emulator measures it");
 }
