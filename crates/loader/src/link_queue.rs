@@ -4,7 +4,6 @@ use crate::error::{Error, Result};
 use crate::object;
 use crate::paths::Paths;
 use crate::preflight;
-use ccactl_abi::layout::NAME_LEN;
 use ccactl_abi::link_queue::{LinkConfig, LinkState};
 use ccactl_abi::objects::LINK;
 use libbpf_rs::{Link, MapCore, MapFlags, MapType, Object};
@@ -47,7 +46,6 @@ impl LinkQueue {
         given.update(&KEY, bytemuck::bytes_of(config), MapFlags::ANY).map_err(Error::bpf(what()))?;
         let mut table = object.maps_mut().find(|map| map.map_type() == MapType::StructOps).expect("and a table");
         let link = table.attach_struct_ops().map_err(Error::bpf(format!("cannot register {name} with the kernel")))?;
-        debug_assert!(name.len() < NAME_LEN, "set_table_name() has checked it");
         Ok(Self { object, _link: link })
     }
 

@@ -214,7 +214,6 @@ pub(super) struct LinkTally {
     queue_max_bytes: u64,
     /// Sum over arriving packets of the bytes in the queue.
     queue_sum_bytes: u128,
-    sojourn: Histogram,
 }
 
 impl LinkTally {
@@ -229,7 +228,6 @@ impl LinkTally {
             }),
             queue_max_bytes: 0,
             queue_sum_bytes: 0,
-            sojourn: Histogram::new(),
         }
     }
 
@@ -249,7 +247,6 @@ impl LinkTally {
         of_codepoint.sojourn.add(sojourn);
         self.counters.sent_wire_bytes += u64::from(wire_bytes);
         self.counters.marked_packets += u64::from(marked);
-        self.sojourn.add(sojourn);
         match lost {
             None => self.counters.delivered_packets += 1,
             Some(LossReason::Random) => self.counters.lost_packets += 1,
@@ -282,10 +279,12 @@ impl LinkTally {
 
     /// What the queue was like so far; times are from arrival to the start of transmission.
     pub fn queue(&self) -> QueueFigures {
+        let mut sojourn = Histogram::new();
+        self.by_ecn.iter().for_each(|of| sojourn.merge(&of.sojourn));
         QueueFigures {
             queue_max_bytes: self.queue_max_bytes,
             queue_mean_bytes: self.queue_sum_bytes as f64 / self.counters.offered_packets.max(1) as f64,
-            queueing: self.sojourn.queueing(),
+            queueing: sojourn.queueing(),
         }
     }
 }

@@ -8,6 +8,14 @@ use serde::{Deserialize, Serialize};
 /// which a histogram of exact values would.
 type Close = Classes<6>;
 
+/// Longer times, of more than a minute, share the last class: no packet waits for so long, and an idle path has five histograms.
+const LONGEST_NS: Nanos = (1 << 36) - 1;
+
+/// Class of a time.
+fn class(time_ns: Nanos) -> usize {
+    Close::of(time_ns.min(LONGEST_NS))
+}
+
 /// Histogram of times.
 pub struct Histogram {
     counts: Vec<u64>,
@@ -56,24 +64,23 @@ impl Histogram {
     /// An empty one; its memory is touched.
     #[must_use]
     pub fn new() -> Self {
-        let mut counts = vec![1; Close::COUNT];
+        let mut counts = vec![1; class(LONGEST_NS) + 1];
         counts.fill(0);
         Histogram { counts, count: 0, sum_ns: 0, max_ns: 0 }
     }
 
-    /// One whose classes somebody else has counted; those beyond the last are empty.
-    ///
-    /// # Panics
-    /// When there are fewer classes than those of this histogram.
+    /// One whose [`Classes<6>`] somebody else has counted.
     #[must_use]
     pub fn of_counts(counts: &[u64], sum_ns: u64, max_ns: Nanos) -> Self {
-        let counts = counts[..Close::COUNT].to_vec();
-        Histogram { count: counts.iter().sum(), counts, sum_ns: u128::from(sum_ns), max_ns }
+        let mut of_them = Histogram::new();
+        let last = of_them.counts.len() - 1;
+        counts.iter().enumerate().for_each(|(class, count)| of_them.counts[class.min(last)] += count);
+        Histogram { count: counts.iter().sum(), sum_ns: u128::from(sum_ns), max_ns, ..of_them }
     }
 
     /// Adds one packet.
     pub fn add(&mut self, time_ns: Nanos) {
-        self.counts[Close::of(time_ns)] += 1;
+        self.counts[class(time_ns)] += 1;
         self.count += 1;
         self.sum_ns += u128::from(time_ns);
         self.max_ns = self.max_ns.max(time_ns);
@@ -144,5 +151,26 @@ mod tests {
         assert_eq!((waited.packets, waited.mean_us, waited.p50_us), (1000, 500.5, summary.p50_us));
         assert_eq!(Histogram::new().queueing(), QueueingDelay::default());
         assert_eq!(Histogram::new().lateness(), Lateness::default());
+    }
+
+    #[test]
+    fn the_longest_times_share_a_class_and_the_largest_stays_exact() {
+        let mut histogram = Histogram::new();
+        [1, LONGEST_NS, LONGEST_NS + 1, Nanos::MAX].into_iter().for_each(|time_ns| histogram.add(time_ns));
+        let late = histogram.lateness();
+        assert_eq!((late.packets, late.max_us), (4, us(Nanos::MAX)));
+        assert!(late.p50_us >= us(LONGEST_NS) * 0.98, "{late:?}");
+    }
+
+    #[test]
+    fn what_somebody_else_counted_is_what_was_added() {
+        let mut added = Histogram::new();
+        let mut counts = vec![0; Close::COUNT];
+        for time_ns in [5, 70, 70, 1_000_000, 1 << 45] {
+            added.add(time_ns);
+            counts[Close::of(time_ns)] += 1;
+        }
+        let counted = Histogram::of_counts(&counts, 1_000_145 + (1 << 45), 1 << 45);
+        assert_eq!((counted.lateness(), counted.queueing()), (added.lateness(), added.queueing()));
     }
 }

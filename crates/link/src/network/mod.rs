@@ -126,7 +126,8 @@ struct Lane {
     bottleneck: Option<usize>,
     class: u8,
     counters: PathCounters,
-    sojourn: Histogram,
+    /// Of data; what comes back is not asked for.
+    sojourn: Option<Histogram>,
     /// Only where some stage of it leaves ACKs out.
     filter: Option<AckFilter>,
 }
@@ -174,8 +175,9 @@ impl<P: Copy> Network<P> {
         let overhead_bytes = transmitters.iter().find(|t| t.is_bottleneck).map_or(0, |t| t.overhead_bytes);
         let is_bottleneck: Vec<bool> = transmitters.iter().map(|transmitter| transmitter.is_bottleneck).collect();
         let node = |(transmitter, least_way): (Transmitter, Nanos)| {
+            let most = transmitter.most_packets();
             let mut link = Link::new(transmitter.config);
-            link.reserve(packets);
+            link.reserve(packets.min(most));
             if transmitter.snoop_bytes.is_some() {
                 link.reserve_first(packets);
             }
@@ -194,13 +196,14 @@ impl<P: Copy> Network<P> {
         let has_agent = transmitters.iter().any(|transmitter| transmitter.snoop_bytes.is_some());
         // One call of an agent gives back at most all that it keeps, and does little besides.
         let events = VecDeque::with_capacity(if has_agent { 2 * packets } else { 0 });
-        let lane = |(route, class): (Route, u8)| {
+        let lane = |(route, class, has_data): (Route, u8, bool)| {
             let bottleneck = transmitters_of(&route).find(|i| is_bottleneck[*i]);
-            let (counters, sojourn) = (PathCounters::default(), Histogram::new());
+            let (counters, sojourn) = (PathCounters::default(), has_data.then(Histogram::new));
             let filters = route.stages.iter().any(|stage| matches!(stage, Stage::Delay(delay) if delay.filters()));
             Lane { stages: route.stages, bottleneck, class, counters, sojourn, filter: filters.then(AckFilter::new) }
         };
-        let both_ways = |path: Path| [(path.up, path.class), (path.down, path.class)];
+        let both_ways =
+            |path: Path| [(path.up, path.class, path.data == Way::Up), (path.down, path.class, path.data == Way::Down)];
         let never = vec![NEVER; transmitters.len()];
         Network {
             nodes: transmitters.into_iter().zip(least_ways).map(node).collect(),
@@ -311,7 +314,9 @@ impl<P: Copy> Network<P> {
         }
         lane.counters.delivered_packets += 1;
         lane.counters.delivered_wire_bytes += wire_bytes;
-        lane.sojourn.add(moving.sojourn);
+        if let Some(sojourn) = &mut lane.sojourn {
+            sojourn.add(moving.sojourn);
+        }
         Some(Event::Arrived { transit: moving.transit, due, marked: moving.marked, back_to_back: moving.back_to_back })
     }
 

@@ -1,7 +1,7 @@
 //! What a network is made of.
 
 use super::route::{Delay, Route, Stage, Way};
-use crate::{LinkConfig, Nanos};
+use crate::{Capacity, LinkConfig, Nanos};
 
 /// One transmitter of the network.
 #[derive(Debug, Clone)]
@@ -31,7 +31,19 @@ pub struct Path {
     pub class: u8,
 }
 
+/// A header of IPv4 and nothing behind it.
+const SMALLEST_PACKET_BYTES: u32 = 20;
+
 impl Transmitter {
+    /// Packets that a full buffer holds at most, as many that it may drop for one that arrives, and that one.
+    pub(super) fn most_packets(&self) -> usize {
+        let full = match self.config.capacity {
+            Capacity::Packets(packets) => packets,
+            Capacity::Bytes(bytes) => bytes / u64::from(SMALLEST_PACKET_BYTES + self.overhead_bytes),
+        };
+        usize::try_from(full).unwrap_or(usize::MAX).saturating_mul(2).saturating_add(1)
+    }
+
     /// A bottleneck whose wire adds nothing.
     #[must_use]
     pub fn bottleneck(config: LinkConfig) -> Self {

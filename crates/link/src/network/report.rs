@@ -1,7 +1,7 @@
 //! What a network tells at the end.
 
 use super::counters::{EcnFigures, FlowCounters, LinkCounters, QueueFigures, SnoopFigures};
-use super::histogram::QueueingDelay;
+use super::histogram::{Histogram, QueueingDelay};
 use super::route::Way;
 use super::series::Interval;
 use super::{Lane, Network, Node};
@@ -58,7 +58,7 @@ impl<P: Copy> Network<P> {
             let (there, back) = if *data == Way::Up { (&lanes[0], &lanes[1]) } else { (&lanes[1], &lanes[0]) };
             FlowTally {
                 counters: FlowCounters::new(&there.counters, &back.counters),
-                queueing: there.sojourn.queueing(),
+                queueing: there.sojourn.as_ref().map(Histogram::queueing).unwrap_or_default(),
             }
         };
         both_ways.map(tally).collect()
