@@ -241,10 +241,10 @@ void BPF_PROG(link_destroy, struct Qdisc *sch)
 
 SEC(".struct_ops.link")
 struct Qdisc_ops ccactl_link = {
-	.id = "ccactl_link",
-	.enqueue = (void *)link_enqueue,
-	.dequeue = (void *)link_dequeue,
-	.init = (void *)link_init,
-	.reset = (void *)link_reset,
-	.destroy = (void *)link_destroy,
+    .id = "ccactl_link",
+    .enqueue = (void *)link_enqueue,
+    .dequeue = (void *)link_dequeue,
+    .init = (void *)link_init,
+    .reset = (void *)link_reset,
+    .destroy = (void *)link_destroy,
 };

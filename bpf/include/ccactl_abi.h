@@ -342,15 +342,16 @@ struct cca_link_state {
 	unsigned long long offered_packets;
 	unsigned long long dropped_full_packets;
 	unsigned long long dropped_early_packets;
-	unsigned long long without_slot_packets; /* refused though the link had room: the kernel did not ask for those that had left */
+	unsigned long long
+	    without_slot_packets; /* refused though the link had room: the kernel did not ask for those that had left */
 	unsigned long long sent_packets;
 	unsigned long long sent_bytes;
 	unsigned long long busy_bytes; /* sent back to back, and in which time */
 	unsigned long long busy_ns;
 	unsigned long long queue_max_bytes;
 	unsigned long long queue_sum_bytes; /* over arriving packets */
-	struct cca_link_times sojourn;  /* from the arrival to the start of the transmission */
-	struct cca_link_times lateness; /* from the end of the transmission until the kernel asked */
+	struct cca_link_times sojourn;      /* from the arrival to the start of the transmission */
+	struct cca_link_times lateness;     /* from the end of the transmission until the kernel asked */
 };
 
 #ifndef CCA_NO_STATIC_ASSERT

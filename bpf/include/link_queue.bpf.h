@@ -57,8 +57,8 @@ static __always_inline void link_codel_begin(const struct cca_link_config *confi
 }
 
 /* Section 5.6: whether the delay has been above the target for an interval. The packet is out of the queue already. */
-static __always_inline int link_codel_may_drop(const struct cca_link_config *config, struct cca_link_state *link, u64 now,
-                                               u64 since_ns)
+static __always_inline int link_codel_may_drop(const struct cca_link_config *config, struct cca_link_state *link,
+					       u64 now, u64 since_ns)
 {
 	if (now - since_ns < config->codel_target_ns || link->waiting_bytes <= config->codel_mtu_bytes) {
 		link->codel_first_above_ns = 0;
@@ -71,7 +71,7 @@ static __always_inline int link_codel_may_drop(const struct cca_link_config *con
 
 /* Section 5.5 for one packet after the other: whether this one is dropped. */
 static __always_inline int link_codel_drops(const struct cca_link_config *config, struct cca_link_state *link, u64 now,
-                                            u64 since_ns)
+					    u64 since_ns)
 {
 	u32 stage = link->codel_stage;
 	int may_drop = link_codel_may_drop(config, link, now, since_ns);
@@ -144,7 +144,8 @@ static __always_inline void link_complete(struct cca_link_state *link, struct li
 }
 
 /* The transmitter is free and a packet waits: it leaves, or CoDel drops it. */
-static __always_inline void link_take(const struct cca_link_config *config, struct cca_link_state *link, struct link_slot *slot)
+static __always_inline void link_take(const struct cca_link_config *config, struct cca_link_state *link,
+				      struct link_slot *slot)
 {
 	u64 start_ns = link->free_ns;
 
@@ -200,8 +201,8 @@ static __always_inline int link_has_room(const struct cca_link_config *config, s
 }
 
 /* A packet arrives: the slot that it gets, or nothing when it is refused. The queue that it found counts. */
-static __always_inline struct link_slot *link_arrive(const struct cca_link_config *config, struct cca_link_state *link, u64 now,
-                                                     u32 bytes)
+static __always_inline struct link_slot *link_arrive(const struct cca_link_config *config, struct cca_link_state *link,
+						     u64 now, u32 bytes)
 {
 	struct link_slot *slot = NULL;
 	u64 queued_bytes;

@@ -346,6 +346,7 @@ mod tests {
         let flows = [flow];
         let evidence = Evidence {
             carried_bps: 400_000_000,
+            lateness: None,
             emulator: None,
             device_drops: 0,
             recorded: (1000, 0),
@@ -353,6 +354,21 @@ mod tests {
             flows: &flows,
         };
         problems(&Limits::default(), &evidence)
+    }
+
+    #[test]
+    fn a_kernel_that_was_late_is_a_reason_as_an_emulator_is() {
+        let late = Lateness { p99_us: 1001.0, ..good().lateness };
+        let evidence = Evidence {
+            carried_bps: 100_000_000,
+            lateness: Some(&late),
+            emulator: None,
+            device_drops: 0,
+            recorded: (1000, 0),
+            cpu: QUIET,
+            flows: &[],
+        };
+        assert_eq!(problems(&Limits::default(), &evidence), ["lateness p99 1001 us, expected at most 1000 us"]);
     }
 
     #[test]
