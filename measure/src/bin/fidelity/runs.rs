@@ -130,7 +130,8 @@ impl Guests {
         let words: Vec<[String; 2]> =
             phases.iter().map(|phase_us| ["--start-phase".to_owned(), format!("{phase_us}us")]).collect();
         let words: Vec<[&str; 2]> = words.iter().map(|words| words.each_ref().map(String::as_str)).collect();
-        let bench = |(options, folder)| Bench { scenario: &scenario, attempts: 1, options, folder };
+        let bench =
+            |(options, folder)| Bench { scenario: &scenario, attempts: 1, options, kernel_carries: false, folder };
         let benches: Vec<Bench<'_>> =
             words.iter().map(<[&str; 2]>::as_slice).zip(folders.iter().map(PathBuf::as_path)).map(bench).collect();
         let limit = bench::default_limit(&scenario, 1) * u32::try_from(phases.len())?;

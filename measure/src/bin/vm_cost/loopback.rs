@@ -25,7 +25,7 @@ pub fn measure(lab: &Lab, names: &[String], megabytes: u64) -> Result<(Transfers
         arguments: [TRANSFER, name, &megabytes.to_string(), way].map(str::to_owned).into(),
         limit_s: COMMAND_LIMIT_S,
     });
-    let task = Task { files: Vec::new(), commands: commands.collect() };
+    let task = Task { commands: commands.collect(), ..Task::default() };
     let results = repeatable(lab.run(&task, &std::env::temp_dir(), &AtomicBool::new(false))?)?;
     let (mut transfers, mut failures) = (BTreeMap::<String, Vec<Transfer>>::new(), Vec::new());
     for (index, (name, way)) in calls.iter().enumerate().skip(1) {
