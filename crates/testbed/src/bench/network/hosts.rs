@@ -135,12 +135,22 @@ fn memory(max: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ccactl_scenario::{SHIPPED, ScenarioFile};
 
     fn scenario(rate: &str, base_rtt: &str) -> Scenario {
         let text = format!(
             "duration = '1s'\n[link]\nrate = '{rate}'\nbase_rtt = '{base_rtt}'\nbuffer = '3bdp'\n[[flow]]\nname = 'a'\nalgorithm = 'reno'\n"
         );
         Scenario::parse("x.toml", &text).unwrap()
+    }
+
+    #[test]
+    fn the_shipped_scenarios_have_what_they_always_had() {
+        let files = SHIPPED.iter().map(|shipped| ScenarioFile::open(shipped.name, &[]).unwrap());
+        for scenario in files.flat_map(|file| file.cells().iter().map(|cell| cell.scenario.clone()).collect::<Vec<_>>())
+        {
+            assert_eq!(tcp_memory_max(&scenario), TCP_MEMORY_MAX, "{}", scenario.name);
+        }
     }
 
     #[test]
