@@ -100,6 +100,20 @@ struct {
 /* The power of two, less one. */
 const volatile u32 slot_mask = 0;
 
+static __always_inline const struct cca_link_config *the_config(void)
+{
+	u32 key = 0;
+
+	return bpf_map_lookup_elem(&config, &key);
+}
+
+static __always_inline struct cca_link_state *the_state(void)
+{
+	u32 key = 0;
+
+	return bpf_map_lookup_elem(&state, &key);
+}
+
 static __always_inline struct packet *packet(u64 number)
 {
 	u32 key = (u32)number & slot_mask;
@@ -125,15 +139,15 @@ SEC("struct_ops/link_enqueue")
 int BPF_PROG(link_enqueue, struct sk_buff *skb, struct Qdisc *sch, struct bpf_sk_buff_ptr *to_free)
 {
 	u64 now = bpf_ktime_get_ns();
-	struct cca_link_config *cfg;
+	const struct cca_link_config *cfg;
 	struct cca_link_state *link;
 	struct packet *place;
 	struct sk_buff *old;
-	u32 key = 0, len;
+	u32 len;
 	u64 number;
 
-	cfg = bpf_map_lookup_elem(&config, &key);
-	link = bpf_map_lookup_elem(&state, &key);
+	cfg = the_config();
+	link = the_state();
 	if (!cfg || !link)
 		goto drop;
 	advance(cfg, link, now);
@@ -161,13 +175,12 @@ struct sk_buff *BPF_PROG(link_dequeue, struct Qdisc *sch)
 {
 	u64 now = bpf_ktime_get_ns(), due_ns;
 	struct sk_buff *skb = NULL;
-	struct cca_link_config *cfg;
+	const struct cca_link_config *cfg;
 	struct cca_link_state *link;
 	struct packet *place;
-	u32 key = 0;
 
-	cfg = bpf_map_lookup_elem(&config, &key);
-	link = bpf_map_lookup_elem(&state, &key);
+	cfg = the_config();
+	link = the_state();
 	if (!cfg || !link)
 		return NULL;
 	advance(cfg, link, now);
@@ -209,14 +222,13 @@ int BPF_PROG(link_init, struct Qdisc *sch, struct nlattr *arg, struct netlink_ex
 SEC("struct_ops/link_reset")
 void BPF_PROG(link_reset, struct Qdisc *sch)
 {
-	struct cca_link_config *cfg;
+	const struct cca_link_config *cfg;
 	struct cca_link_state *link;
 	struct sk_buff *skb;
 	struct packet *place;
-	u32 key = 0;
 
-	cfg = bpf_map_lookup_elem(&config, &key);
-	link = bpf_map_lookup_elem(&state, &key);
+	cfg = the_config();
+	link = the_state();
 	if (!cfg || !link)
 		return;
 	bpf_repeat(cfg->slots)
@@ -230,6 +242,10 @@ void BPF_PROG(link_reset, struct Qdisc *sch)
 		if (skb)
 			bpf_kfree_skb(skb);
 	}
+	/* Empty and idle, as the queue of the device is from now on. */
+	link->out = link->next = link->tail;
+	link->waiting_bytes = 0;
+	link->sending_bytes = 0;
 	sch->q.qlen = 0;
 	sch->qstats.backlog = 0;
 }
