@@ -7,7 +7,7 @@ use crate::host::run_id::{PREFIX, RunId};
 use crate::host::{mptcp, offload, tun};
 use ccactl_abi::EcnNeed;
 use ccactl_loader::Ect1;
-use ccactl_scenario::{FlowSpec, HostSpec, SERVER, Scenario, SwapSpec, Wanted};
+use ccactl_scenario::{FlowPath, FlowSpec, HostSpec, LinkSpec, SERVER, Scenario, SwapSpec, Wanted};
 
 /// Ceiling of the socket buffers, at least.
 const TCP_MEMORY_MAX: u64 = 64 << 20;
@@ -28,13 +28,18 @@ const REMEMBER: &[(&str, &str)] = &[("ipv4/tcp_no_metrics_save", "0"), ("ipv4/tc
 
 /// Ceiling of the socket buffers of a scenario that does not say: unless it does, it must never be the buffers that limit a flow.
 pub fn tcp_memory_max(scenario: &Scenario) -> u64 {
-    let links = || scenario.links().map(|(_, link)| link);
-    let inside: u64 = links().map(|link| link.bdp_bytes() as u64 + link.buffer_bytes()).sum();
-    let longest_ns = scenario.flows.iter().map(|flow| flow.extra_rtt.ns).max().unwrap_or(0);
-    let fastest_bps = links().map(|link| link.rate.bps).max().unwrap_or(0);
-    let beyond = u128::from(fastest_bps) * u128::from(longest_ns) / 8_000_000_000;
-    let needed = TCP_MEMORY_PER_BYTE.saturating_mul(inside.saturating_add(beyond as u64));
-    needed.min(TCP_MEMORY_LIMIT).next_power_of_two().max(TCP_MEMORY_MAX)
+    let paths = scenario.flows.iter().flat_map(|flow| scenario.paths_of(flow));
+    let needed = paths.map(|path| TCP_MEMORY_PER_BYTE.saturating_mul(held_bytes(scenario, &path))).max();
+    needed.unwrap_or(0).min(TCP_MEMORY_LIMIT).next_power_of_two().max(TCP_MEMORY_MAX)
+}
+
+/// What a path holds when all its queues are full, in bytes on the wire: its narrowest link decides how much is on the way.
+fn held_bytes(scenario: &Scenario, path: &FlowPath) -> u64 {
+    let links = || path.links.iter().filter_map(|name| scenario.link_named(name));
+    let narrowest_bps = links().map(|link| link.rate.bps).min().unwrap_or(0);
+    let rtt_ns = scenario.path_rtt(path.links).ns.saturating_add(path.extra_rtt.ns);
+    let on_the_way = u128::from(narrowest_bps) * u128::from(rtt_ns) / 8_000_000_000;
+    links().map(LinkSpec::buffer_bytes).fold(on_the_way as u64, u64::saturating_add)
 }
 
 /// Namespaces of the hosts, without devices.
