@@ -77,13 +77,13 @@ pub(crate) const HOST: Table = Table {
         optional(
             "rcvbuf_max",
             Kind::Count(MIN_BUFFER_BYTES, MAX_BUFFER_BYTES),
-            "four times what the links hold, 67108864 or more",
+            "four times what the fullest path of a flow holds, 67108864 or more",
             "bytes; third value of `net.ipv4.tcp_rmem`, the ceiling of a receive buffer that tunes itself",
         ),
         optional(
             "sndbuf_max",
             Kind::Count(MIN_BUFFER_BYTES, MAX_BUFFER_BYTES),
-            "four times what the links hold, 67108864 or more",
+            "four times what the fullest path of a flow holds, 67108864 or more",
             "bytes; third value of `net.ipv4.tcp_wmem`",
         ),
         optional(

@@ -17,7 +17,7 @@ mod outbox;
 mod pool;
 pub mod rate_meter;
 mod readiness;
-mod realtime;
+pub mod realtime;
 mod shares;
 mod split;
 mod tcp;

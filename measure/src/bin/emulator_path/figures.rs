@@ -37,12 +37,20 @@ fn transmission_ns(rate_mbit: u64) -> f64 {
     PACKET_BYTES as f64 * 8000.0 / rate_mbit as f64
 }
 
-/// Of the evenly paced stream, every packet of which finds an idle link.
+/// Of the evenly paced stream, every packet of which finds an idle link unless the sender was kept from its CPU. What it then sends at once
+/// leaves an exact link one by one, and lateness is against that link.
 pub fn paced(packets: &[Received], rate_mbit: u64) -> Option<Figures> {
-    let ideal = transmission_ns(rate_mbit) + ONE_WAY_MS as f64 * 1e6;
-    let errors = packets.iter().map(|p| (p.received.cast_signed() - p.sent.cast_signed()) as f64 - ideal).collect();
-    let sent = packets.iter().map(|p| p.number + 1).max()?;
-    Some(Figures { lost: (sent - packets.len() as u64) as f64, ..lateness(errors)? })
+    let mut packets: Vec<&Received> = packets.iter().collect();
+    packets.sort_unstable_by_key(|packet| packet.number);
+    let sent = packets.last()?.number + 1;
+    let begin = packets.first()?.sent;
+    let mut link_is_free = 0.0_f64;
+    let errors = packets.iter().map(|packet| {
+        let since_begin = |stamp: u64| (stamp.cast_signed() - begin.cast_signed()) as f64;
+        link_is_free = link_is_free.max(since_begin(packet.sent)) + transmission_ns(rate_mbit);
+        since_begin(packet.received) - link_is_free - ONE_WAY_MS as f64 * 1e6
+    });
+    Some(Figures { lost: (sent - packets.len() as u64) as f64, ..lateness(errors.collect())? })
 }
 
 /// Of the saturating stream.

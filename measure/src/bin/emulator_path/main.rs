@@ -1,12 +1,14 @@
 //! The emulator beside others on one path: `cargo xtask bench emulator`. Prints the Markdown table of `docs/performance.md`.
 //!
-//! A path is held by a process of its own, whose CPU time is the price: `emulator_path hold` for this project's, any other
-//! program for another one. It says in one line where the two ends are, and goes when its standard input is closed:
+//! A path is held by a process of its own, whose CPU time is the price: `emulator_path hold` for this project's, `emulator_path bare` for
+//! the least that forwards packets, any other program for another one. It says in one line where the two ends are, and goes when
+//! its standard input is closed:
 //!
 //! ```text
 //!   namespace of the sender    namespace of the receiver    address of the receiver
 //! ```
 
+mod bare;
 mod figures;
 mod hold;
 mod holder;
@@ -23,7 +25,7 @@ use std::time::Duration;
 
 const USAGE: &str =
     "usage: emulator_path [--rates MBIT,…] [--seconds N] [--rounds N] [--load] [--beside NAME=PROGRAM [ARG]]…
-       emulator_path hold MBIT";
+       emulator_path hold|bare MBIT";
 /// Propagation delay to the receiver.
 pub const ONE_WAY_MS: u64 = 10;
 
@@ -60,9 +62,10 @@ enum Stream {
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let done = match &args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["hold", rate] => match rate.parse() {
-            Ok(rate_mbit) => hold::hold(rate_mbit),
-            Err(_) => return usage(),
+        [kind @ ("hold" | "bare"), rate] => match (*kind, rate.parse()) {
+            ("hold", Ok(rate_mbit)) => hold::hold(rate_mbit),
+            (_, Ok(rate_mbit)) => bare::hold(rate_mbit),
+            (_, Err(_)) => return usage(),
         },
         _ => match settings(&args) {
             Some(settings) => compare(&settings),
@@ -119,7 +122,8 @@ fn settings(args: &[String]) -> Option<Settings> {
 fn compare(settings: &Settings) -> Result<()> {
     let _compilers = settings.load.then(Compilers::start).transpose()?;
     let own = std::env::current_exe()?.display().to_string();
-    let mut paths = vec![("ccactl".to_owned(), vec![own, "hold".to_owned()])];
+    let mut paths = vec![("ccactl".to_owned(), vec![own.clone(), "hold".to_owned()])];
+    paths.push(("bare".to_owned(), vec![own, "bare".to_owned()]));
     paths.extend(settings.beside.iter().cloned());
     println!("{}", figures::HEADER);
     for rate_mbit in &settings.rates_mbit {
@@ -151,11 +155,11 @@ fn measure(program: &[String], rate_mbit: u64, length: Duration) -> Result<[Opti
     let holder = Holder::start(command)?;
     let stream = |stream: Stream| -> Result<Option<Figures>> {
         let before = holder.cpu_time()?;
-        let rate_bps = match stream {
-            Stream::Paced => rate_mbit * 200_000,
-            Stream::Saturating => rate_mbit * 1_200_000,
+        let (rate_bps, at_once) = match stream {
+            Stream::Paced => (rate_mbit * 200_000, 1),
+            Stream::Saturating => (rate_mbit * 1_200_000, probe::MOST_AT_ONCE),
         };
-        let received = probe::stream(&holder.path, rate_bps, length)?;
+        let received = probe::stream(&holder.path, rate_bps, length, at_once)?;
         let cpu = (holder.cpu_time()? - before).as_secs_f64() / length.as_secs_f64();
         let figures = match stream {
             Stream::Paced => figures::paced(&received, rate_mbit),

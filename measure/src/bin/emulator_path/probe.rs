@@ -26,7 +26,7 @@ const RECEIVE_BUFFER_BYTES: usize = 32 << 20;
 /// Without a packet for so long the stream is over.
 const SILENCE: Duration = Duration::from_millis(500);
 /// Of one system call.
-const MOST_AT_ONCE: usize = 64;
+pub const MOST_AT_ONCE: usize = 64;
 /// As that of the emulator: whoever sends and receives is not to be what is late.
 const PRIORITY: libc::c_int = 41;
 
@@ -38,14 +38,15 @@ pub struct Received {
     pub received: u64,
 }
 
-/// Sends evenly for `length` and gives what arrived.
-pub fn stream(path: &Path, rate_bps: u64, length: Duration) -> Result<Vec<Received>> {
+/// Sends evenly for `length`, at most so many packets in one system call, and gives what arrived. Packets of a call have one stamp: where it
+/// matters there is one packet, as a path that takes the sender's CPU for the first would make the others late.
+pub fn stream(path: &Path, rate_bps: u64, length: Duration, at_once: usize) -> Result<Vec<Received>> {
     thread::scope(|scope| {
         let (ready, is_ready) = std::sync::mpsc::channel();
         let receiver =
             scope.spawn(move || within(&path.receiver, || receive(|| ready.send(()).map_err(io::Error::other))));
         is_ready.recv().map_err(|_| "the receiver did not start")?;
-        let sender = scope.spawn(|| within(&path.sender, || send(path.to, rate_bps, length)));
+        let sender = scope.spawn(|| within(&path.sender, || send(path.to, rate_bps, length, at_once)));
         sender.join().map_err(|_| "the sender panicked")??;
         Ok(receiver.join().map_err(|_| "the receiver panicked")??)
     })
@@ -66,19 +67,19 @@ fn realtime_ns(time: TimeSpec) -> u64 {
     time.tv_sec().cast_unsigned() * 1_000_000_000 + time.tv_nsec().cast_unsigned()
 }
 
-/// What is due goes out in one system call, so that the sender keeps up with any rate.
-fn send(to: Ipv4Addr, rate_bps: u64, length: Duration) -> io::Result<()> {
+/// What is due goes out in as few system calls as it may, so that the sender keeps up with any rate.
+fn send(to: Ipv4Addr, rate_bps: u64, length: Duration, at_once: usize) -> io::Result<()> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
     socket.connect((to, PORT))?;
     let gap_ns = PACKET_BYTES as u64 * 8 * 1_000_000_000 / rate_bps;
     let packets = length.as_nanos() as u64 / gap_ns;
-    let mut payloads = vec![[0; PAYLOAD_BYTES]; MOST_AT_ONCE];
+    let mut payloads = vec![[0; PAYLOAD_BYTES]; at_once];
     let begin = Instant::now();
     let mut next = 0;
     while next < packets {
         thread::sleep((begin + Duration::from_nanos(gap_ns * next)).saturating_duration_since(Instant::now()));
         let due = (begin.elapsed().as_nanos() as u64 / gap_ns + 1).min(packets);
-        let count = due.saturating_sub(next).clamp(1, MOST_AT_ONCE as u64);
+        let count = due.saturating_sub(next).clamp(1, at_once as u64);
         let now = realtime_ns(clock_gettime(ClockId::CLOCK_REALTIME)?);
         for (number, payload) in (next..).zip(&mut payloads[..count as usize]) {
             payload[..8].copy_from_slice(&number.to_be_bytes());
