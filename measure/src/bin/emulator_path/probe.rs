@@ -25,6 +25,8 @@ const PORT: u16 = 9000;
 const RECEIVE_BUFFER_BYTES: usize = 32 << 20;
 /// Without a packet for so long the stream is over.
 const SILENCE: Duration = Duration::from_millis(500);
+/// The first may be so late, as a path may need long to wake up.
+const FIRST_WITHIN: Duration = Duration::from_secs(10);
 /// Of one system call.
 pub const MOST_AT_ONCE: usize = 64;
 /// As that of the emulator: whoever sends and receives is not to be what is late.
@@ -103,6 +105,7 @@ fn receive(ready: impl FnOnce() -> io::Result<()>) -> io::Result<Vec<Received>> 
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, PORT))?;
     setsockopt(&socket, ReceiveTimestampns, &true)?;
     setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER_BYTES)?;
+    socket.set_read_timeout(Some(FIRST_WITHIN))?;
     ready()?;
     let mut packets = Vec::with_capacity(1 << 20);
     // The number and the stamp; the rest of a packet is not looked at.
@@ -121,7 +124,6 @@ fn receive(ready: impl FnOnce() -> io::Result<()>) -> io::Result<Vec<Received>> 
             let word = |at: usize| u64::from_be_bytes(payload[at..at + 8].try_into().expect("eight bytes"));
             packets.push(Received { number: word(0), sent: word(8), received });
         }
-        // Only from the first packet on, as a path may need long to wake up.
         socket.set_read_timeout(Some(SILENCE))?;
     }
 }
