@@ -149,9 +149,9 @@ static __always_inline void link_take(const struct cca_link_config *config, stru
 {
 	u64 start_ns = link->free_ns;
 
-	link->back_to_back = slot->since_ns < start_ns;
-	/* In between the transmitter was free and found nothing. */
-	if (!link->back_to_back) {
+	/* In one nanosecond a bit leaves first, and then a packet comes: the queue was empty, but the link never idle. */
+	link->back_to_back = link->sent_packets && slot->since_ns <= start_ns;
+	if (slot->since_ns >= start_ns) {
 		start_ns = slot->since_ns;
 		link_codel_idle(link);
 	}

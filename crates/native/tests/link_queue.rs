@@ -127,6 +127,18 @@ proptest! {
     fn every_packet_fares_as_in_the_link_model(config in any_config(), arrivals in any_arrivals(), late in 1..300usize) {
         prop_assert_eq!(of_the_kernel(&config, &arrivals, late), of_the_model(&config, &arrivals));
     }
+
+    /// 125 bytes take 125 µs, so that packets come and leave in the same nanosecond time and again.
+    #[test]
+    fn packets_on_a_grid_fare_as_in_the_link_model(
+        config in any_config(),
+        steps in prop::collection::vec((0..12u64, 1..13u32), 1..1500),
+        late in 1..300usize,
+    ) {
+        let config = LinkConfig { rate_bps: 8_000_000, ..config };
+        let arrivals = steps.into_iter().map(|(gap, bytes)| (gap * 125_000, bytes * 125)).collect();
+        prop_assert_eq!(of_the_kernel(&config, &arrivals, late), of_the_model(&config, &arrivals));
+    }
 }
 
 #[test]
@@ -139,6 +151,16 @@ fn codel_drops_in_the_kernel_what_it_drops_in_the_model() {
     let out = of_the_kernel(&config, &arrivals, 1);
     assert!(out.dropped.len() > 50, "{}", out.dropped.len());
     assert_eq!(out, of_the_model(&config, &arrivals));
+}
+
+#[test]
+fn the_link_is_busy_when_a_packet_comes_in_the_nanosecond_in_which_the_last_one_leaves() {
+    for gap_ns in [999_999, 1_000_000, 1_000_001] {
+        let arrivals: Arrivals = vec![(0, 1000), (gap_ns, 1000)];
+        let out = of_the_kernel(&config(), &arrivals, 1);
+        assert_eq!(out.busy_ns > 0, gap_ns <= 1_000_000, "{gap_ns}");
+        assert_eq!(out, of_the_model(&config(), &arrivals));
+    }
 }
 
 #[test]
