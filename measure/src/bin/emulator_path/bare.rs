@@ -1,5 +1,5 @@
-//! The least that holds a path between two TUN devices: a thread that reads each packet, waits until it is due and writes it. Its price is what
-//! the system calls and the wake-ups cost on this machine, and what it pays, every emulator with such devices pays too.
+//! The plainest way to hold a path between two TUN devices: a thread that reads each packet, waits until it is due and writes it. Its price is
+//! that of the system calls and the wake-ups on this machine. Less is for who wakes up for several packets at once, and is later.
 
 use crate::{ONE_WAY_MS, Result, buffer_bytes};
 use ccactl_testbed::emulator::address;

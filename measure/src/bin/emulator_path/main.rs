@@ -1,7 +1,7 @@
 //! The emulator beside others on one path: `cargo xtask bench emulator`. Prints the Markdown table of `docs/performance.md`.
 //!
 //! A path is held by a process of its own, whose CPU time is the price: `emulator_path hold` for this project's, `emulator_path bare` for
-//! the least that forwards packets, any other program for another one. It says in one line where the two ends are, and goes when
+//! the plainest that forwards packets, any other program for another one. It says in one line where the two ends are, and goes when
 //! its standard input is closed:
 //!
 //! ```text
