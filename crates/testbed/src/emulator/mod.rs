@@ -101,8 +101,8 @@ impl Emulator {
             let (controls, ready, topology) = (controls.clone(), ready.clone(), topology.clone());
             let thread = thread.spawn(move || {
                 let locked = LockedMemory::lock();
-                let (calibrated_bps, tick) = (topology.calibrated_bps(), topology.tick());
-                let Topology { transmitters, paths, beyond, mtu, packets, .. } = topology;
+                let calibrated_bps = topology.calibrated_bps();
+                let Topology { transmitters, paths, beyond, tick, mtu, packets, .. } = topology;
                 let network = Network::new(transmitters, paths, packets, duration);
                 let mut engine = Engine::new(devices, readiness, network, beyond, tick, mtu, packets);
                 let standing = realtime::raise_thread(calibrated_bps);

@@ -32,6 +32,8 @@ pub struct Topology {
     pub carried_bps: u64,
     /// The same through all paths together.
     pub total_bps: u64,
+    /// How often packets are handled; none where each is for itself. On many slow links it is a quarter of what a full packet takes.
+    pub tick: Option<Nanos>,
     /// MTU of all devices.
     pub mtu: u32,
     /// Most packets inside at the same time.
@@ -103,10 +105,13 @@ impl Topology {
                 slowest.extend(slowest_link(&hops, far));
             }
         }
+        let carried_bps = slowest.iter().map(|(_, bps)| *bps).max().unwrap_or(0);
+        // A link that several paths have in common carries its rate once.
+        let total_bps = slowest.iter().copied().collect::<BTreeMap<usize, u64>>().into_values().sum();
         Topology {
-            carried_bps: slowest.iter().map(|(_, bps)| *bps).max().unwrap_or(0),
-            // A link that several paths have in common carries its rate once.
-            total_bps: slowest.iter().copied().collect::<BTreeMap<usize, u64>>().into_values().sum(),
+            carried_bps,
+            total_bps,
+            tick: tick(total_bps, carried_bps, scenario.link.mtu),
             packets: (hops.iter().map(Hop::packets).sum::<u64>() + SPARE_SLOTS) as usize,
             mtu: scenario.link.mtu,
             paths: paths.into_iter().chain(far_paths).collect(),
@@ -132,14 +137,6 @@ const TICKS: [(u64, Nanos); 2] = [(100_000_000, 50_000), (1_000_000_000, 100_000
 const ONE_THREAD_BPS: u64 = 500_000_000;
 
 impl Topology {
-    /// How often packets are handled; none where each is for itself. On many slow links it is a quarter of what a full packet takes.
-    #[must_use]
-    pub fn tick(&self) -> Option<Nanos> {
-        let (_, shortest) = *TICKS.iter().rev().find(|(above_bps, _)| self.total_bps > *above_bps)?;
-        let transmission = u64::from(self.mtu) * 8 * 1_000_000_000 / self.carried_bps.max(1);
-        Some(shortest.max(transmission / 4))
-    }
-
     /// Which thread carries which paths on a host with so many CPUs.
     #[must_use]
     pub fn shares(&self, cpus: usize) -> Shares {
@@ -147,6 +144,12 @@ impl Topology {
         let threads = if has_proxy || self.total_bps <= ONE_THREAD_BPS { 1 } else { cpus };
         Shares::among(threads, &self.paths, self.transmitters.len())
     }
+}
+
+fn tick(total_bps: u64, carried_bps: u64, mtu: u32) -> Option<Nanos> {
+    let (_, shortest) = *TICKS.iter().rev().find(|(above_bps, _)| total_bps > *above_bps)?;
+    let transmission = u64::from(mtu) * 8 * 1_000_000_000 / carried_bps.max(1);
+    Some(shortest.max(transmission / 4))
 }
 
 impl Hop<'_> {

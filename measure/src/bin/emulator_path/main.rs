@@ -24,8 +24,9 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 const USAGE: &str =
-    "usage: emulator_path [--rates MBIT,…] [--seconds N] [--rounds N] [--load] [--beside NAME=PROGRAM [ARG]]…
-       emulator_path hold|bare MBIT";
+    "usage: emulator_path [--rates MBIT,…] [--seconds N] [--rounds N] [--load] [--ticks US,…] [--beside NAME=PROGRAM [ARG]]…
+       emulator_path hold|bare MBIT
+       emulator_path tick US MBIT";
 /// Propagation delay to the receiver.
 pub const ONE_WAY_MS: u64 = 10;
 
@@ -46,6 +47,8 @@ struct Settings {
     rounds: usize,
     /// Compilers run beside.
     load: bool,
+    /// Ticks with which the project's own path is measured besides, in µs.
+    ticks_us: Vec<u64>,
     /// Name, program and arguments of the paths beside the project's own.
     beside: Vec<(String, Vec<String>)>,
 }
@@ -63,9 +66,13 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let done = match &args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [kind @ ("hold" | "bare"), rate] => match (*kind, rate.parse()) {
-            ("hold", Ok(rate_mbit)) => hold::hold(rate_mbit),
+            ("hold", Ok(rate_mbit)) => hold::hold(rate_mbit, None),
             (_, Ok(rate_mbit)) => bare::hold(rate_mbit),
             (_, Err(_)) => return usage(),
+        },
+        ["tick", tick, rate] => match (tick.parse(), rate.parse()) {
+            (Ok(tick_us), Ok(rate_mbit)) => hold::hold(rate_mbit, Some(tick_us)),
+            _ => return usage(),
         },
         _ => match settings(&args) {
             Some(settings) => compare(&settings),
@@ -92,17 +99,15 @@ fn settings(args: &[String]) -> Option<Settings> {
         length: Duration::from_secs(5),
         rounds: 10,
         load: false,
+        ticks_us: Vec::new(),
         beside: Vec::new(),
     };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--load" => settings.load = true,
-            "--rates" => {
-                let rates =
-                    args.next()?.split(',').map(|rate| rate.parse().ok().filter(|rate| (1..=10_000).contains(rate)));
-                settings.rates_mbit = rates.collect::<Option<_>>()?;
-            }
+            "--rates" => settings.rates_mbit = numbers(args.next()?)?,
+            "--ticks" => settings.ticks_us = numbers(args.next()?)?,
             "--seconds" => {
                 let seconds = args.next()?.parse().ok().filter(|seconds| (2..=300).contains(seconds))?;
                 settings.length = Duration::from_secs(seconds);
@@ -118,11 +123,21 @@ fn settings(args: &[String]) -> Option<Settings> {
     Some(settings)
 }
 
+/// Numbers from 1 to 10 000.
+fn numbers(list: &str) -> Option<Vec<u64>> {
+    list.split(',').map(|number| number.parse().ok().filter(|number| (1..=10_000).contains(number))).collect()
+}
+
 /// All rounds of one rate after another, so that what a table compares was measured within minutes.
 fn compare(settings: &Settings) -> Result<()> {
     let _compilers = settings.load.then(Compilers::start).transpose()?;
     let own = std::env::current_exe()?.display().to_string();
     let mut paths = vec![("ccactl".to_owned(), vec![own.clone(), "hold".to_owned()])];
+    let ticking = |tick_us: &u64| {
+        let program = [&own, "tick", &tick_us.to_string()].map(str::to_owned);
+        (format!("ccactl, ticks of {tick_us} µs"), program.to_vec())
+    };
+    paths.extend(settings.ticks_us.iter().map(ticking));
     paths.push(("bare".to_owned(), vec![own, "bare".to_owned()]));
     paths.extend(settings.beside.iter().cloned());
     println!("{}", figures::HEADER);

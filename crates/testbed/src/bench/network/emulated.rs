@@ -28,7 +28,15 @@ impl Emulated {
     /// # Errors
     /// When the kernel refuses a namespace, a device, a setting or the emulator's thread.
     pub fn create(id: RunId, scenario: &Scenario, run: u32) -> Result<Emulated> {
-        Emulated::between(Hosts::create(id, scenario)?, scenario, run)
+        Emulated::with(id, scenario, Topology::of(scenario, run))
+    }
+
+    /// Makes it with a topology of the scenario that was changed, as in its tick.
+    ///
+    /// # Errors
+    /// As [`create`](Emulated::create).
+    pub fn with(id: RunId, scenario: &Scenario, topology: Topology) -> Result<Emulated> {
+        Emulated::between(Hosts::create(id, scenario)?, scenario, topology)
     }
 
     /// The same path as new, between the same hosts.
@@ -37,11 +45,10 @@ impl Emulated {
         // Its devices go with it, though not at once.
         drop(emulator);
         hosts.all().try_for_each(tun::wait_gone)?;
-        Emulated::between(hosts, scenario, run)
+        Emulated::between(hosts, scenario, Topology::of(scenario, run))
     }
 
-    fn between(hosts: Hosts, scenario: &Scenario, run: u32) -> Result<Emulated> {
-        let topology = Topology::of(scenario, run);
+    fn between(hosts: Hosts, scenario: &Scenario, topology: Topology) -> Result<Emulated> {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         let shares = topology.shares(cpus);
         let mut devices = Vec::new();
@@ -59,8 +66,8 @@ impl Emulated {
         }
         hosts.set_up_devices(scenario)?;
         hosts.set_up_mptcp(scenario, &topology.accesses)?;
-        let (links, carried_bps) = (topology.names.clone(), topology.carried_bps);
         let emulator = Emulator::start(devices, shares, &topology, scenario.duration.ns)?;
+        let (links, carried_bps) = (topology.names, topology.carried_bps);
         Ok(Emulated { emulator, hosts, links, carried_bps })
     }
 
