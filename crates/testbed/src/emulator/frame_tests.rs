@@ -2,13 +2,15 @@
 
 use super::bundle::Bundle;
 use super::frame::{HEADER_BYTES, TcpHeaders, VirtioHeader, seq};
-use super::header::{ACK, CWR, ECE, FIN, PSH, TCP_FLAGS};
+use super::header::{ACK, CWR, ECE, FIN, Header, PSH, TCP_FLAGS};
 use super::pool::{Packet, Pool};
 use super::split::Packets;
 use crate::host::netns::Netns;
 use crate::host::offload;
 use crate::host::run_id::RunId;
 use crate::host::tun::Tun;
+use ccactl_link::network::{Event, Network, Path, Transit, Transmitter, Way};
+use ccactl_link::{Capacity, LinkConfig, Loss, Nanos, WireConfig};
 use proptest::prelude::*;
 use std::fs::File;
 use std::io::{IoSlice, Read};
@@ -87,7 +89,61 @@ fn bundled(pool: &Pool, packets: &[Packet]) -> Vec<Vec<u8>> {
     frames
 }
 
+/// Sequence number and fate of each packet of frames that come at these times, in the order of their fates: when it arrives and
+/// whether it is marked, or none.
+fn fates(frames: &[(Nanos, Vec<u8>)]) -> Vec<(u32, Option<(Nanos, bool)>)> {
+    let wire = WireConfig { loss: Loss::Bernoulli(0.05), ..WireConfig::default() };
+    let link = LinkConfig {
+        wire,
+        mark_above: Some(Capacity::Packets(5)),
+        ..LinkConfig::drop_tail(20_000_000, Capacity::Packets(15))
+    };
+    let mut network = Network::new(vec![Transmitter::bottleneck(link)], vec![Path::through(0, 0)], 400, 1_000_000_000);
+    let mut pool = Pool::new(400, 1500);
+    let mut fates = Vec::new();
+    let mut drain = |network: &mut Network<Packet>, pool: &mut Pool, until| {
+        while let Some(event) = network.step(until) {
+            let (packet, fate) = match event {
+                Event::Arrived { transit, due, marked, .. } => (transit.packet, Some((due, marked))),
+                Event::Gone(packet) => (packet, None),
+                Event::Kept(_) | Event::Stripped(_) => unreachable!("there is no agent"),
+            };
+            fates.push((seq(pool.bytes(packet), 20), fate));
+            pool.release(packet);
+        }
+    };
+    for (now, frame) in frames {
+        drain(&mut network, &mut pool, *now);
+        for packet in split(&mut pool, frame) {
+            let Header { flow, ecn, is_pure_ack: is_ack, .. } = Header::read(pool.bytes(packet)).unwrap();
+            let (path, way, bytes) = (0, Way::Up, packet.bytes);
+            network.inject(*now, Transit { packet, path, way, bytes, flow, is_ack, ecn, tcp: None });
+        }
+    }
+    drain(&mut network, &mut pool, Nanos::MAX);
+    fates
+}
+
 proptest! {
+    /// Segments of a sender that come whole, and the same as a device without offloads hands them over.
+    #[test]
+    fn packets_of_whole_segments_have_the_fate_of_those_that_come_alone(
+        segments in proptest::collection::vec((0_u64..3_000_000, 1_usize..20_000), 1..20),
+    ) {
+        let (mut now, mut first, mut whole, mut alone) = (0, 0_u32, Vec::new(), Vec::new());
+        for (gap, bytes) in segments {
+            now += gap;
+            whole.push((now, frame(&payload(bytes), first, ACK, (bytes > 1448).then_some(1448))));
+            for chunk in payload(bytes).chunks(1448) {
+                alone.push((now, frame(chunk, first, ACK, None)));
+                first += chunk.len() as u32;
+            }
+        }
+        let fates = fates(&whole);
+        prop_assert_eq!(fates.len(), alone.len());
+        prop_assert_eq!(fates, self::fates(&alone));
+    }
+
     #[test]
     fn packets_carry_every_byte_once_and_their_headers_are_right(
         bytes in 1_usize..65_000,
