@@ -53,10 +53,11 @@ Usage: cargo xtask COMMAND
   bench swap [--repeats N] [--connections N,…]
                         setup, build, then the time of a swap with up to 50 000 connections (root, an idle machine); 6
                         when the iteration over 10 000 connections of two namespaces takes 100 ms or more
-  bench emulator [--rates MBIT,…] [--seconds N] [--rounds N] [--load]
+  bench emulator [--rates MBIT,…] [--seconds N] [--rounds N] [--ticks US,…] [--load]
                         setup, build, then rate error, lateness and CPU of the emulator beside those of a bare forwarder and
                         of rattan (measure/rattan, a workspace of its own), round by round, as the tables of
-                        docs/performance.md; --load: beside a compiler per CPU; needs root
+                        docs/performance.md; --ticks: also the emulator with other ticks; --load: beside a compiler per CPU; needs
+                        root
   bench runs [--links N] [--mbit N …] [--rtt-ms N] [--runs N] [--profile]
                         setup, build, then whole runs over fast links or many; --profile: where their emulator spends its time
                         (with perf); needs root

@@ -8,7 +8,7 @@ use ccactl_testbed::host::netns::NETNS_DIR;
 use ccactl_testbed::host::run_id::RunId;
 use std::io::Read;
 
-/// Builds the path, says where its ends are, and holds it until standard input ends. The tick is the emulator's own choice, or so long.
+/// Builds the path, says where its ends are, and holds it until standard input ends. Without `tick_us` the tick is the emulator's own choice.
 pub fn hold(rate_mbit: u64, tick_us: Option<u64>) -> Result<()> {
     // Rates count IP packets, as those of other emulators do. The scenario only describes the link; no flow of it is started.
     let text = format!(
