@@ -14,6 +14,8 @@ pub const LOST: u8 = 4;
 pub const EVER_RESENT: u8 = 8;
 /// `tx.is_app_limited`
 pub const APP_LIMITED: u8 = 16;
+/// `TCPHDR_PSH`
+pub const PUSHED: u8 = 32;
 /// `TCPCB_RETRANS`
 pub const ANY_RESENT: u8 = RESENT | EVER_RESENT;
 

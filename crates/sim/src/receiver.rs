@@ -147,7 +147,9 @@ impl Receiver {
         if is_in_order && self.window.grows(&arrival) {
             self.quick_acks |= 1;
         }
-        let ack = self.decide(now_ns, is_prompt);
+        // The application reads what is in order at once, and that acknowledges what was pushed (`__tcp_cleanup_rbuf()`).
+        let is_read_to_push = segment.push && self.rcv_nxt > before;
+        let ack = self.decide(now_ns, is_prompt || is_read_to_push);
         if is_in_order {
             self.window.is_read(&arrival);
         }
@@ -303,7 +305,7 @@ mod tests {
     use super::*;
 
     fn segment(seq: u64) -> Segment {
-        Segment { seq, bytes: 1448, tsval_ms: seq as u32 + 1, tsecr_ms: 0, ecn: Ecn::NotCapable, cwr: false }
+        Segment { seq, bytes: 1448, tsval_ms: seq as u32 + 1, tsecr_ms: 0, ecn: Ecn::NotCapable, cwr: false, push: false }
     }
 
     fn receiver(feedback: EcnFeedback) -> Receiver {
@@ -336,6 +338,19 @@ mod tests {
         assert_eq!(receiver.on_timer(due_ns - 1), None);
         assert_eq!(receiver.on_timer(due_ns).map(|ack| ack.ack), Some(19));
         assert_eq!(receiver.next_timer_ns(), None);
+    }
+
+    #[test]
+    fn what_was_pushed_is_acknowledged_once_it_is_read() {
+        let mut receiver = settled();
+        let pushed = |seq| Segment { push: true, ..segment(seq) };
+        assert_eq!(receiver.on_segment(100, &segment(16)), [None, None]);
+        // The second segment is acknowledged anyway, and the third is a pushed one: on its own.
+        assert_eq!(receiver.on_segment(200, &pushed(17))[1].map(|ack| ack.ack), Some(18));
+        assert_eq!(receiver.on_segment(300, &pushed(18))[1].map(|ack| ack.ack), Some(19));
+        // Above a gap there is nothing to read: after three prompt ACKs it is put off.
+        let prompt = (20..23).all(|seq| receiver.on_segment(400, &segment(seq))[1].is_some());
+        assert!(prompt && receiver.on_segment(500, &pushed(23)) == [None, None]);
     }
 
     #[test]

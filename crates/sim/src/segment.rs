@@ -23,6 +23,8 @@ pub struct Segment {
     pub ecn: Ecn,
     /// The sender has reduced its window (RFC 3168, section 6.1.2).
     pub cwr: bool,
+    /// PSH: the end of a buffer of several segments, or of what the application has written.
+    pub push: bool,
 }
 
 /// Segments from the first number up to, and without, the second.

@@ -2,7 +2,7 @@
 
 use super::{FIRST_WINDOW_BYTES, Sender};
 use crate::Nanos;
-use crate::board::{ANY_RESENT, EVER_RESENT, Entry, LOST, RESENT, SACKED};
+use crate::board::{ANY_RESENT, EVER_RESENT, Entry, LOST, PUSHED, RESENT, SACKED};
 use crate::segment::Segment;
 use ccactl_native::{CA_RECOVERY, EVENT_CWND_RESTART, EVENT_TX_START};
 
@@ -176,12 +176,16 @@ impl Sender {
         let mut bytes = 0;
         let mut noted = Entry::new(self.now_ns, self.config.mss_bytes);
         self.note_sent(&mut noted);
+        // __tcp_transmit_skb() pushes every buffer of several segments, and tcp_push() the end of what was written.
+        let end = self.board.nxt() + u64::from(segments);
+        let pushes = segments > 1 || self.buffer_left() == segments || end == self.written;
         for _ in 0..segments {
-            let is_last = self.board.nxt() + 1 == self.written;
-            noted.bytes = if is_last { self.last_bytes } else { self.config.mss_bytes };
+            let next = self.board.nxt() + 1;
+            noted.bytes = if next == self.written { self.last_bytes } else { self.config.mss_bytes };
+            noted.flags |= if next == end && pushes { PUSHED } else { 0 };
             bytes += noted.bytes;
             let seq = self.board.push(noted);
-            self.emit(seq, noted.bytes, false);
+            self.emit(seq, &noted, false);
         }
         let tp = self.socket.tp_mut();
         tp.lsndtime = jiffies;
@@ -194,14 +198,15 @@ impl Sender {
         }
     }
 
-    fn emit(&mut self, seq: u64, bytes: u32, is_resent: bool) {
+    fn emit(&mut self, seq: u64, entry: &Entry, is_resent: bool) {
+        let (bytes, push) = (entry.bytes, entry.is(PUSHED));
         let cwr = !is_resent && std::mem::take(&mut self.cwr_due);
         // What is sent again is not ECT (RFC 3168, section 6.1.5), unless its sender is accurate.
         let ecn = match self.ecn_of_data() {
             ccactl_link::Ecn::Ect0 if is_resent => ccactl_link::Ecn::NotCapable,
             ecn => ecn,
         };
-        self.sent.push(Segment { seq, bytes, tsval_ms: self.now_ms(), tsecr_ms: self.peer_ms, ecn, cwr });
+        self.sent.push(Segment { seq, bytes, tsval_ms: self.now_ms(), tsecr_ms: self.peer_ms, ecn, cwr, push });
         self.totals.sent_pkts += 1;
         self.totals.resent_pkts += u64::from(is_resent);
         let tp = self.socket.tp_mut();
@@ -357,6 +362,9 @@ impl Sender {
     /// `tcp_retransmit_skb()`
     fn resend_buffer(&mut self, seq: u64, segments: u32) {
         let mut bytes = 0;
+        if segments > 1 {
+            self.board.get_mut(seq + u64::from(segments) - 1).flags |= PUSHED;
+        }
         for seq in seq..seq + u64::from(segments) {
             bytes += self.resend_segment(seq);
             self.board.get_mut(seq).flags |= RESENT;
@@ -391,7 +399,7 @@ impl Sender {
             self.board.sent_again(seq);
         }
         debug_assert!(entry.is(ANY_RESENT));
-        self.emit(seq, bytes, true);
+        self.emit(seq, &entry, true);
         bytes
     }
 }
