@@ -17,7 +17,7 @@
  *                losses without a raised RTT: those of this path are random
  *
  *   competing   cwnd = CUBIC's window: growth, friendliness and cuts of cubic_curve.bpf.h
- *               pacing rate at least 1.2 windows per RTT, as the kernel's of a paced CUBIC
+ *               pacing as CUBIC has it: none, unless a qdisc or the application asks for it
  *               a loss while the RTT is not raised cuts nothing
  *               PROBE_RTT every 20 s instead of 5, with half a BDP of the lowest RTT
  *

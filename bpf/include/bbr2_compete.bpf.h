@@ -7,6 +7,7 @@
 #define CCACTL_BBR2_COMPETE_BPF_H
 
 #include "cc.bpf.h"
+#include "cc_handover.bpf.h"
 #include "cubic_curve.bpf.h"
 
 #define BBR2_COMPETE "this project"
@@ -18,8 +19,6 @@ CC_TUNABLE(u32, compete_after, 2, 0, 255, "PROBE_RTTs",
 	   BBR2_COMPETE);
 CC_TUNABLE(u32, compete_intervals, 4, 1, 255, "", "PROBE_RTT comes after so many of its intervals while competing",
 	   BBR2_COMPETE);
-CC_GAIN(u32, compete_pacing_gain, 1200, 1000, 100000, "least pacing rate while competing, in windows per RTT",
-	BBR2_COMPETE);
 
 /*
  * Are losses of this path those of full queues? A loss from a raised queue adds 1, another takes 2; at COMPETE_BELIEF
@@ -187,31 +186,41 @@ static __always_inline void bbr2_variant_undo(struct bbr2 *b)
 	b->variant.window_pkts = max(b->variant.window_pkts, b->variant.undo_pkts);
 }
 
+/*
+ * As the kernel has it for CUBIC: a paced flow loses less than an unpaced one, which makes it more than fair. What
+ * PROBE_RTT has left of the window is filled with pacing first.
+ */
+static __always_inline void compete_pace(struct sock *sk, u32 window_pkts, u32 acked_pkts)
+{
+	if (tcp_packets_in_flight(tcp_sk(sk)) + acked_pkts >= window_pkts)
+		cc_give_pacing_back(sk);
+	else
+		sk->sk_pacing_rate = cc_kernel_pacing_rate(sk);
+}
+
 static __always_inline void bbr2_variant_control(struct sock *sk, struct bbr2 *b, const struct bbr2_now *now,
 						 const struct bbr2_sample *s)
 {
 	struct bbr2_variant *v = &b->variant;
 	struct tcp_sock *tp = tcp_sk(sk);
-	u64 rate;
+	u32 window_pkts = v->window_pkts;
 
-	if (!v->competing || b->phase == BBR2_PROBE_RTT || !tp->srtt_us)
-		return;
-	/* After a timeout the window comes back with the ACKs. */
-	if (now->ca_state == TCP_CA_Loss) {
-		tp->snd_cwnd = min(tp->snd_cwnd, v->window_pkts);
+	if (!v->competing || b->phase == BBR2_PROBE_RTT) {
+		cc_need_pacing(sk);
 		return;
 	}
-	tp->snd_cwnd = v->window_pkts;
+	/* After a timeout the window comes back with the ACKs. */
+	if (now->ca_state == TCP_CA_Loss) {
+		tp->snd_cwnd = min(tp->snd_cwnd, window_pkts);
+		return;
+	}
+	tp->snd_cwnd = window_pkts;
 	if (now->ca_state <= TCP_CA_Disorder && now->cwnd_limited && s->acked) {
-		cubic_update(&v->curve, compete_shape(), v->window_pkts, s->acked, v->low_us);
+		cubic_update(&v->curve, compete_shape(), window_pkts, s->acked, v->low_us);
 		tcp_cong_avoid_ai(tp, v->curve.cnt, s->acked);
 		v->window_pkts = tp->snd_cwnd;
 	}
-	/* srtt_us is eight times the RTT. */
-	rate = (u64)v->window_pkts * tp->mss_cache * USEC_PER_SEC / tp->srtt_us * 8;
-	rate = min(bbr2_scale(rate, compete_pacing_gain), (u64)sk->sk_max_pacing_rate);
-	if (sk->sk_pacing_rate < rate)
-		sk->sk_pacing_rate = rate;
+	compete_pace(sk, window_pkts, s->acked);
 }
 
 static __always_inline u32 bbr2_variant_probe_rtt_intervals(const struct bbr2 *b)

@@ -163,12 +163,48 @@ fn a_probe_that_finds_no_queue_ends_it_with_the_window_as_the_bound() {
     assert!(driver.ack(next_round()).v0 == -1 && driver.socket.cwnd() <= 2 * BDP + 64, "{}", driver.socket.cwnd());
 }
 
+/// `SK_PACING_NONE` is 0, `SK_PACING_NEEDED` 1, `SK_PACING_FQ` 2.
+fn pacing_status(driver: &Driver) -> u32 {
+    driver.socket.tp().inet_conn.sk.sk_pacing_status
+}
+
+/// An ACK that leaves the window full, but for the packet that it acknowledges.
+fn full(driver: &mut Driver) {
+    let in_flight = driver.socket.cwnd();
+    driver.ack(Ack { rtt_us: RAISED_US, in_flight: (in_flight, in_flight - 1), ..next_round() });
+}
+
 #[test]
-fn while_competing_the_rate_is_at_least_a_window_and_a_fifth_in_a_round_trip() {
+fn pacing_is_given_back_once_the_window_is_full_and_taken_for_each_probe() {
     let mut driver = competing();
-    driver.ack(Ack { rtt_us: RAISED_US, ..next_round() });
+    // What PROBE_RTT has left of the window is filled with pacing, at the kernel's 1.2 windows in a round trip.
+    driver.ack(Ack { rtt_us: RAISED_US, in_flight: (10, 10), ..next_round() });
     let per_rtt = driver.socket.pacing_rate() as f64 * RTT_US as f64 / 1e6 / 1448.0;
-    assert!(per_rtt >= 1.19 * f64::from(driver.socket.cwnd()), "{per_rtt} packets in a round trip");
+    let window = f64::from(driver.socket.cwnd());
+    assert_eq!(pacing_status(&driver), 1);
+    assert!((1.19..1.21).contains(&(per_rtt / window)), "{per_rtt} packets in a round trip, window {window}");
+    full(&mut driver);
+    assert_eq!(pacing_status(&driver), 0);
+    probe_rtt(&mut driver, RAISED_US);
+    assert_eq!(pacing_status(&driver), 1);
+    full(&mut driver);
+    assert_eq!(pacing_status(&driver), 0);
+    // BBRv3 paces always.
+    probe_rtt(&mut driver, RTT_US as i64);
+    full(&mut driver);
+    assert_eq!((driver.trace().v0, pacing_status(&driver)), (-1, 1));
+}
+
+#[test]
+fn pacing_that_others_have_asked_for_stays_while_competing() {
+    let mut driver = competing();
+    driver.socket.tp_mut().inet_conn.sk.sk_max_pacing_rate = 1_000_000;
+    full(&mut driver);
+    assert_eq!((pacing_status(&driver), driver.socket.pacing_rate()), (1, 1_000_000));
+    let mut driver = competing();
+    driver.socket.tp_mut().inet_conn.sk.sk_pacing_status = 2;
+    full(&mut driver);
+    assert_eq!(pacing_status(&driver), 2);
 }
 
 #[test]
