@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The simulator beside the kernel, ACK by ACK: one flow of each algorithm in the virtual lab and in the simulator.
+"""The simulator beside the kernel, ACK by ACK: one flow of each algorithm, in the virtual lab and in the simulator.
 
-    sim_fidelity.py CCACTL FOLDER [--kernel 6.18] [--jobs 2] [--scenario FILE] [--only NAME,…]
+    sim_fidelity.py CCACTL FOLDER [--kernel 6.18] [--jobs 2] [--paths NAME,…] [--only NAME,…]
 
 Results stay in FOLDER, and what is there is not run again. Compared are rows at which the same bytes were acknowledged, up to the
 first loss; then the figures of the whole run. Needs the Python module `polars` (`pip install polars`).
@@ -16,22 +16,30 @@ import subprocess
 import polars as pl
 
 SCENARIO = """
-name = "fidelity"
+name = "fidelity-{name}"
 description = "One flow over a drop-tail bottleneck, a row for each ACK"
-duration = "8s"
+duration = "{duration}"
 every = "ack"
 
 [link]
-rate = "20Mbit/s"
-base_rtt = "40ms"
-buffer = "1bdp"
+{link}
 
 [[flow]]
 name = "flow"
 algorithm = "cubic"
 """
-# Those need ECN, which this path does not give.
+# Name, length, link; those of docs/fidelity.md with one flow, and a longer one.
+PATHS = {
+    "20m-40ms": ("8s", "rate = '20Mbit/s'\nbase_rtt = '40ms'\nbuffer = '1bdp'"),
+    "20m": ("4s", "rate = '20Mbit/s'\nbase_rtt = '20ms'\nbuffer = '1bdp'"),
+    "50m-shallow": ("3s", "rate = '50Mbit/s'\nbase_rtt = '40ms'\nbuffer = '0.5bdp'"),
+    "50m-deep": ("3s", "rate = '50Mbit/s'\nbase_rtt = '40ms'\nbuffer = '2bdp'"),
+    "10m-loss": ("6s", "rate = '10Mbit/s'\nbase_rtt = '100ms'\nbuffer = '1bdp'\nloss = 0.005"),
+    "marks": ("4s", "rate = '20Mbit/s'\nbase_rtt = '20ms'\nbuffer = '2bdp'\necn_threshold = '20p'"),
+}
+# Those need ECN, which only this path gives.
 WITH_ECN = {"dctcp", "prague"}
+MARKS = "marks"
 
 
 def bench(ccactl, scenario, algorithm, place, folder):
@@ -53,7 +61,12 @@ def figures(folder):
     return metrics["goodput_bps"] / 1e6, metrics["rtt_mean_us"] / 1e3, metrics["retrans_pkts"], metrics["cwnd_mean_pkts"]
 
 
-def compared(algorithm, lab, sim):
+def ratio(sim, lab):
+    return f"{sim / lab:.2f}" if lab else "–" if sim else "1.00"
+
+
+def compared(lab, sim):
+    """One row's cells for a path: equal ACKs, then the simulator's figures of the whole run over the lab's."""
     of_lab, of_sim = samples(lab), samples(sim)
     first_loss = lambda rows: rows.filter(pl.col("lost_pkts") > 0)["bytes_acked"].min()
     losses = [bytes_acked for bytes_acked in map(first_loss, [of_lab, of_sim]) if bytes_acked]
@@ -62,12 +75,12 @@ def compared(algorithm, lab, sim):
     both = once(of_lab).join(once(of_sim), on="bytes_acked", suffix="_sim").sort("bytes_acked")
     equal = both["cwnd_pkts"] == both["cwnd_pkts_sim"]
     apart = (both["cwnd_pkts"].cast(pl.Int64) - both["cwnd_pkts_sim"].cast(pl.Int64)).abs().max() or 0
-    rtt = (both["rtt_us"].cast(pl.Int64) - both["rtt_us_sim"].cast(pl.Int64)).abs().median() or 0
+    rtt = (both["rtt_us"].cast(pl.Int64) - both["rtt_us_sim"].cast(pl.Int64)).abs() / both["rtt_us"]
     first = "–" if equal.all() else str(both["bytes_acked"][int((~equal).arg_max())] // 1448)
-    pairs = [f"{a:.1f} / {b:.1f}" for a, b in zip(figures(lab)[:2], figures(sim)[:2])]
-    counts = [f"{a:.0f} / {b:.0f}" for a, b in zip(figures(lab)[2:], figures(sim)[2:])]
     share = f"{100 * equal.sum() / max(1, len(both)):.0f} % of {len(both)}"
-    return f"| `{algorithm}` | {share} | {first} | {apart} | {rtt:.0f} | {' | '.join(pairs + counts)} |"
+    (goodput, rtt_ms, retrans, cwnd), of_lab = figures(sim), figures(lab)
+    whole = [ratio(goodput, of_lab[0]), ratio(rtt_ms, of_lab[1]), f"{of_lab[2]:.0f} / {retrans:.0f}", ratio(cwnd, of_lab[3])]
+    return " | ".join([share, first, str(apart), f"{100 * (rtt.median() or 0):.1f}", *whole])
 
 
 def main():
@@ -76,32 +89,35 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--kernel", default="6.18")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--scenario", type=pathlib.Path)
+    parser.add_argument("--paths", default=",".join(PATHS), metavar="NAME,…")
     parser.add_argument("--only", default="", metavar="NAME,…")
     args = parser.parse_args()
-    args.folder.mkdir(parents=True, exist_ok=True)
-    scenario = args.scenario or args.folder / "fidelity.toml"
-    if not args.scenario:
-        scenario.write_text(SCENARIO)
     algorithms = args.only.split(",") if args.only else []
     if not algorithms:
         listed = json.loads(subprocess.run([args.ccactl, "list", "--json"], capture_output=True, check=True).stdout)
-        algorithms = [of["name"] for of in listed["algorithms"] if of["name"] not in WITH_ECN and of["kind"] == "send"]
+        algorithms = [of["name"] for of in listed["algorithms"] if of["kind"] == "send"]
     places = {"lab": ["--lab", f"vm:{args.kernel}"], "sim": ["--sim"]}
 
-    def both(algorithm):
-        folders = {name: args.folder / f"{algorithm}-{name}" for name in places}
+    def both(path, scenario, algorithm):
+        folders = {name: scenario.parent / f"{algorithm}-{name}" for name in places}
         troubles = [bench(args.ccactl, scenario, algorithm, place, folders[name]) for name, place in places.items()]
         for name, trouble in zip(places, troubles):
             if trouble:
-                return f"| `{algorithm}` | no result of the {name}: {trouble[0]} |"
-        return compared(algorithm, folders["lab"], folders["sim"])
+                return f"| `{algorithm}` | {path} | no result of the {name}: {trouble[0]} |"
+        return f"| `{algorithm}` | {path} | {compared(folders['lab'], folders['sim'])} |"
 
-    print("| algorithm | equal cwnd, of ACKs | first other at segment | apart by [packets] | RTT apart by [µs] "
-          "| goodput [Mbit/s] | mean RTT [ms] | retransmitted | mean cwnd |")
-    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+    wanted = []
+    for path in args.paths.split(","):
+        duration, link = PATHS[path]
+        scenario = args.folder / path / "fidelity.toml"
+        scenario.parent.mkdir(parents=True, exist_ok=True)
+        scenario.write_text(SCENARIO.format(name=path, duration=duration, link=link))
+        wanted += [(path, scenario, name) for name in algorithms if (name in WITH_ECN) == (path == MARKS)]
+    print("| algorithm | path | equal cwnd, of ACKs | first other at segment | apart by [packets] | RTT apart by [%] "
+          "| goodput, ratio | mean RTT, ratio | retransmitted | mean cwnd, ratio |")
+    print("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|")
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        for line in pool.map(both, algorithms):
+        for line in pool.map(lambda of: both(*of), wanted):
             print(line, flush=True)
 
 

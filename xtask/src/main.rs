@@ -68,7 +68,7 @@ Usage: cargo xtask COMMAND
                         DuckDB where the Python module duckdb is there; the recording stays in target/bench-report
   bench fleet [ROWS]    setup, build, then summaries of parts: time on one, two and three nodes for 100 million rows, and ten times as
                         many rows made, folded and removed part by part (root)
-  sim fidelity [--kernel VERSION] [--jobs N] [--scenario FILE] [--only NAME,…]
+  sim fidelity [--kernel VERSION] [--jobs N] [--paths NAME,…] [--only NAME,…]
                         setup, build, then one flow of each algorithm in the virtual lab and in the simulator, compared ACK by ACK;
                         needs the Python module polars; results stay in target/sim-fidelity
   shots                 setup, then the pictures of docs/how-to anew, in a headless Chromium (root)

@@ -16,6 +16,8 @@ pub const EVER_RESENT: u8 = 8;
 pub const APP_LIMITED: u8 = 16;
 /// `TCPHDR_PSH`
 pub const PUSHED: u8 = 32;
+/// The last of a buffer, as it was sent first.
+pub const BUFFER_END: u8 = 64;
 /// `TCPCB_RETRANS`
 pub const ANY_RESENT: u8 = RESENT | EVER_RESENT;
 

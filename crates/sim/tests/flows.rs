@@ -48,6 +48,41 @@ fn reno_halves_at_a_loss_and_grows_by_a_segment_in_a_round_trip() {
     assert!(totals.acked_bytes as f64 * 8.0 / 60e6 > 0.97 * FULL_MBPS, "{totals:?}");
 }
 
+/// Payload in a round trip without a queue, as a share of the send buffer.
+fn per_send_buffer(path: Path, sndbuf_max_bytes: u64) -> f64 {
+    let mut world = path.over(path.link());
+    let mut flow = path.flow(Socket::new("cubic").unwrap());
+    flow.sender.sndbuf_max_bytes = Some(sndbuf_max_bytes);
+    world.add_flow(flow);
+    world.run_until(5 * S, |_| {});
+    let before = world.receiver(0).received_bytes();
+    world.run_until(25 * S, |_| {});
+    let rate = (world.receiver(0).received_bytes() - before) as f64 / 20.0;
+    rate * path.rtt_ms as f64 / 1000.0 / sndbuf_max_bytes as f64
+}
+
+#[test]
+fn a_send_buffer_holds_back_what_leaves_in_whole_buffers() {
+    // So fast that a buffer of the application leaves as one: its successor has to find room.
+    let path = Path { rate_bps: 10_000_000_000, rtt_ms: 4, buffer_bdp: 1.0 };
+    for bytes in [400_000, 800_000, 1_600_000] {
+        // Between two thirds, where the application is asked again, and one that the last write has overfilled.
+        let share = per_send_buffer(path, bytes);
+        assert!((0.62..=1.17).contains(&share), "{share} of {bytes} bytes in a round trip");
+    }
+}
+
+#[test]
+fn a_send_buffer_is_overfilled_while_its_last_buffer_leaves_in_parts() {
+    // As the kernel's: with 196 608 bytes it has had 1.3 MB in flight (docs/experiments/wmem-sweep.md).
+    let path = Path { rate_bps: 100_000_000, rtt_ms: 40, buffer_bdp: 4.0 };
+    let share = per_send_buffer(path, 100_000);
+    assert!(share > 1.5, "{share} in a round trip");
+    // Nothing holds this one back.
+    let all = path.rate_bps as f64 / 8.0 * 1448.0 / 1500.0 * 0.040 / 4e6;
+    assert!(per_send_buffer(path, 4_000_000) > 0.97 * all);
+}
+
 #[test]
 fn a_random_loss_costs_what_the_square_root_law_says() {
     // Mathis et al. 1997, with an ACK for two segments: rate = MSS / RTT · sqrt(3 / 4p).

@@ -4,7 +4,7 @@ use super::rate::Sampler;
 use super::rtt;
 use super::{Flags, Resend, START_NS, Sender, SenderEcn};
 use crate::Nanos;
-use crate::board::{ANY_RESENT, LOST, RESENT, SACKED};
+use crate::board::{ANY_RESENT, BUFFER_END, LOST, RESENT, SACKED};
 use crate::segment::{Ack, Block};
 use ccactl_native::{AckSample, CA_LOSS, CA_OPEN};
 
@@ -105,6 +105,7 @@ impl Sender {
         self.control(&rs, &flags);
         self.resend(resend);
         self.transmit();
+        self.take_more();
     }
 
     /// Marks that the receiver has counted, or that the echo stands for.
@@ -245,6 +246,7 @@ impl Sender {
                 self.count_delivered(1, seen.flags.ece);
                 self.rack_advance(seq, entry.flags, sent_us);
             }
+            self.sndbuf.sent_buffers -= u64::from(entry.is(BUFFER_END));
             let tp = self.socket.tp_mut();
             if entry.is(LOST) {
                 tp.lost_out -= 1;

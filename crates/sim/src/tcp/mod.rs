@@ -8,6 +8,7 @@ mod rack;
 mod rate;
 mod recovery;
 mod rtt;
+mod sndbuf;
 mod timers;
 
 use crate::Nanos;
@@ -111,6 +112,8 @@ pub struct SenderConfig {
     pub gso_max_segs: u32,
     /// What the socket's buffer begins with (`tcp_wmem`); it grows as needed.
     pub sndbuf_bytes: u32,
+    /// Where it stops to grow; none: it never holds the sender back.
+    pub sndbuf_max_bytes: Option<u64>,
     /// See there.
     pub ecn: SenderEcn,
     /// How far ahead the time stamps of the peer are. Those of Linux begin anywhere (`secure_tcp_ts_off()`), and TCP-LP
@@ -129,6 +132,7 @@ impl Default for SenderConfig {
             is_opener: true,
             gso_max_segs: 65_535,
             sndbuf_bytes: 16_384,
+            sndbuf_max_bytes: None,
             ecn: SenderEcn::Off,
             peer_clock_ms: 0x9e37_79b9,
             remembered: Remembered::default(),
@@ -168,6 +172,7 @@ pub struct Sender {
     /// Segments that the application has written so far, and the size of the last one.
     written: u64,
     last_bytes: u32,
+    sndbuf: sndbuf::SendBuffer,
     /// One past the highest SACKed number (`tcp_highest_sack_seq()`), when there is one.
     highest_sack: Option<u64>,
     /// Blocks of the ACK before (`recv_sack_cache`).
@@ -246,6 +251,7 @@ impl Sender {
             rtt,
             written: 0,
             last_bytes: config.mss_bytes,
+            sndbuf: sndbuf::SendBuffer::new(config.sndbuf_max_bytes),
             highest_sack: None,
             sack_cache: Default::default(),
             high_seq: 0,
@@ -301,12 +307,13 @@ impl Sender {
         let segments = bytes.div_ceil(mss);
         self.written = self.written.saturating_add(segments);
         self.last_bytes = (bytes - (segments - 1).saturating_mul(mss)).min(mss) as u32;
+        self.take_more();
         self.transmit();
     }
 
-    /// The application writes no more: what has left is all.
+    /// The application writes no more: what has left is all, or what the socket has taken.
     pub(crate) fn stop_writing(&mut self) {
-        self.written = self.board.nxt();
+        self.written = if self.config.sndbuf_max_bytes.is_some() { self.taken() } else { self.board.nxt() };
     }
 
     /// When the packet left that has established the connection.

@@ -2,7 +2,7 @@
 
 use super::{FIRST_WINDOW_BYTES, Sender};
 use crate::Nanos;
-use crate::board::{ANY_RESENT, EVER_RESENT, Entry, LOST, PUSHED, RESENT, SACKED};
+use crate::board::{ANY_RESENT, BUFFER_END, EVER_RESENT, Entry, LOST, PUSHED, RESENT, SACKED};
 use crate::segment::Segment;
 use ccactl_native::{CA_RECOVERY, EVENT_CWND_RESTART, EVENT_TX_START};
 
@@ -15,7 +15,7 @@ const MIN_TSO_SEGS: u32 = 2;
 /// Headers that a buffer leaves room for (`MAX_TCP_HEADER`), as `tcp_bound_to_half_wnd()` and `GSO_LEGACY_MAX_SIZE` see it.
 const MAX_HEADER: u32 = 320;
 /// What a buffer takes of the socket's beside its data.
-const BUFFER_BYTES: u32 = 1280;
+pub(super) const BUFFER_BYTES: u32 = 1280;
 /// `tcp_sndbuf_expand()` for ten segments, which is more than `tcp_wmem` of a kernel begins with.
 const LEAST_SNDBUF_BYTES: u32 = 87_040;
 /// Segments sent before pacing begins.
@@ -23,6 +23,22 @@ const UNPACED_PKTS: u32 = 10;
 /// The initial window (`TCP_INIT_CWND`), which an idle sender falls back to.
 const INITIAL_CWND_PKTS: u32 = 10;
 const MS_NS: u64 = 1_000_000;
+
+/// How much is to leave (`push_one` of `tcp_write_xmit()`).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Push {
+    /// All that may.
+    All,
+    /// One buffer.
+    One,
+    /// One segment, whatever the window says.
+    Probe,
+}
+
+/// Segments that an application fills a buffer with (`tcp_send_mss()`).
+pub(super) fn buffer_pkts(mss_bytes: u32) -> u32 {
+    ((65_536 - 1 - MAX_HEADER) / mss_bytes).max(1)
+}
 
 impl Sender {
     /// When pacing lets the next segment out, if anything waits for that (`tcp_pacing_check()`).
@@ -44,12 +60,12 @@ impl Sender {
     }
 
     pub(super) fn has_new_data(&self) -> bool {
-        self.board.nxt() < self.written
+        self.board.nxt() < self.taken()
     }
 
     /// The same, and the receiver has a place for it (`tcp_snd_wnd_test()`).
     pub(super) fn may_send_new(&self) -> bool {
-        self.board.nxt() < self.written.min(self.window_end)
+        self.board.nxt() < self.taken().min(self.window_end)
     }
 
     /// `tcp_tso_segs()`: how many segments one buffer has.
@@ -70,19 +86,27 @@ impl Sender {
     /// `tcp_push_pending_frames()`, with what follows an ACK.
     pub(super) fn transmit(&mut self) {
         if self.may_send_new() {
-            self.write_out(false);
+            self.write_out(Push::All);
+        }
+    }
+
+    /// `tcp_push_one()`
+    pub(super) fn transmit_one_buffer(&mut self) {
+        if self.may_send_new() {
+            self.write_out(Push::One);
         }
     }
 
     /// The same for one segment, whatever the window says; whether it left.
     pub(super) fn transmit_at_most_one(&mut self) -> bool {
         let before = self.board.nxt();
-        self.write_out(true);
+        self.write_out(Push::Probe);
         self.board.nxt() > before
     }
 
     /// `tcp_write_xmit()`
-    fn write_out(&mut self, is_probe: bool) {
+    fn write_out(&mut self, push: Push) {
+        let is_probe = push == Push::Probe;
         let most = self.tso_segs();
         let (mut sent, mut is_cwnd_limited) = (0, false);
         while self.may_send_new() {
@@ -96,8 +120,8 @@ impl Sender {
                 0 => break,
                 room => room.min((tp.snd_cwnd >> 1).max(1)),
             };
-            let waiting = self.written.min(self.window_end) - self.board.nxt();
-            if !is_probe && waiting > 1 && self.defers(most, room, &mut is_cwnd_limited) {
+            let waiting = self.taken().min(self.window_end) - self.board.nxt();
+            if push == Push::All && waiting > 1 && self.defers(most, room, &mut is_cwnd_limited) {
                 break;
             }
             let left = u64::from(self.buffer_left()).min(waiting) as u32;
@@ -105,7 +129,7 @@ impl Sender {
             let burst = if is_probe { 1 } else { burst };
             self.send_new(burst);
             sent += burst;
-            if is_probe {
+            if push != Push::All {
                 break;
             }
         }
@@ -131,7 +155,7 @@ impl Sender {
     /// first ACK goes into buffers of half a window that is not scaled yet (`tcp_bound_to_half_wnd()`).
     fn buffer_left(&self) -> u32 {
         let mss = self.config.mss_bytes;
-        let (first, later) = (((FIRST_WINDOW_BYTES >> 1) / mss).max(1), ((65_536 - 1 - MAX_HEADER) / mss).max(1));
+        let (first, later) = (((FIRST_WINDOW_BYTES >> 1) / mss).max(1), buffer_pkts(mss));
         let sndbuf_bytes = self.config.sndbuf_bytes.max(LEAST_SNDBUF_BYTES);
         // A buffer is begun as long as those before it have not filled the socket's.
         let buffers = sndbuf_bytes.div_ceil(first * mss + BUFFER_BYTES);
@@ -183,6 +207,7 @@ impl Sender {
             let next = self.board.nxt() + 1;
             noted.bytes = if next == self.written { self.last_bytes } else { self.config.mss_bytes };
             noted.flags |= if next == end && pushes { PUSHED } else { 0 };
+            noted.flags |= if next == end { BUFFER_END } else { 0 };
             bytes += noted.bytes;
             let seq = self.board.push(noted);
             self.emit(seq, &noted, false);
@@ -190,6 +215,7 @@ impl Sender {
         let tp = self.socket.tp_mut();
         tp.lsndtime = jiffies;
         tp.packets_out += segments;
+        self.sndbuf.sent_buffers += 1;
         self.pace(bytes, segments);
         self.mirror();
         let is_probe = self.timer.is_some_and(|timer| timer.kind == super::TimerKind::Probe);

@@ -99,7 +99,7 @@ impl Sender {
 
     /// `tcp_rate_check_app_limited()`
     pub(super) fn check_app_limited(&mut self) {
-        let has_data = self.board.nxt() < self.written;
+        let has_data = self.has_new_data();
         let tp = self.socket.tp_mut();
         if !has_data && tp.in_flight() < tp.snd_cwnd && tp.lost_out <= tp.retrans_out {
             tp.app_limited = tp.delivered.wrapping_add(tp.in_flight()).max(1);

@@ -43,8 +43,6 @@ pub fn check(scenario: &Scenario) -> Result<Algorithms> {
     for name in named {
         let host = scenario.host(name);
         let field = |field: &str| format!("host.{name}.{field}");
-        let limit = host.sndbuf_max;
-        lacks.ensure(limit.is_none(), field("sndbuf_max"), "buffers without limit", limit.unwrap_or_default());
         for sysctl in host.sysctl.keys() {
             lacks.ensure(sysctl == TCP_ECN, field("sysctl"), TCP_ECN, sysctl);
         }

@@ -50,6 +50,7 @@ struct Flow<'a> {
     simulated: Simulated,
     ecn: (SenderEcn, EcnFeedback),
     gso_max_segs: Option<u32>,
+    sndbuf_max_bytes: Option<u64>,
     buffer: ReceiveBuffer,
     /// What its host knows of the path; it learns only where there is a warm-up.
     remembered: Remembered,
@@ -120,6 +121,7 @@ impl<'a, W: Watch> Course<'a, W> {
                 simulated: simulated.clone(),
                 ecn: ecn(scenario, spec, simulated),
                 gso_max_segs: scenario.host(sender).gso_max_segs,
+                sndbuf_max_bytes: scenario.host(sender).sndbuf_max,
                 buffer: ReceiveBuffer { first_bytes: TCP_MEMORY_DEFAULT.min(most_bytes), most_bytes },
                 remembered: Remembered::default(),
                 connections: Vec::new(),
@@ -213,7 +215,8 @@ impl<'a, W: Watch> Course<'a, W> {
         let sender = SenderConfig {
             mss_bytes: self.scenario.link.mtu - ccactl_sim::HEADER_BYTES,
             ecn: flow.ecn.0,
-            sndbuf_bytes: TCP_MEMORY_DEFAULT as u32,
+            sndbuf_bytes: flow.sndbuf_max_bytes.unwrap_or(TCP_MEMORY_DEFAULT).min(TCP_MEMORY_DEFAULT) as u32,
+            sndbuf_max_bytes: flow.sndbuf_max_bytes,
             gso_max_segs: flow.gso_max_segs.unwrap_or(defaults.gso_max_segs),
             // Any: the low bits of the seed are as good as a host's.
             peer_clock_ms: seed as u32,
