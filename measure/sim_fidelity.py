@@ -61,26 +61,28 @@ def figures(folder):
     return metrics["goodput_bps"] / 1e6, metrics["rtt_mean_us"] / 1e3, metrics["retrans_pkts"], metrics["cwnd_mean_pkts"]
 
 
-def ratio(sim, lab):
-    return f"{sim / lab:.2f}" if lab else "–" if sim else "1.00"
-
-
 def compared(lab, sim):
-    """One row's cells for a path: equal ACKs, then the simulator's figures of the whole run over the lab's."""
+    """Two cells: of the ACKs before the first loss, and of the whole run."""
     of_lab, of_sim = samples(lab), samples(sim)
     first_loss = lambda rows: rows.filter(pl.col("lost_pkts") > 0)["bytes_acked"].min()
     losses = [bytes_acked for bytes_acked in map(first_loss, [of_lab, of_sim]) if bytes_acked]
     before = pl.col("bytes_acked") < min(losses, default=1 << 62)
     once = lambda rows: rows.filter(before).unique("bytes_acked", keep="last")
     both = once(of_lab).join(once(of_sim), on="bytes_acked", suffix="_sim").sort("bytes_acked")
-    equal = both["cwnd_pkts"] == both["cwnd_pkts_sim"]
-    apart = (both["cwnd_pkts"].cast(pl.Int64) - both["cwnd_pkts_sim"].cast(pl.Int64)).abs().max() or 0
+    apart = (both["cwnd_pkts"].cast(pl.Int64) - both["cwnd_pkts_sim"].cast(pl.Int64)).abs()
     rtt = (both["rtt_us"].cast(pl.Int64) - both["rtt_us_sim"].cast(pl.Int64)).abs() / both["rtt_us"]
-    first = "–" if equal.all() else str(both["bytes_acked"][int((~equal).arg_max())] // 1448)
-    share = f"{100 * equal.sum() / max(1, len(both)):.0f} % of {len(both)}"
-    (goodput, rtt_ms, retrans, cwnd), of_lab = figures(sim), figures(lab)
-    whole = [ratio(goodput, of_lab[0]), ratio(rtt_ms, of_lab[1]), f"{of_lab[2]:.0f} / {retrans:.0f}", ratio(cwnd, of_lab[3])]
-    return " | ".join([share, first, str(apart), f"{100 * (rtt.median() or 0):.1f}", *whole])
+    near = (rtt <= 0.01).sum() / max(1, len(both))
+    equal = (apart == 0).sum() / max(1, len(both))
+    acks = f"{100 * equal:.0f} % of {len(both)}, {apart.max() or 0}; {100 * near:.0f} %"
+    (goodput, rtt_ms, resent, _), lab_figures = figures(sim), figures(lab)
+    whole = f"{goodput / lab_figures[0]:.2f}, {rtt_ms / lab_figures[1]:.2f}; {lab_figures[2]:.0f} / {resent:.0f}"
+    return acks, whole
+
+
+def table(title, paths, algorithms, cells):
+    print(f"\n{title}\n\n| algorithm | {' | '.join(paths)} |\n|---|{'---:|' * len(paths)}")
+    for algorithm in algorithms:
+        print(f"| `{algorithm}` | {' | '.join(cells.get((path, algorithm), '') for path in paths)} |")
 
 
 def main():
@@ -96,6 +98,7 @@ def main():
     if not algorithms:
         listed = json.loads(subprocess.run([args.ccactl, "list", "--json"], capture_output=True, check=True).stdout)
         algorithms = [of["name"] for of in listed["algorithms"] if of["kind"] == "send"]
+    paths = args.paths.split(",")
     places = {"lab": ["--lab", f"vm:{args.kernel}"], "sim": ["--sim"]}
 
     def both(path, scenario, algorithm):
@@ -103,22 +106,22 @@ def main():
         troubles = [bench(args.ccactl, scenario, algorithm, place, folders[name]) for name, place in places.items()]
         for name, trouble in zip(places, troubles):
             if trouble:
-                return f"| `{algorithm}` | {path} | no result of the {name}: {trouble[0]} |"
-        return f"| `{algorithm}` | {path} | {compared(folders['lab'], folders['sim'])} |"
+                return (f"none of the {name}: {trouble[0]}",) * 2
+        return compared(folders["lab"], folders["sim"])
 
     wanted = []
-    for path in args.paths.split(","):
+    for path in paths:
         duration, link = PATHS[path]
         scenario = args.folder / path / "fidelity.toml"
         scenario.parent.mkdir(parents=True, exist_ok=True)
         scenario.write_text(SCENARIO.format(name=path, duration=duration, link=link))
         wanted += [(path, scenario, name) for name in algorithms if (name in WITH_ECN) == (path == MARKS)]
-    print("| algorithm | path | equal cwnd, of ACKs | first other at segment | apart by [packets] | RTT apart by [%] "
-          "| goodput, ratio | mean RTT, ratio | retransmitted | mean cwnd, ratio |")
-    print("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|")
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        for line in pool.map(lambda of: both(*of), wanted):
-            print(line, flush=True)
+        found = dict(zip([(path, name) for path, _, name in wanted], pool.map(lambda of: both(*of), wanted)))
+    acks = "ACKs before the first loss at which cwnd is equal; largest difference [packets]; RTT within 1 %"
+    whole = "The whole run, simulated over the lab's: goodput, mean RTT; packets sent again, lab / simulated"
+    for title, at in [(acks, 0), (whole, 1)]:
+        table(title, paths, algorithms, {key: cells[at] for key, cells in found.items()})
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@
  * the model of BBR has no answer: two BDP are too little in a deep buffer, and to ignore losses is too much in a
  * shallow one. What is fair to CUBIC is CUBIC.
  *
- *   raised      RTT > 1.1 * lowest RTT of the connection
+ *   raised      RTT > 1.1 * lowest RTT of the connection; in PROBE_RTT without the time of two packets, its own
  *
  *                two PROBE_RTTs in a row end with a raised RTT, or
  *                a loss while the RTT is raised

@@ -29,6 +29,8 @@ CC_TUNABLE(u32, compete_intervals, 4, 1, 255, "", "PROBE_RTT comes after so many
 #define COMPETE_MOST_BELIEF 6
 #define COMPETE_DOUBT       2
 
+#define OWN_PKTS 2 /* tcp_min_tso_segs of BBR at any rate, and what a receiver acknowledges at once */
+
 #define BBR2_HAS_VARIANT
 struct bbr2_variant {
 	struct cubic_curve curve;
@@ -43,6 +45,7 @@ struct bbr2_variant {
 	u8 pad;
 };
 
+#include "bbr2_path.bpf.h"
 #include "bbr2_state.bpf.h"
 
 CC_TRACE_V0("compete_pkts", "the window while competing; -1 = not competing");
@@ -88,12 +91,16 @@ static __always_inline void compete_stop(struct bbr2 *b)
 	b->inflight_hi = max(b->variant.window_pkts, min_cwnd);
 }
 
-/* A PROBE_RTT is over. What is still in the queue is of others. */
+/*
+ * A PROBE_RTT is over. What is still in the queue is of others, but for the two packets of a burst: on a path that holds
+ * a few packets they alone would raise the RTT.
+ */
 static __always_inline void compete_judge_probe(struct bbr2 *b, u32 cwnd)
 {
 	struct bbr2_variant *v = &b->variant;
+	u32 own_us = OWN_PKTS * BW_UNIT / max(bbr2_max_bw(b), 1U);
 
-	if (!compete_is_raised(v, v->probe_low_us)) {
+	if (v->probe_low_us <= own_us || !compete_is_raised(v, v->probe_low_us - own_us)) {
 		v->raised_probes = 0;
 		if (v->competing)
 			compete_stop(b);
@@ -173,9 +180,12 @@ static __always_inline void bbr2_variant_cut(struct bbr2 *b, const struct tcp_so
 		return;
 	}
 	if (!v->competing) {
+		u32 in_use_pkts = min(tp->snd_cwnd, tp->packets_out);
+
 		if (!bbr2_in_probe_bw(b))
 			return;
-		compete_start(v, min(tp->snd_cwnd, tp->packets_out));
+		/* What is out just after DRAIN or PROBE_RTT is less than what has filled the queue. */
+		compete_start(v, max(in_use_pkts, bbr2_bdp(b, bbr2_bw(b), BBR2_UNIT)));
 		v->undo_pkts = v->window_pkts;
 	}
 	v->window_pkts = cubic_cut(&v->curve, compete_shape(), v->window_pkts);

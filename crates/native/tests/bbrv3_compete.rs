@@ -7,6 +7,8 @@ use ccactl_native::{CA_OPEN, CA_RECOVERY};
 
 /// The queue is raised from here on: 1.1 x 32768 = 36044.8.
 const RAISED_US: i64 = 36_045;
+/// The same after a PROBE_RTT, whose two packets of its own take 655 us at this bandwidth.
+const RAISED_BY_OTHERS_US: i64 = RAISED_US + 655;
 
 /// In CRUISE, with the window used up whenever it is asked.
 fn cruising(tunables: &[(&str, i64)]) -> Driver {
@@ -34,8 +36,8 @@ fn probe_rtt(driver: &mut Driver, rtt_us: i64) {
 
 fn competing() -> Driver {
     let mut driver = cruising(&[]);
-    probe_rtt(&mut driver, RAISED_US);
-    probe_rtt(&mut driver, RAISED_US);
+    probe_rtt(&mut driver, RAISED_BY_OTHERS_US);
+    probe_rtt(&mut driver, RAISED_BY_OTHERS_US);
     driver
 }
 
@@ -51,15 +53,15 @@ fn lose(driver: &mut Driver, rtt_us: i64) {
 #[test]
 fn two_probes_in_a_row_that_find_the_queue_raised_begin_it() {
     let mut driver = cruising(&[]);
-    probe_rtt(&mut driver, RAISED_US);
+    probe_rtt(&mut driver, RAISED_BY_OTHERS_US);
     assert_eq!((driver.trace().v0, driver.trace().v1 & bound::COMPETING), (-1, 0));
     assert_ne!(driver.trace().v1 & bound::RAISED, 0);
     // One that finds none in between: counting begins anew.
-    probe_rtt(&mut driver, RAISED_US - 1);
+    probe_rtt(&mut driver, RAISED_BY_OTHERS_US - 1);
     assert_eq!(driver.trace().v1 & bound::RAISED, 0);
-    probe_rtt(&mut driver, RAISED_US);
+    probe_rtt(&mut driver, RAISED_BY_OTHERS_US);
     assert_eq!(driver.trace().v0, -1);
-    probe_rtt(&mut driver, RAISED_US);
+    probe_rtt(&mut driver, RAISED_BY_OTHERS_US);
     let trace = driver.trace();
     assert_eq!((trace.v0, trace.v1 & bound::COMPETING), (i64::from(driver.socket.cwnd()), bound::COMPETING));
 }
@@ -73,6 +75,18 @@ fn a_loss_from_a_raised_queue_begins_it_and_one_without_a_queue_does_not() {
     lose(&mut driver, RAISED_US);
     // 717 / 1024 of the BDP that was in flight; the window was twice as large.
     assert_eq!(driver.trace().v0, i64::from(BDP * 717 / 1024));
+    assert_eq!(driver.socket.cwnd(), BDP * 717 / 1024);
+}
+
+#[test]
+fn what_a_phase_has_drained_does_not_make_the_window_small() {
+    let mut driver = cruising(&[]);
+    let ack = Ack { rtt_us: RAISED_US, in_flight: (BDP / 10, BDP / 10), ..next_round() };
+    driver.ack(ack.clone());
+    driver.socket.ssthresh();
+    driver.socket.tp_mut().set_ca_state(CA_RECOVERY);
+    driver.ack(Ack { losses: 1, after_us: 1, ..ack });
+    // A BDP, and CUBIC's cut.
     assert_eq!(driver.socket.cwnd(), BDP * 717 / 1024);
 }
 
@@ -185,7 +199,7 @@ fn pacing_is_given_back_once_the_window_is_full_and_taken_for_each_probe() {
     assert!((1.19..1.21).contains(&(per_rtt / window)), "{per_rtt} packets in a round trip, window {window}");
     full(&mut driver);
     assert_eq!(pacing_status(&driver), 0);
-    probe_rtt(&mut driver, RAISED_US);
+    probe_rtt(&mut driver, RAISED_BY_OTHERS_US);
     assert_eq!(pacing_status(&driver), 1);
     full(&mut driver);
     assert_eq!(pacing_status(&driver), 0);
