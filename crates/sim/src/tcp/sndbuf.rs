@@ -36,7 +36,7 @@ impl Sender {
         }
     }
 
-    /// `tcp_sendmsg_locked()`. The ceiling is looked at where a new buffer begins, and one that is sent in part is filled up: with an
+    /// `tcp_sendmsg_locked()`. The ceiling is looked at where a new buffer begins; one that is sent in part is filled up. So with an
     /// open window and a device that takes everything the last buffer empties as fast as it fills.
     fn fill(&mut self) {
         let buffer_pkts = u64::from(buffer_pkts(self.config.mss_bytes));
