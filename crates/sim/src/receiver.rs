@@ -305,7 +305,15 @@ mod tests {
     use super::*;
 
     fn segment(seq: u64) -> Segment {
-        Segment { seq, bytes: 1448, tsval_ms: seq as u32 + 1, tsecr_ms: 0, ecn: Ecn::NotCapable, cwr: false, push: false }
+        Segment {
+            seq,
+            bytes: 1448,
+            tsval_ms: seq as u32 + 1,
+            tsecr_ms: 0,
+            ecn: Ecn::NotCapable,
+            cwr: false,
+            push: false,
+        }
     }
 
     fn receiver(feedback: EcnFeedback) -> Receiver {
