@@ -29,7 +29,7 @@ CC_TUNABLE(u32, compete_intervals, 4, 1, 255, "", "PROBE_RTT comes after so many
 #define COMPETE_MOST_BELIEF 6
 #define COMPETE_DOUBT       2
 
-#define OWN_PKTS 2 /* tcp_min_tso_segs of BBR at any rate, and what a receiver acknowledges at once */
+#define OWN_PKTS 2 /* the least burst (net.ipv4.tcp_min_tso_segs), and what a receiver acknowledges at once */
 
 #define BBR2_HAS_VARIANT
 struct bbr2_variant {
