@@ -4,7 +4,7 @@ mod common;
 
 use ccactl_abi::Algorithm;
 use common::Host;
-use common::net::{PATIENCE, algorithm_of, in_own_netns, one_way};
+use common::net::{PATIENCE, algorithm_of, in_own_netns, moved, one_way};
 use libbpf_rs::query::MapInfoIter;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use nix::sys::socket::{SockaddrIn, bind, connect};
@@ -158,12 +158,18 @@ fn connected<T: Send>(options: impl Fn(&OwnedFd) + Send, action: impl FnOnce(Tcp
     })
 }
 
+/// Moves bytes and does not look at them: Linux 6.18 got them wrong in one of 100 000 connections whose second subflow
+/// joined meanwhile, with its own CUBIC and no BPF at all.
+fn unread(from: &TcpStream, to: &TcpStream) {
+    moved(from, to, BYTES, |_| 0, |_, _| {});
+}
+
 /// Moves data until something holds. How much a subflow gets, and when the second one joins, is the kernel's affair.
 fn move_until(from: &TcpStream, to: &TcpStream, what: &str, holds: impl Fn() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {
         assert!(Instant::now() < deadline, "{what} within {PATIENCE:?}");
-        one_way(from, to, BYTES);
+        unread(from, to);
     }
 }
 
@@ -223,7 +229,7 @@ fn a_plain_algorithm_on_subflows_shares_nothing() {
             |_| {},
             |active, passive| {
                 move_until(&active, &passive, "a second subflow", || subflows_and_token(&active).0 == 1);
-                one_way(&active, &passive, BYTES);
+                unread(&active, &passive);
                 assert_eq!((algorithm_of(&active), elements(subflows_and_token(&active).1)), (name, Vec::new()));
             },
         );

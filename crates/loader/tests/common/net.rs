@@ -90,15 +90,30 @@ impl Connection {
     }
 }
 
-/// Sends a pattern whose every byte depends on its position.
-pub fn one_way(mut from: &TcpStream, mut to: &TcpStream, bytes: usize) {
+/// Sends a pattern whose every byte depends on its position, and checks each byte that arrives.
+pub fn one_way(from: &TcpStream, to: &TcpStream, bytes: usize) {
     let pattern = |position: usize| (position % 251) as u8;
+    moved(from, to, bytes, pattern, |start, arrived| {
+        for (position, byte) in (start..).zip(arrived) {
+            assert_eq!(*byte, pattern(position), "at byte {position}");
+        }
+    });
+}
+
+/// Sends bytes, given by their position, and shows what arrives to `look` with the position of its first byte.
+pub fn moved(
+    mut from: &TcpStream,
+    mut to: &TcpStream,
+    bytes: usize,
+    byte: impl Fn(usize) -> u8 + Send + Sync,
+    look: impl Fn(usize, &[u8]),
+) {
     thread::scope(|scope| {
-        scope.spawn(move || {
+        scope.spawn(|| {
             let mut sent = 0;
             while sent < bytes {
                 let length = (bytes - sent).min(64 * 1024);
-                let chunk: Vec<u8> = (sent..sent + length).map(pattern).collect();
+                let chunk: Vec<u8> = (sent..sent + length).map(&byte).collect();
                 from.write_all(&chunk).unwrap();
                 sent += length;
             }
@@ -109,9 +124,7 @@ pub fn one_way(mut from: &TcpStream, mut to: &TcpStream, bytes: usize) {
             let length = (bytes - received).min(buffer.len());
             let length = to.read(&mut buffer[..length]).unwrap();
             assert_ne!(length, 0, "the connection ended after {received} of {bytes} bytes");
-            for (offset, byte) in buffer[..length].iter().enumerate() {
-                assert_eq!(*byte, pattern(received + offset), "at byte {}", received + offset);
-            }
+            look(received, &buffer[..length]);
             received += length;
         }
     });
