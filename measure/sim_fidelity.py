@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The simulator beside the kernel, ACK by ACK: one flow of each algorithm, in the virtual lab and in the simulator.
 
-    sim_fidelity.py CCACTL FOLDER [--kernel 6.18] [--jobs 2] [--paths NAME,…] [--only NAME,…]
+    sim_fidelity.py CCACTL FOLDER [--kernel 6.18] [--jobs 2] [--paths NAME,…] [--only NAME,…] [--itself]
 
 Results stay in FOLDER, and what is there is not run again. Compared are rows at which the same bytes were acknowledged, up to the
-first loss; then the figures of the whole run. Needs the Python module `polars` (`pip install polars`).
+first loss; then the figures of the whole run. With `--itself` the lab is compared with itself, the flow's start 2.3 ms later: what a
+kernel differs by from itself. Needs the Python module `polars` (`pip install polars`).
 """
 
 import argparse
@@ -12,13 +13,14 @@ import concurrent.futures
 import json
 import pathlib
 import subprocess
+import tomllib
 
 import polars as pl
 
 SCENARIO = """
 name = "fidelity-{name}"
 description = "One flow over a drop-tail bottleneck, a row for each ACK"
-duration = "{duration}"
+duration = "{duration_s}s"
 every = "ack"
 
 [link]
@@ -27,20 +29,16 @@ every = "ack"
 [[flow]]
 name = "flow"
 algorithm = "cubic"
+start = "{start}"
 """
-# Name, length, link; those of docs/fidelity.md with one flow, and a longer one.
-PATHS = {
-    "20m-40ms": ("8s", "rate = '20Mbit/s'\nbase_rtt = '40ms'\nbuffer = '1bdp'"),
-    "20m": ("4s", "rate = '20Mbit/s'\nbase_rtt = '20ms'\nbuffer = '1bdp'"),
-    "50m-shallow": ("3s", "rate = '50Mbit/s'\nbase_rtt = '40ms'\nbuffer = '0.5bdp'"),
-    "50m-deep": ("3s", "rate = '50Mbit/s'\nbase_rtt = '40ms'\nbuffer = '2bdp'"),
-    "10m-loss": ("6s", "rate = '10Mbit/s'\nbase_rtt = '100ms'\nbuffer = '1bdp'\nloss = 0.005"),
-    "marks": ("4s", "rate = '20Mbit/s'\nbase_rtt = '20ms'\nbuffer = '2bdp'\necn_threshold = '20p'"),
-}
+# A path of two flows is for twins in a kernel alone.
+LISTED = tomllib.loads((pathlib.Path(__file__).parent / "paths.toml").read_text())["path"]
+PATHS = {path["name"]: path for path in LISTED if "joins_s" not in path}
 # It needs ECN, which only this path gives. Prague needs a newer kernel than the one compared with.
 WITH_ECN = {"dctcp"}
 NOT_HERE = {"prague"}
-MARKS = "marks"
+# Half of the time between two ticks of the guest's clock, 4 ms, and a bit.
+LATER = "2300us"
 
 
 def bench(ccactl, scenario, algorithm, place, folder):
@@ -62,20 +60,20 @@ def figures(folder):
     return metrics["goodput_bps"] / 1e6, metrics["rtt_mean_us"] / 1e3, metrics["retrans_pkts"], metrics["cwnd_mean_pkts"]
 
 
-def compared(lab, sim):
+def compared(lab, other):
     """Two cells: of the ACKs before the first loss, and of the whole run."""
-    of_lab, of_sim = samples(lab), samples(sim)
+    of_lab, of_other = samples(lab), samples(other)
     first_loss = lambda rows: rows.filter(pl.col("lost_pkts") > 0)["bytes_acked"].min()
-    losses = [bytes_acked for bytes_acked in map(first_loss, [of_lab, of_sim]) if bytes_acked]
+    losses = [bytes_acked for bytes_acked in map(first_loss, [of_lab, of_other]) if bytes_acked]
     before = pl.col("bytes_acked") < min(losses, default=1 << 62)
     once = lambda rows: rows.filter(before).unique("bytes_acked", keep="last")
-    both = once(of_lab).join(once(of_sim), on="bytes_acked", suffix="_sim").sort("bytes_acked")
-    apart = (both["cwnd_pkts"].cast(pl.Int64) - both["cwnd_pkts_sim"].cast(pl.Int64)).abs()
-    rtt = (both["rtt_us"].cast(pl.Int64) - both["rtt_us_sim"].cast(pl.Int64)).abs() / both["rtt_us"]
+    both = once(of_lab).join(once(of_other), on="bytes_acked", suffix="_other").sort("bytes_acked")
+    apart = (both["cwnd_pkts"].cast(pl.Int64) - both["cwnd_pkts_other"].cast(pl.Int64)).abs()
+    rtt = (both["rtt_us"].cast(pl.Int64) - both["rtt_us_other"].cast(pl.Int64)).abs() / both["rtt_us"]
     near = (rtt <= 0.01).sum() / max(1, len(both))
     equal = (apart == 0).sum() / max(1, len(both))
     acks = f"{100 * equal:.0f} % of {len(both)}, {apart.max() or 0}; {100 * near:.0f} %"
-    (goodput, rtt_ms, resent, _), lab_figures = figures(sim), figures(lab)
+    (goodput, rtt_ms, resent, _), lab_figures = figures(other), figures(lab)
     whole = f"{goodput / lab_figures[0]:.2f}, {rtt_ms / lab_figures[1]:.2f}; {lab_figures[2]:.0f} / {resent:.0f}"
     return acks, whole
 
@@ -94,33 +92,39 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--paths", default=",".join(PATHS), metavar="NAME,…")
     parser.add_argument("--only", default="", metavar="NAME,…")
+    parser.add_argument("--itself", action="store_true", help="the lab beside itself")
     args = parser.parse_args()
     algorithms = args.only.split(",") if args.only else []
     if not algorithms:
         listed = json.loads(subprocess.run([args.ccactl, "list", "--json"], capture_output=True, check=True).stdout)
         algorithms = [of["name"] for of in listed["algorithms"] if of["kind"] == "send" and of["name"] not in NOT_HERE]
     paths = args.paths.split(",")
-    places = {"lab": ["--lab", f"vm:{args.kernel}"], "sim": ["--sim"]}
+    in_lab = ["--lab", f"vm:{args.kernel}"]
+    other = ("later", in_lab, LATER) if args.itself else ("sim", ["--sim"], "0s")
 
-    def both(path, scenario, algorithm):
-        folders = {name: scenario.parent / f"{algorithm}-{name}" for name in places}
-        troubles = [bench(args.ccactl, scenario, algorithm, place, folders[name]) for name, place in places.items()]
-        for name, trouble in zip(places, troubles):
+    def one(path, algorithm, name, place, start):
+        """Its folder, and why it has no result if it has none."""
+        of = {key: PATHS[path][key] for key in ["name", "duration_s", "link"]}
+        text = SCENARIO.format(start=start, **of)
+        scenario = args.folder / path / f"from-{start}.toml"
+        scenario.parent.mkdir(parents=True, exist_ok=True)
+        scenario.write_text(text)
+        folder = scenario.parent / f"{algorithm}-{name}"
+        return folder, bench(args.ccactl, scenario, algorithm, place, folder)
+
+    def both(path, algorithm):
+        runs = {name: one(path, algorithm, name, place, start) for name, place, start in [("lab", in_lab, "0s"), other]}
+        for name, (_, trouble) in runs.items():
             if trouble:
                 return (f"none of the {name}: {trouble[0]}",) * 2
-        return compared(folders["lab"], folders["sim"])
+        return compared(*(folder for folder, _ in runs.values()))
 
-    wanted = []
-    for path in paths:
-        duration, link = PATHS[path]
-        scenario = args.folder / path / "fidelity.toml"
-        scenario.parent.mkdir(parents=True, exist_ok=True)
-        scenario.write_text(SCENARIO.format(name=path, duration=duration, link=link))
-        wanted += [(path, scenario, name) for name in algorithms if (name in WITH_ECN) == (path == MARKS)]
+    has_marks = lambda path: PATHS[path].get("marks", False)
+    wanted = [(path, name) for path in paths for name in algorithms if (name in WITH_ECN) == has_marks(path)]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        found = dict(zip([(path, name) for path, _, name in wanted], pool.map(lambda of: both(*of), wanted)))
+        found = dict(zip(wanted, pool.map(lambda of: both(*of), wanted)))
     acks = "ACKs before the first loss at which cwnd is equal; largest difference [packets]; RTT within 1 %"
-    whole = "The whole run, simulated over the lab's: goodput, mean RTT; packets sent again, lab / simulated"
+    whole = f"The whole run, {other[0]} over lab: goodput, mean RTT; packets sent again, lab / {other[0]}"
     for title, at in [(acks, 0), (whole, 1)]:
         table(title, paths, algorithms, {key: cells[at] for key, cells in found.items()})
 

@@ -87,7 +87,7 @@ fn wishes(mut words: impl Iterator<Item = String>) -> Result<Wishes, Failure> {
             "--kernel" => wishes.kernel = value()?,
             "--dir" => wishes.dir = value()?.into(),
             "--only" => wishes.twins = chosen(TWINS, &value()?, |twin| twin.0)?,
-            "--paths" => wishes.paths = chosen(PATHS, &value()?, |path| path.name)?,
+            "--paths" => wishes.paths = chosen(&PATHS, &value()?, |path| path.name)?,
             "--phases" => wishes.phases = number_of_phases(&value()?)?,
             "--tables-only" => wishes.tables_only = true,
             _ => {

@@ -1,7 +1,11 @@
 //! The paths on which twins are compared, as scenarios.
 
+use serde::Deserialize;
+use std::sync::LazyLock;
+
 /// A path and what goes over it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Path {
     /// Short name, also of folders.
     pub name: &'static str,
@@ -14,60 +18,25 @@ pub struct Path {
     /// When a second flow of the same algorithm joins.
     joins_s: Option<u32>,
     /// Only for algorithms that need marks.
+    #[serde(default)]
     pub marks: bool,
+    /// Not for twins: only for the simulator beside the lab.
+    #[serde(default)]
+    simulator_only: bool,
 }
 
 /// In the order of the tables.
-pub const PATHS: &[Path] = &[
-    Path {
-        name: "20m",
-        what: "20 Mbit/s, 20 ms, 1 BDP",
-        duration_s: 4,
-        link: "rate = '20Mbit/s'\nbase_rtt = '20ms'\nbuffer = '1bdp'\n",
-        joins_s: None,
-        marks: false,
-    },
-    Path {
-        name: "50m-shallow",
-        what: "50 Mbit/s, 40 ms, 0.5 BDP",
-        duration_s: 3,
-        link: "rate = '50Mbit/s'\nbase_rtt = '40ms'\nbuffer = '0.5bdp'\n",
-        joins_s: None,
-        marks: false,
-    },
-    Path {
-        name: "50m-deep",
-        what: "50 Mbit/s, 40 ms, 2 BDP",
-        duration_s: 3,
-        link: "rate = '50Mbit/s'\nbase_rtt = '40ms'\nbuffer = '2bdp'\n",
-        joins_s: None,
-        marks: false,
-    },
-    Path {
-        name: "10m-loss",
-        what: "10 Mbit/s, 100 ms, 1 BDP, 0.5 % random loss",
-        duration_s: 6,
-        link: "rate = '10Mbit/s'\nbase_rtt = '100ms'\nbuffer = '1bdp'\nloss = 0.005\n",
-        joins_s: None,
-        marks: false,
-    },
-    Path {
-        name: "late",
-        what: "20 Mbit/s, 20 ms, 1 BDP, a second flow after 2 s",
-        duration_s: 5,
-        link: "rate = '20Mbit/s'\nbase_rtt = '20ms'\nbuffer = '1bdp'\n",
-        joins_s: Some(2),
-        marks: false,
-    },
-    Path {
-        name: "marks",
-        what: "20 Mbit/s, 20 ms, 2 BDP, marks beyond 20 packets",
-        duration_s: 4,
-        link: "rate = '20Mbit/s'\nbase_rtt = '20ms'\nbuffer = '2bdp'\necn_threshold = '20p'\n",
-        joins_s: None,
-        marks: true,
-    },
-];
+pub static PATHS: LazyLock<Vec<Path>> = LazyLock::new(|| {
+    let List { path } = toml::from_str(include_str!("../../../paths.toml")).expect("measure/paths.toml");
+    path.into_iter().filter(|path| !path.simulator_only).collect()
+});
+
+// Texts are those of the file, which is in the program.
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'static"))]
+struct List {
+    path: Vec<Path>,
+}
 
 /// Algorithm, and its name in the kernel's own tree.
 pub const TWINS: &[(&str, &str)] = &[
@@ -130,7 +99,7 @@ mod tests {
 
     #[test]
     fn every_path_is_a_scenario() {
-        for path in PATHS {
+        for path in PATHS.iter() {
             let scenario = Scenario::parse("x.toml", &path.scenario("reno", "native:reno")).unwrap();
             assert_eq!(scenario.flows.first().unwrap().algorithm, "reno");
             assert_eq!(scenario.flows.last().unwrap().algorithm, "native:reno");
