@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """The simulator beside the kernel, ACK by ACK: one flow of each algorithm, in the virtual lab and in the simulator.
 
-    sim_fidelity.py CCACTL FOLDER [--kernel 6.18] [--jobs 2] [--paths NAME,…] [--only NAME,…] [--itself]
+    sim_fidelity.py CCACTL FOLDER [--kernel 6.18] [--jobs 2] [--paths NAME,…] [--only NAME,…] [--itself] [--start TIME]
 
 Results stay in FOLDER, and what is there is not run again. Compared are rows at which the same bytes were acknowledged, up to the
-first loss; then the figures of the whole run. With `--itself` the lab is compared with itself, the flow's start 2.3 ms later: what a
-kernel differs by from itself. Needs the Python module `polars` (`pip install polars`).
+first loss; then the figures of the whole run. With `--itself` the lab is compared with itself: what a kernel differs by from itself.
+`--start` says when the flow of the run beside the lab's begins, 0s, with `--itself` 2300us. Needs the Python module `polars` (`pip install polars`).
 """
 
 import argparse
@@ -93,6 +93,7 @@ def main():
     parser.add_argument("--paths", default=",".join(PATHS), metavar="NAME,…")
     parser.add_argument("--only", default="", metavar="NAME,…")
     parser.add_argument("--itself", action="store_true", help="the lab beside itself")
+    parser.add_argument("--start", metavar="TIME", help="of the flow beside the lab's")
     args = parser.parse_args()
     algorithms = args.only.split(",") if args.only else []
     if not algorithms:
@@ -100,15 +101,13 @@ def main():
         algorithms = [of["name"] for of in listed["algorithms"] if of["kind"] == "send" and of["name"] not in NOT_HERE]
     paths = args.paths.split(",")
     in_lab = ["--lab", f"vm:{args.kernel}"]
-    other = ("later", in_lab, LATER) if args.itself else ("sim", ["--sim"], "0s")
+    start = args.start or (LATER if args.itself else "0s")
+    name = "later" if args.itself else "sim" if start == "0s" else f"sim-{start}"
+    other = (name, in_lab if args.itself else ["--sim"], start)
 
     def one(path, algorithm, name, place, start):
         """Its folder, and why it has no result if it has none."""
-        of = {key: PATHS[path][key] for key in ["name", "duration_s", "link"]}
-        text = SCENARIO.format(start=start, **of)
         scenario = args.folder / path / f"from-{start}.toml"
-        scenario.parent.mkdir(parents=True, exist_ok=True)
-        scenario.write_text(text)
         folder = scenario.parent / f"{algorithm}-{name}"
         return folder, bench(args.ccactl, scenario, algorithm, place, folder)
 
@@ -119,6 +118,11 @@ def main():
                 return (f"none of the {name}: {trouble[0]}",) * 2
         return compared(*(folder for folder, _ in runs.values()))
 
+    for path in paths:
+        of = {key: PATHS[path][key] for key in ["name", "duration_s", "link"]}
+        (args.folder / path).mkdir(parents=True, exist_ok=True)
+        for start in {"0s", other[2]}:
+            (args.folder / path / f"from-{start}.toml").write_text(SCENARIO.format(start=start, **of))
     has_marks = lambda path: PATHS[path].get("marks", False)
     wanted = [(path, name) for path in paths for name in algorithms if (name in WITH_ECN) == has_marks(path)]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:

@@ -68,9 +68,9 @@ Usage: cargo xtask COMMAND
                         DuckDB where the Python module duckdb is there; the recording stays in target/bench-report
   bench fleet [ROWS]    setup, build, then summaries of parts: time on one, two and three nodes for 100 million rows, and ten times as
                         many rows made, folded and removed part by part (root)
-  sim fidelity [--kernel VERSION] [--jobs N] [--paths NAME,…] [--only NAME,…] [--itself]
+  sim fidelity [--kernel VERSION] [--jobs N] [--paths NAME,…] [--only NAME,…] [--itself] [--start TIME]
                         setup, build, then one flow of each algorithm in the virtual lab and in the simulator, compared ACK by ACK;
-                        with --itself the lab beside itself, 2.3 ms later; needs the Python module polars; results stay in target/sim-fidelity
+                        with --itself the lab beside itself, 2.3 ms later or as --start says; needs the Python module polars; results stay in target/sim-fidelity
   shots                 setup, then the pictures of docs/how-to anew, in a headless Chromium (root)
   soak [--quick] [--seed N] [--connections N] [--swaps N] [--kills N]
                         setup, build, then 200 swaps and 50 kills of ccactl under 2 000 connections on which every byte
