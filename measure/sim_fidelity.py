@@ -102,7 +102,8 @@ def main():
     paths = args.paths.split(",")
     in_lab = ["--lab", f"vm:{args.kernel}"]
     start = args.start or (LATER if args.itself else "0s")
-    name = "later" if args.itself else "sim" if start == "0s" else f"sim-{start}"
+    later = "later" if start == LATER else f"later-{start}"
+    name = later if args.itself else "sim" if start == "0s" else f"sim-{start}"
     other = (name, in_lab if args.itself else ["--sim"], start)
 
     def one(path, algorithm, name, place, start):
