@@ -5,7 +5,8 @@
 
 Results stay in FOLDER, and what is there is not run again. Compared are rows at which the same bytes were acknowledged, up to the
 first loss; then the figures of the whole run. With `--itself` the lab is compared with itself: what a kernel differs by from itself.
-`--start` says when the flow of the run beside the lab's begins, 0s, with `--itself` 2300us. Needs the Python module `polars` (`pip install polars`).
+`--start` says when the flow of the run beside the lab's begins, 0s, with `--itself` 2300us. Needs the Python module `polars`
+(`pip install polars`).
 """
 
 import argparse
@@ -37,7 +38,7 @@ PATHS = {path["name"]: path for path in LISTED if "joins_s" not in path}
 # It needs ECN, which only this path gives. Prague needs a newer kernel than the one compared with.
 WITH_ECN = {"dctcp"}
 NOT_HERE = {"prague"}
-# Half of the time between two ticks of the guest's clock, 4 ms, and a bit.
+# Another phase of the guest's tick, every 4 ms, and of the millisecond in which hosts count RTTs.
 LATER = "2300us"
 
 
@@ -57,7 +58,7 @@ def samples(folder):
 
 def figures(folder):
     metrics = json.loads((folder / "result.json").read_text())["runs"][0]["flows"][0]["metrics"]
-    return metrics["goodput_bps"] / 1e6, metrics["rtt_mean_us"] / 1e3, metrics["retrans_pkts"], metrics["cwnd_mean_pkts"]
+    return metrics["goodput_bps"] / 1e6, metrics["rtt_mean_us"] / 1e3, metrics["retrans_pkts"]
 
 
 def compared(lab, other):
@@ -73,7 +74,7 @@ def compared(lab, other):
     near = (rtt <= 0.01).sum() / max(1, len(both))
     equal = (apart == 0).sum() / max(1, len(both))
     acks = f"{100 * equal:.0f} % of {len(both)}, {apart.max() or 0}; {100 * near:.0f} %"
-    (goodput, rtt_ms, resent, _), lab_figures = figures(other), figures(lab)
+    (goodput, rtt_ms, resent), lab_figures = figures(other), figures(lab)
     whole = f"{goodput / lab_figures[0]:.2f}, {rtt_ms / lab_figures[1]:.2f}; {lab_figures[2]:.0f} / {resent:.0f}"
     return acks, whole
 
@@ -122,8 +123,8 @@ def main():
     for path in paths:
         of = {key: PATHS[path][key] for key in ["name", "duration_s", "link"]}
         (args.folder / path).mkdir(parents=True, exist_ok=True)
-        for start in {"0s", other[2]}:
-            (args.folder / path / f"from-{start}.toml").write_text(SCENARIO.format(start=start, **of))
+        for begin in {"0s", start}:
+            (args.folder / path / f"from-{begin}.toml").write_text(SCENARIO.format(start=begin, **of))
     has_marks = lambda path: PATHS[path].get("marks", False)
     wanted = [(path, name) for path in paths for name in algorithms if (name in WITH_ECN) == has_marks(path)]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:

@@ -158,7 +158,7 @@ fn connected<T: Send>(options: impl Fn(&OwnedFd) + Send, action: impl FnOnce(Tcp
     })
 }
 
-/// Moves bytes and does not look at them: Linux 6.18 got them wrong in one of 100 000 connections whose second subflow
+/// Moves bytes and does not look at them: Linux 6.18 got them wrong in one of 98 800 connections whose second subflow
 /// joined meanwhile, with its own CUBIC and no BPF at all.
 fn unread(from: &TcpStream, to: &TcpStream) {
     moved(from, to, BYTES, |_| 0, |_, _| {});
