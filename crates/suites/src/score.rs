@@ -1,6 +1,6 @@
 //! How much of the print was met, over several suites: read from what each has left in its `suite.json`.
 
-use crate::compare::Mark;
+use crate::compare::{Mark, evidence};
 use crate::verdict::Outcome;
 use crate::{Error, MAX_FILE_BYTES, Result};
 use ccactl_host::input;
@@ -21,7 +21,7 @@ pub struct Score {
     pub orderings_hold: usize,
     /// Orderings that the figures that there are neither support nor refute.
     pub orderings_undecided: usize,
-    /// All orderings.
+    /// All orderings but, as printed, those from which a condition was inferred.
     pub orderings: usize,
 }
 
@@ -59,12 +59,14 @@ pub fn read(path: &Path) -> Result<Scored> {
     let as_printed = variant.as_deref() == Some(Variant::AsPrinted.name());
     let places = tables.iter().flat_map(Table::places).filter(|place| place.printed.is_some());
     let places = places.filter(|place| !(as_printed && place.evidence_for.is_some()));
+    let is_evidence = |verdict: &Verdict| as_printed && evidence::of_ordering(&scenario, &verdict.text).is_some();
+    let verdicts: Vec<Verdict> = verdicts.into_iter().filter(|verdict| !is_evidence(verdict)).collect();
     let mut score = Score { orderings: verdicts.len(), ..Score::default() };
     for place in places.filter(|place| place.mark != Some(Mark::FaultyPrint)) {
         score.figures += 1;
         score.figures_met += usize::from(place.mark == Some(Mark::Near));
     }
-    for Verdict { outcome } in verdicts {
+    for Verdict { outcome, .. } in verdicts {
         match outcome {
             Outcome::Holds => score.orderings_hold += 1,
             Outcome::Fails => {}
@@ -116,5 +118,6 @@ struct Place {
 
 #[derive(Deserialize)]
 struct Verdict {
+    text: String,
     outcome: Outcome,
 }

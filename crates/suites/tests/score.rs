@@ -41,6 +41,22 @@ fn as_printed_what_a_condition_was_inferred_from_does_not_count() {
 }
 
 #[test]
+fn as_printed_an_ordering_that_a_condition_was_inferred_from_does_not_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |variant: Option<&str>| {
+        let verdict = |text: &str| serde_json::json!({ "text": text, "outcome": "holds" });
+        let verdicts = [
+            verdict("F-BBRv2 is fairer than BBRv2 from 2 BDP on"),
+            verdict("F-BBRv2 has a smaller gap to CUBIC than BBRv2 at 4 BDP"),
+        ];
+        let suite = serde_json::json!({ "scenario": "fbbrv2-vs-cubic", "variant": variant, "tables": [], "verdicts": verdicts });
+        std::fs::write(folder.path().join("suite.json"), suite.to_string()).unwrap();
+        read(folder.path()).unwrap().score.orderings
+    };
+    assert_eq!((of(None), of(Some("as-printed"))), (2, 1));
+}
+
+#[test]
 fn a_folder_stands_for_its_file_and_other_files_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let missing = read(folder.path()).unwrap_err().to_string();

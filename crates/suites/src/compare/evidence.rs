@@ -1,5 +1,5 @@
-//! Printed figures from which a condition of `[as-printed]` was inferred, each with the condition. A run under that condition has to
-//! meet them, so they say nothing about it.
+//! Printed figures and statements from which a condition of `[as-printed]` was inferred, each with the condition. A run under that
+//! condition has to meet them, so they say nothing about it.
 
 use super::remark::Remark;
 
@@ -11,6 +11,10 @@ const NV: &str = "nv in NewVegas' place";
 const AGGREGATION: &str = "BBR without an allowance for ACK aggregation";
 const MEMORY: &str = "a remembered ssthresh";
 const P1: &str = "what UP sets and the headroom (preset p1)";
+const P2_RTT: &str = "the RTT that ACA-TCP takes (preset p2)";
+const P2_COUNT: &str = "what HSTCP counts (preset p2)";
+const WAY_BACK: &str = "a small buffer on the way back";
+const UPLINK: &str = "the uplink's rate";
 
 const WINDOW: &[&str] = &["mean_cwnd_mss", "mean_rtt_ms"];
 const LOSSES: &[&str] = &["retransmits"];
@@ -53,7 +57,34 @@ const EVIDENCE: &[Remark] = &[
     p1(&[("buffer_bdp", "4"), ("algorithm", "F-BBRv2")]),
 ];
 
+/// Orderings that say no more than what a condition was inferred from: suite, words and condition.
+const STATEMENTS: &[(&str, &str, &str)] = &[
+    ("fbbrv2-vs-cubic", "F-BBRv2 has a smaller gap to CUBIC than BBRv2 at 4 BDP", P1),
+    ("aca-cwnd", "ACA-TCP does not overflow the buffer, HSTCP overshoots", P2_RTT),
+    ("aca-throughput", "At low loss both deliver the same", P2_COUNT),
+    ("bufferbloat", "The throughput is similar with either buffer", WAY_BACK),
+    ("wmem-sweep", "About 200 KB are enough for the throughput", UPLINK),
+];
+
+/// The condition that was inferred from an ordering of a suite, if one was.
+pub fn of_ordering(suite: &str, text: &str) -> Option<&'static str> {
+    STATEMENTS.iter().find(|(of, words, _)| (*of, *words) == (suite, text)).map(|(.., condition)| *condition)
+}
+
 /// The condition that was inferred from a figure, if one was.
 pub fn of(sheet: &str, keys: &[(&str, &str)], column: &str) -> Option<&'static str> {
     Remark::on(EVIDENCE, sheet, keys, column)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_statement_is_an_ordering_of_its_suite() {
+        for (name, text, _) in STATEMENTS {
+            let suite = crate::suite::by_name(name).unwrap_or_else(|| panic!("{name} is a suite"));
+            assert!(suite.orderings.iter().any(|ordering| ordering.text == *text), "{name}: {text}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Measured beside printed.
 
 mod difference;
-mod evidence;
+pub(crate) mod evidence;
 mod faults;
 mod pairs;
 mod printed;
