@@ -62,7 +62,8 @@
 CC_ALGORITHM("bbrv2", "model", "Model of bandwidth and delay, bounded by the flights that were found too large.",
 	     "Cardwell et al., IETF 104-106 ICCRG; tcp_bbr2.c of google/bbr v2alpha");
 CC_COLOR("#009E73");
-CC_PRESET("p1", "up_sets_hi=1", "BBRv2 as the paper on F-BBRv2 describes it", "Cho & Cho 2023");
+CC_PRESET("p1", "up_sets_hi=1 startup_sets_hi=1 startup_ends_at_once=1 down_rounds=3",
+	  "BBRv2 as the paper on F-BBRv2 describes it", "Cho & Cho 2023, 3.2");
 
 CC_OPS(bbrv2) = {
     .init = (void *)bbr2_init,

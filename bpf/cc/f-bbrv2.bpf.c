@@ -35,8 +35,8 @@ CC_ALGORITHM("f-bbrv2", "model",
 	     "BBRv2 that cruises 15 % faster while the delay says that a loss-based flow shares the link.",
 	     "Cho & Cho 2023, Improvement of Bandwidth Fairness between TCP BBRv2 and CUBIC");
 CC_COLOR("#CC79A7");
-CC_PRESET("p1", "up_sets_hi=1 drop_headroom=1",
-	  "on BBRv2 as the paper describes it, with the reading that brings its figures", "Cho & Cho 2023");
+CC_PRESET("p1", "up_sets_hi=1 startup_sets_hi=1 startup_ends_at_once=1 down_rounds=3 drop_headroom=1",
+	  "on BBRv2 as the paper describes it, with the reading that brings its figures", "Cho & Cho 2023, 3.2");
 
 CC_OPS(f_bbrv2) = {
     .init = (void *)bbr2_init,

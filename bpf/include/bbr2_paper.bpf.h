@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * BBRv2 as Cho & Cho 2023 describe it in their section 3.2, where that is not what v2alpha does. Each sentence of theirs
- * is a tunable of its own, off by default; the preset p1 has those that bring their figures.
+ * is a tunable of its own, off by default; the preset p1 has them all.
  */
 #ifndef CCACTL_BBR2_PAPER_BPF_H
 #define CCACTL_BBR2_PAPER_BPF_H

@@ -10,7 +10,7 @@ const BURSTS: &str = "at most two packets at once";
 const NV: &str = "nv in NewVegas' place";
 const AGGREGATION: &str = "BBR without an allowance for ACK aggregation";
 const MEMORY: &str = "a remembered ssthresh";
-const P1: &str = "what UP sets and the headroom (preset p1)";
+const P1: &str = "F-BBRv2 without headroom (preset p1)";
 const P2_RTT: &str = "the RTT that ACA-TCP takes (preset p2)";
 const P2_COUNT: &str = "what HSTCP counts (preset p2)";
 const WAY_BACK: &str = "a small buffer on the way back";
@@ -53,7 +53,6 @@ const EVIDENCE: &[Remark] = &[
     single(&[("algorithm", "Veno")], LOSSES, MEMORY),
     pair(&[("buffer_bdp", "0.8"), ("algorithm_2", "BBR")]),
     pair(&[("buffer_bdp", "0.8"), ("algorithm_1", "BBR")]),
-    p1(&[("buffer_bdp", "4"), ("algorithm", "BBRv2")]),
     p1(&[("buffer_bdp", "4"), ("algorithm", "F-BBRv2")]),
 ];
 
