@@ -43,6 +43,14 @@ pub enum Error {
         /// What the system answered.
         cause: io::Error,
     },
+    /// Where cells are to be made is no folder.
+    #[error("--scratch {}: expected a folder, or room for one, found: {cause}; choose another", path.display())]
+    Scratch {
+        /// As given.
+        path: PathBuf,
+        /// What the system answered.
+        cause: io::Error,
+    },
     /// The folder has results that this suite must not touch or cannot take over.
     #[error("suite folder {}: expected {expected}, found {found}; choose another with -o", path.display())]
     OtherSuite {
@@ -151,6 +159,7 @@ impl Error {
             | Error::Selection { .. }
             | Error::Cell { .. }
             | Error::Folder { .. }
+            | Error::Scratch { .. }
             | Error::OtherSuite { .. }
             | Error::Busy { .. } => exit::USAGE,
             Error::Result { .. } | Error::Elsewhere { .. } | Error::Unfinished { .. } | Error::Panicked => {

@@ -379,7 +379,7 @@ fn a_cell_that_another_runs_is_left_to_it() {
 fn a_cell_made_on_another_disk_is_there_as_a_whole_or_not_at_all() {
     let (root, scratch) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let cells = cells(&["a"]);
-    let folder = open(root.path(), "test", &cells).unwrap().with_scratch(Some(scratch.path().to_owned()));
+    let folder = open(root.path(), "test", &cells).unwrap().with_scratch(Some(scratch.path().to_owned())).unwrap();
     struct Looks<'a>(Fake, &'a Path, &'a Path);
     impl Executor for Looks<'_> {
         fn execute(&self, cell: &Cell, folder: &Path, flag: &AtomicBool, see: &mut dyn FnMut(Step<'_>)) -> Result<()> {
@@ -449,7 +449,7 @@ fn a_cell_that_a_full_disk_has_no_room_for_fails_and_leaves_nothing() {
         mount(None::<&str>, None, private, None::<&str>).unwrap();
         mount(Some("none"), Some("tmpfs"), nix::mount::MsFlags::empty(), Some("size=256k")).unwrap();
         let cells = cells(&["a"]);
-        let folder = open(root.path(), "test", &cells).unwrap().with_scratch(Some(scratch.path().to_owned()));
+        let folder = open(root.path(), "test", &cells).unwrap().with_scratch(Some(scratch.path().to_owned())).unwrap();
         let ended = run(&folder, &cells, 1, &Large, &AtomicBool::new(false), &mut Nobody).unwrap();
         let error = &ended.failures[0].error;
         assert_eq!(error.exit_code(), ccactl_abi::exit::FAILURE, "{error}");

@@ -136,6 +136,9 @@ fn an_interrupted_suite_says_how_to_go_on_and_leaves_nothing() {
     assert_eq!(running.0.wait().unwrap().code(), Some(130));
     assert_eq!(leftovers::of(&host, pid), Vec::<String>::new());
     assert!(suite.output().join(CELLS[0]).join("result.json").exists());
+    // Where cells are to be made has to be a folder, and is told by its own name.
+    let file = suite.output().join("plan.json");
+    failed(&suite.run(&host, &["--scratch", &file.display().to_string()]), 2, &["--scratch", "expected a folder"]);
     // Another scenario in the same folder is told, not mixed in.
     failed(&suite.run(&host, &["--seed", "7"]), 2, &["seed = 7", "choose another with -o"]);
 }
@@ -146,7 +149,6 @@ fn parts_of_a_suite_become_one_report_without_rights_and_without_reading_a_recor
     let suite = Suite::new();
     for cell in CELLS {
         let scratch = suite.folder.path().join("node");
-        fs::create_dir_all(&scratch).unwrap();
         let ended = suite.run(&host, &["--cell", cell, "--scratch", &scratch.display().to_string()]);
         let said = String::from_utf8_lossy(&ended.stdout).into_owned();
         assert!(said.contains(" of 1 runs count") && said.contains("ccactl bench report "), "{said}");

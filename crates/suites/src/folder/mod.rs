@@ -82,9 +82,14 @@ impl SuiteFolder {
     }
 
     /// Cells are made in a folder of a disk that is near, and copied from there when they are whole.
-    #[must_use]
-    pub fn with_scratch(self, scratch: Option<PathBuf>) -> SuiteFolder {
-        SuiteFolder { scratch, ..self }
+    ///
+    /// # Errors
+    /// When that folder is not there and cannot be made.
+    pub fn with_scratch(self, scratch: Option<PathBuf>) -> Result<SuiteFolder> {
+        if let Some(path) = &scratch {
+            fs::create_dir_all(path).map_err(|cause| Error::Scratch { path: path.clone(), cause })?;
+        }
+        Ok(SuiteFolder { scratch, ..self })
     }
 
     /// Waits so long in all for cells that other processes run, when nothing else is left to do.

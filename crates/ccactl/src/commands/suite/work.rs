@@ -30,7 +30,8 @@ pub struct Work {
     /// How often a run is tried until it is valid
     #[arg(long, value_name = "N", default_value_t = ATTEMPTS, value_parser = clap::value_parser!(u32).range(1..=100))]
     attempts: u32,
-    /// Make cells in this folder, and copy them to the results when they are whole: for results on a disk that is far
+    /// Make cells in this folder, and copy them to the results when they are whole: for results on a disk that is far; it is made
+    /// if it is not there
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
     /// Where several machines put their results (s3://BUCKET/PREFIX or file:///FOLDER): a cell that is finished there is brought
@@ -85,7 +86,7 @@ impl Work {
         }
         let patience = if is_a_part { PATIENCE } else { Duration::ZERO };
         let folder = SuiteFolder::open(&plan.folder, plan.experiment.clone())?;
-        let folder = folder.with_scratch(self.scratch.clone()).with_patience(patience);
+        let folder = folder.with_scratch(self.scratch.clone())?.with_patience(patience);
         if let Some(store) = &store {
             store.bring(&folder, &ids)?;
         }
