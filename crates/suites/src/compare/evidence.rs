@@ -13,6 +13,7 @@ const MEMORY: &str = "a remembered ssthresh";
 const P1: &str = "F-BBRv2 without headroom (preset p1)";
 const P2_RTT: &str = "the RTT that ACA-TCP takes (preset p2)";
 const P2_COUNT: &str = "what HSTCP counts (preset p2)";
+const P2_LINK: &str = "the link's rate and queue";
 const WAY_BACK: &str = "a small buffer on the way back";
 const UPLINK: &str = "the uplink's rate";
 
@@ -37,6 +38,10 @@ const fn p1(row: &'static [(&'static str, &'static str)]) -> Remark {
     Remark { sheet: "p1_vs_cubic", row, columns: &["jain_index", "throughput_gap_mbps"], text: P1 }
 }
 
+const fn p2(row: &'static [(&'static str, &'static str)]) -> Remark {
+    Remark { sheet: "p2_rtt_ratio", row, columns: &["throughput_ratio"], text: P2_LINK }
+}
+
 /// A window and its RTT are one fact: at a full link they are proportional.
 const EVIDENCE: &[Remark] = &[
     single(&[("algorithm", "Reno")], THROUGHPUT, RATE),
@@ -54,6 +59,7 @@ const EVIDENCE: &[Remark] = &[
     pair(&[("buffer_bdp", "0.8"), ("algorithm_2", "BBR")]),
     pair(&[("buffer_bdp", "0.8"), ("algorithm_1", "BBR")]),
     p1(&[("buffer_bdp", "4"), ("algorithm", "F-BBRv2")]),
+    p2(&[("algorithm", "ACA-TCP")]),
 ];
 
 /// Orderings that say no more than what a condition was inferred from: suite, words and condition.
