@@ -34,6 +34,8 @@ const SYN_SENT: u32 = 2;
 const FIN_WAIT1: u32 = 4;
 const CLOSE_WAIT: u32 = 8;
 const CA_RECOVERY: u8 = 3;
+/// `enum bbr2_presence` of bpf/include/bbr2_state.bpf.h: `init` ran and has its memory.
+const BBR2_RUNNING: u64 = 1;
 
 /// Whether the algorithm turns the kernel's pacing on.
 fn paces(algorithm: &Algorithm) -> bool {
@@ -68,7 +70,11 @@ impl Bench {
     /// What a socket must look like right after it has come to this algorithm or to the kernel's, whatever was before.
     fn assert_sane(&self, state: &State, name: &str) {
         let paced = name == self.name && paces(self.algorithm);
-        let expected = if paced { PACING_NEEDED } else { PACING_NONE };
+        // F-BBRv3 gives pacing back while it competes, which a look some round trips late sees.
+        let gave_back = self.algorithm.name == "f-bbrv3"
+            && state.first_of_priv == BBR2_RUNNING
+            && state.pacing_status == PACING_NONE;
+        let expected = if paced && !gave_back { PACING_NEEDED } else { PACING_NONE };
         assert_eq!(state.pacing_status, expected, "{name}: {state:?}");
         assert!((1..1 << 24).contains(&state.cwnd_pkts), "{name}: {state:?}");
         let ssthresh = state.ssthresh_pkts;

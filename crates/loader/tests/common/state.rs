@@ -19,6 +19,8 @@ pub struct State {
     pub pacing_rate_bytes_per_s: u64,
     /// Address of the ops table of the algorithm in use.
     pub ops: u64,
+    /// The algorithm's own first word: of a model, whether its `init` ran and found memory.
+    pub first_of_priv: u64,
     pub pacing_status: u32,
     pub cwnd_pkts: u32,
     pub ssthresh_pkts: u32,

@@ -24,6 +24,7 @@ struct bpf_iter__tcp {
 struct row {
 	u64 pacing_rate_Bps;
 	u64 ops;
+	u64 first_of_priv; /* of icsk_ca_priv */
 	u32 pacing_status;
 	u32 cwnd_pkts;
 	u32 ssthresh_pkts;
@@ -56,6 +57,7 @@ int sockets(struct bpf_iter__tcp *ctx)
 	sk = (struct sock *)tp;
 	row.pacing_rate_Bps = sk->sk_pacing_rate;
 	row.ops = (unsigned long)tp->inet_conn.icsk_ca_ops;
+	row.first_of_priv = tp->inet_conn.icsk_ca_priv[0];
 	row.pacing_status = sk->sk_pacing_status;
 	row.cwnd_pkts = tp->snd_cwnd;
 	row.ssthresh_pkts = tp->snd_ssthresh;
