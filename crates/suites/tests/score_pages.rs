@@ -43,6 +43,13 @@ fn row(name: &str, Three([written, printed, simulated]): Three, has: [bool; 2]) 
     format!("| {name} | {} | {} | {undecided} |\n", three(figures), three(orderings))
 }
 
+/// Suites that stand on the page of another one.
+const SHARED_PAGES: [(&str, &str); 2] = [("p4-upload", "p4"), ("fbbrv2-staggered", "fbbrv2-beside")];
+
+fn page_of(suite: &str) -> &str {
+    SHARED_PAGES.iter().find(|(of, _)| *of == suite).map_or(suite, |(_, page)| page)
+}
+
 /// The table, and the sentences.
 fn score() -> (String, String) {
     let (written, printed, simulated) = (stored("as-written"), stored("as-printed"), stored("simulated"));
@@ -58,7 +65,7 @@ fn score() -> (String, String) {
         let (of_printed, of_simulated) = (printed.get(suite), simulated.get(suite));
         let as_printed = of_printed.unwrap_or(scored).score;
         let three = [scored.score, as_printed, of_simulated.map_or(as_printed, |scored| scored.score)];
-        table += &row(&format!("[{suite}]({suite}.md)"), Three(three), [of_printed.is_some(), of_simulated.is_some()]);
+        table += &row(&format!("[{suite}]({}.md)", page_of(suite)), Three(three), [of_printed.is_some(), of_simulated.is_some()]);
         for (sum, score) in all.0.iter_mut().zip(three) {
             *sum += score;
         }

@@ -3,8 +3,9 @@
 use super::Suite;
 use super::{
     aca_cwnd, aca_delivered, aca_estimator, aca_fairness, aca_friendliness, aca_loss, aca_rtt, aca_throughput, aqm,
-    bufferbloat, fbbrv2_rtprop, fbbrv2_single, fbbrv2_timeline, fbbrv2_vs_cubic, interaction_late_joiner,
-    interaction_pairs, interaction_rtt, interaction_single, p4, rivals, rmem_sweep, wmem_sweep,
+    bufferbloat, fbbrv2_beside, fbbrv2_rtprop, fbbrv2_single, fbbrv2_staggered, fbbrv2_timeline, fbbrv2_vs_cubic,
+    interaction_late_joiner, interaction_pairs, interaction_rtt, interaction_single, p4, rivals, rmem_sweep,
+    wmem_sweep,
 };
 
 /// All of them, in the order of the experiments.
@@ -17,6 +18,8 @@ pub const SUITES: &[&Suite] = &[
     &fbbrv2_rtprop::SUITE,
     &fbbrv2_single::SUITE,
     &fbbrv2_vs_cubic::SUITE,
+    &fbbrv2_beside::SUITE,
+    &fbbrv2_staggered::SUITE,
     &aca_estimator::SUITE,
     &aca_cwnd::SUITE,
     &aca_delivered::SUITE,

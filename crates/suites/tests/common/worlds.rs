@@ -28,6 +28,16 @@ pub fn of(suite: &str) -> World {
             _ => ANY,
         },
         "fbbrv2-vs-cubic" => versus_cubic,
+        "fbbrv2-beside" => |place, metric| match (metric, place.label("beside")) {
+            (Metric::Jain, "cubic-fq-codel") => 1.0,
+            (Metric::Throughput, _) => 24.0,
+            _ => ANY,
+        },
+        "fbbrv2-staggered" => |_, metric| match metric {
+            Metric::MinRttEstimate => 42.0,
+            Metric::JainPerSecond => 0.9,
+            _ => ANY,
+        },
         "aca-estimator" => |place, metric| match metric {
             Metric::BandwidthEstimate => {
                 place.window.split(' ').next().and_then(|left| left.parse().ok()).unwrap_or(ANY)
