@@ -65,7 +65,11 @@ fn score() -> (String, String) {
         let (of_printed, of_simulated) = (printed.get(suite), simulated.get(suite));
         let as_printed = of_printed.unwrap_or(scored).score;
         let three = [scored.score, as_printed, of_simulated.map_or(as_printed, |scored| scored.score)];
-        table += &row(&format!("[{suite}]({}.md)", page_of(suite)), Three(three), [of_printed.is_some(), of_simulated.is_some()]);
+        table += &row(
+            &format!("[{suite}]({}.md)", page_of(suite)),
+            Three(three),
+            [of_printed.is_some(), of_simulated.is_some()],
+        );
         for (sum, score) in all.0.iter_mut().zip(three) {
             *sum += score;
         }

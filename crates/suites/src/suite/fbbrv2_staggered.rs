@@ -1,5 +1,7 @@
 //! Four BBRv2 or F-BBRv2 flows one after the other: whether the newcomers, which meet a queue, keep RTprop below P1's threshold.
 
+use super::fbbrv2_rtprop::BARELY_ABOVE_BASE_MS;
+use super::fbbrv2_vs_cubic::EQUAL_JAIN;
 use super::{Drawing, OverTime, Suite};
 use crate::compare::{Listed, Table};
 use crate::results::{Metric, Results, Window};
@@ -21,10 +23,6 @@ pub const SUITE: Suite = Suite {
 const LAST: Window = Window { name: "last fifth", from: 0.8, to: 1.0 };
 const FLOWS: usize = 4;
 const BUFFERS: [&str; 2] = ["1bdp", "4bdp"];
-/// α = 1.2 times the base RTT of 40 ms.
-const DETECTED_ABOVE_MS: f64 = 48.0;
-/// "Equal" of F-BBRv2 and BBRv2: see `fbbrv2-vs-cubic`.
-const EQUAL_JAIN: f64 = 0.05;
 
 fn tables(results: &Results) -> Vec<Table> {
     let listed = Listed {
@@ -53,7 +51,7 @@ const ORDERINGS: &[Ordering] = &[
                 for flow in 0..FLOWS {
                     let labels = [("buffer", buffer), ("algorithm", "bbrv2")];
                     let estimate = results.value_in(LAST.name, &labels, Metric::MinRttEstimate, flow);
-                    claims.at_most(&estimate, DETECTED_ABOVE_MS);
+                    claims.at_most(&estimate, BARELY_ABOVE_BASE_MS);
                 }
             }
             claims

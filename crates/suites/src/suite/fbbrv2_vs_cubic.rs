@@ -23,7 +23,7 @@ const BBR: usize = 0;
 const CUBIC: usize = 1;
 /// "Equal" of F-BBRv2 and BBRv2 over small buffers: 0.8 Mbit/s in print, of about 47. Of 2 BDP the paper says both, equal and
 /// fairer; its figures show the latter.
-const EQUAL_JAIN: f64 = 0.05;
+pub(super) const EQUAL_JAIN: f64 = 0.05;
 const FAIR_EVERYWHERE: f64 = 0.90;
 const BUFFERS: [&str; 6] = ["0.5bdp", "0.7bdp", "1bdp", "2bdp", "4bdp", "7bdp"];
 const DEEP: [&str; 3] = ["2bdp", "4bdp", "7bdp"];
