@@ -9,7 +9,7 @@ use crate::verdict::{Claims, Ordering, Value};
 pub const SUITE: Suite = Suite {
     name: "fbbrv2-beside",
     experiment: "",
-    paper: "P1 claims no harm to other versions of BBR; no figures in print",
+    paper: "P1, no harm to other versions of BBR; no figures in print",
     look_at: "What the flow beside has with F-BBRv2, and what it has with BBRv2 in its place.",
     windows: &[],
     tables,

@@ -11,7 +11,7 @@ use crate::verdict::{Claims, Ordering};
 pub const SUITE: Suite = Suite {
     name: "fbbrv2-staggered",
     experiment: "",
-    paper: "P1's reason for α = 1.2, figure 4, where both flows start together",
+    paper: "P1 figure 4, the reason for α = 1.2, where both flows start together",
     look_at: "Whether RTprop stays below 48 ms with four flows, so that F-BBRv2 takes none of them for CUBIC.",
     windows: &[LAST],
     tables,

@@ -54,6 +54,8 @@ mod tests {
         for suite in SUITES {
             let full = in_full(suite.paper);
             assert!(!PAPERS.iter().any(|paper| full.starts_with(paper.code)), "{}: {full}", suite.name);
+            let rest = PAPERS.iter().find_map(|paper| suite.paper.strip_prefix(paper.code)).unwrap_or_default();
+            assert!(rest.is_empty() || rest.starts_with([' ', ',']), "{}: the code is a word of its own", suite.name);
             assert!(suite.look_at.ends_with('.'), "{}: a sentence", suite.name);
         }
         assert!(in_full("P1 figure 4").ends_with("BBRv2 and CUBIC”, figure 4"));
